@@ -34,7 +34,7 @@ LOCKED = $(INSTALL) --require-hashes --requirement $(1) || { echo '$(UNREACHABLE
 
 # Folders are listed as well, because removing a source is a change, too.
 SOURCES := pyproject.toml meson.build \
-  $(shell find src studies ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build \)) \
+  $(shell find src studies ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build -o -path 'studies/*.yaml' \)) \
   $(wildcard data/drives/*.yaml)
 
 .DEFAULT_GOAL := help

@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--minutes", type=int, default=15, help="simulated minutes a run; the best counts")
     parser.add_argument("--csv", help="where the table goes; printed in any case")
     arguments = parser.parse_args()
-    shark, _ = load_shark(ROOT / "data" / "machines" / "shark.yaml", 16, VALUES)
+    shark, _ = load_shark(ROOT / "studies" / "sarc" / "machine.yaml", 16, VALUES)
     rows = []
     for config in CONFIGS:
         slow = reference_rate(shark, config, 3)

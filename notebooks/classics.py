@@ -42,7 +42,7 @@ table1 = comparison[comparison["source"] == "ARC Table 1"]
 table1.pivot(index="policy", columns="cache_blocks", values="difference_points")
 
 # %%
-published = read("data/published/classics_hit_ratios.csv")
+published = read("studies/classics/published/hit_ratios.csv")
 figures.oltp(read("results/classics/hit_ratios.csv"), published)
 
 # %% [markdown]

@@ -51,7 +51,7 @@ selection[selection["size_ratio"] == 0.1].drop(columns="size_ratio")
 
 # %%
 reductions = read("results/dispute/reductions.csv")
-stated = read("data/published/dispute_stated.csv")
+stated = read("studies/dispute/published/stated.csv")
 figures.means(reductions, stated)
 
 # %%

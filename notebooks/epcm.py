@@ -76,8 +76,8 @@ read("results/epcm/recordings.csv").pivot(index=["quantity", "published"], colum
 # %%
 epcm.fig7(
     read("results/epcm/fig7.csv"),
-    read("data/published/epcm_baselines.csv"),
-    read("data/published/epcm_reductions.csv"),
+    read("studies/epcm/published/baselines.csv"),
+    read("studies/epcm/published/reductions.csv"),
 )
 
 # %% [markdown]
@@ -115,7 +115,7 @@ curves.learning(read("results/epcm/learning.csv"))
 
 # %%
 curves.limits(
-    read("results/epcm/limits.csv"), read("results/epcm/fig7.csv"), read("data/published/epcm_reductions.csv")
+    read("results/epcm/limits.csv"), read("results/epcm/fig7.csv"), read("studies/epcm/published/reductions.csv")
 )
 
 # %% [markdown]

@@ -120,7 +120,7 @@ hac.misses(read("results/hac/misses.csv"), read("results/hac/dynamic.csv"))
 # cost was fitted, to conversion in T1; everything else follows from the counts.
 
 # %%
-published = read("data/published/hac_miss_penalty.csv")
+published = read("studies/hac/published/miss_penalty.csv")
 hac.fig9(read("results/hac/fig9.csv"), published)
 
 # %%
@@ -143,7 +143,7 @@ hac.peaks(read("results/hac/fig9.csv"), read("results/hac/fig9_frames.csv"), pub
 # each mechanism costs. Next to it is what our counts amount to on the paper's machine:
 
 # %%
-table3 = read("data/published/hac_hit_time.csv")
+table3 = read("studies/hac/published/hit_time.csv")
 hac_hit_time.hit_time(read("results/hac/hit_time.csv"), table3)
 
 # %% [markdown]

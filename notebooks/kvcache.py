@@ -34,7 +34,7 @@ pd.options.display.precision = 2
 # %% [markdown]
 # ## 1. The trace, and what a token costs
 #
-# The costs follow from the paper's formulas; `data/machines/kvcache.yaml` has every parameter with its source.
+# The costs follow from the paper's formulas; `studies/kvcache/machine.yaml` has every parameter with its source.
 
 # %%
 read("results/kvcache/table2.csv").transpose()
@@ -49,7 +49,7 @@ read("results/kvcache/costs.csv")
 
 # %%
 hits = read("results/kvcache/hits.csv")
-figures.capacity(hits, read("data/published/kvcache_fig9.csv"))
+figures.capacity(hits, read("studies/kvcache/published/fig9.csv"))
 
 # %%
 whole = hits[hits["part"] == "all"]

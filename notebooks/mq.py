@@ -97,7 +97,7 @@ pd.DataFrame(steps)
 # whose size is calibrated on the distances of the paper's Table 3. Verdicts on it are counted separately.
 
 # %%
-printed4 = read("data/published/mq_table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
+printed4 = read("studies/mq/published/table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
 tables4 = {server: read("results/mq/table4.csv"), variant: read("results/mq/table4_calibrated.csv")}
 sides = {"published": printed4, **{mq.capture_name(label): table for label, table in tables4.items()}}
 pd.concat({name: side.set_index(["policy", "cache_mb"])["hit_ratio_pct"] for name, side in sides.items()}, axis=1)
@@ -118,7 +118,7 @@ mq.table2(read("results/mq/table2.csv"))
 # distant ones.
 
 # %%
-mq.table3(read("results/mq/table3.csv"), read("data/published/mq_table3.csv"))
+mq.table3(read("results/mq/table3.csv"), read("studies/mq/published/table3.csv"))
 
 # %% [markdown]
 # ## 4. What it is worth: Figure 7
@@ -135,7 +135,7 @@ fitted = [
     if target["table"] == "mq_fig7"
 ]
 tables7 = {server: read("results/mq/fig7.csv"), variant: read("results/mq/fig7_calibrated.csv")}
-mq.fig7(tables7, read("data/published/mq_fig7.csv"), fitted)
+mq.fig7(tables7, read("studies/mq/published/fig7.csv"), fitted)
 
 # %%
 mq.fig7_components(read("results/mq/fig7_components.csv"))

@@ -82,7 +82,7 @@ read("results/sarc/fit.csv")
 figures_fit.fit_grid(read("results/sarc/fit_grid.csv"))
 
 # %%
-sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.csv"))
+sarc.table2(read("results/sarc/table2.csv"), read("studies/sarc/published/table2.csv"))
 
 # %% [markdown]
 # The paper's Figure 6 shows the same as response time and *power* against throughput, and how many tracks the drives
@@ -92,7 +92,7 @@ sarc.table2(read("results/sarc/table2.csv"), read("data/published/sarc_table2.cs
 sarc.fig6(
     read("results/sarc/fig6.csv"),
     read("results/sarc/by_minute.csv"),
-    read("data/published/sarc_table2.csv"),
+    read("studies/sarc/published/table2.csv"),
 )
 
 # %% [markdown]
@@ -147,7 +147,7 @@ sarc.other_policies(read("results/sarc/other_policies.csv"))
 
 # %%
 settings = {"divisor": 16, "values": {}}
-shark, _ = fitted_shark(ROOT / "data/machines/shark.yaml", ROOT / "results/sarc/fit.csv", settings)
+shark, _ = fitted_shark(ROOT / "studies/sarc/machine.yaml", ROOT / "results/sarc/fit.csv", settings)
 loads = {0: 18750, 6: 2500, 9: 22500}  # minute: scaled IOPS
 minutes = 12
 

@@ -200,7 +200,7 @@ CHANGES = {"head_switch_ms": 0.3}
 WORKLOAD = {"utilisation": 0.6, "prepared": "steady"}  # or "emptied", "fresh"; try log_map=False, reserve=6
 
 # %%
-hosts = load_hosts(ROOT / "data" / "machines" / "vlog_hosts.yaml")
+hosts = load_hosts(ROOT / "studies" / "vlog" / "machine.yaml")
 platform = vlog.make_platforms(config["platforms"], hosts)[PLATFORM]
 workload = vlog.Workload(**config["workload"])
 mine = {f"{PLATFORM}": (platform, workload), "changed": (platform.changed(**CHANGES), replace(workload, **WORKLOAD))}

@@ -18,7 +18,7 @@
 #
 # HAC, MQ, EPCM, the virtual log and SARC were right on the machines of their time. Operations are counted once and
 # then converted to time: with other processors, networks and devices, which conclusions still hold, and where do
-# they reverse? The parameters, with sources and ranges, are in `data/machines/whatif.yaml`, which says which of
+# they reverse? The parameters, with sources and ranges, are in `studies/whatif/machine.yaml`, which says which of
 # them are assumed.
 
 # %%
@@ -84,7 +84,7 @@ figures.sarc_gain(*of("sarc"))
 # thread, in multiples of a PC of 1997; the device serves `parallel` requests at a time.
 
 # %%
-known = machines.load(root() / "data" / "machines" / "whatif.yaml")
+known = machines.load(root() / "studies" / "whatif" / "machine.yaml")
 conclusions = {
     "HAC over FPC, T1": (
         hac.Conclusion(read("results/hac/elapsed.csv"), read("results/hac/fig11.csv")),

@@ -11,7 +11,7 @@ from misspenalty_studies.dispute.published import AGGREGATED
 ROOT = Path(__file__).parents[1]
 SMALL = ROOT / "tests" / "data" / "tpcc_small.parquet"
 PROMPTS = ROOT / "tests" / "data" / "prompts_small.jsonl"
-SMALL_RUNS = sorted((ROOT / "tests" / "data" / "small").glob("*.yaml"))  # what each study's small run changes
+SMALL_RUNS = sorted(ROOT.glob("studies/*/small.yaml"))  # what each study's small run changes
 RAW = "data/raw/tpcc/small.parquet"
 BUILDS = "data/raw/builds"
 DELAYED = "data/raw/delayed_hits"
@@ -42,12 +42,12 @@ def copy_tree(folder):
 
 
 def small_config():
-    """The archived run's configuration, cut down to small captures and few points by `tests/data/small`."""
+    """The archived run's configuration, cut down to small captures and few points by each study's `small.yaml`."""
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
     parts = [config["mq"]["server"], config["mq"]["client"], config["mq"]["calibrated"]["capture"]]
     config["captures"] = dict.fromkeys(parts, RAW)
     for path in SMALL_RUNS:
-        config[path.stem] |= yaml.safe_load(path.read_text())
+        config[path.parent.name] |= yaml.safe_load(path.read_text())
     config["mq"]["policies"] = {label: config["mq"]["policies"][label] for label in ("opt", "mq", "fbr", "lru")}
     return config
 

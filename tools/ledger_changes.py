@@ -17,7 +17,7 @@ import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-LEDGER, CLAIMS = "data/published/claims.yaml", "results/claims.csv"
+BEFORE, CLAIMS = "data/published/claims.yaml", "results/claims.csv"  # one ledger, until each study got its own
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 RULE = ("kind", "published", "unit", "tolerance", "complement", "tie", "clear")  # keys that decide a verdict
 WITHDRAWN = re.compile(r"^\| `([a-z0-9_.]+)` \| (.*) \|$", re.MULTILINE)
@@ -34,10 +34,16 @@ def git(*words):
 
 def first_ledger():
     """The commit before the one that introduced the roles."""
-    commits = git("log", "--format=%H", "--reverse", "-S", "role: agreement", "--", LEDGER).split()
+    commits = git("log", "--format=%H", "--reverse", "-S", "role: agreement", "--", BEFORE).split()
     if not commits:
         sys.exit("no commit gave the entries of the ledger roles; give a revision")
     return f"{commits[0]}~1"
+
+
+def ledgers_of(revision):
+    """Return the texts of the ledgers of a revision."""
+    names = git("ls-tree", "-r", "--name-only", revision, "data/published", "studies").split()
+    return [git("show", f"{revision}:{name}") for name in names if name == BEFORE or name.endswith("/ledger.yaml")]
 
 
 def counts(ledger, claims):
@@ -74,10 +80,10 @@ def main(arguments=None):
     parser.add_argument("revision", nargs="?", help="the older ledger, such as a tag or HEAD~3")
     revision = parser.parse_args(arguments).revision or first_ledger()
     old, new = (
-        {entry["id"]: entry for entry in yaml.load(text, LOADER)}
-        for text in (git("show", f"{revision}:{LEDGER}"), (ROOT / LEDGER).read_text())
+        {entry["id"]: entry for text in texts for entry in yaml.load(text, LOADER)}
+        for texts in (ledgers_of(revision), [path.read_text() for path in sorted(ROOT.glob("studies/*/ledger.yaml"))])
     )
-    withdrawn = dict(WITHDRAWN.findall((ROOT / "data/published/README.md").read_text()))
+    withdrawn = dict(WITHDRAWN.findall((ROOT / "studies" / "README.md").read_text()))
     for name, ledger, text in (
         ("old", old, git("show", f"{revision}:{CLAIMS}")),
         ("new", new, (ROOT / CLAIMS).read_text()),

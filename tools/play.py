@@ -285,7 +285,7 @@ def claims():
     A claim is about one hit ratio (``value``), about MQ's lead in points (``margin``), about the share of LRU's misses
     that MQ saves (``fewer``), or about which of the two hits more often (``order``).
     """
-    ledger = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
+    ledger = {claim.id: claim for claim in load_ledger(ROOT)}
     archived = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
     found = []
     for mb in SIZES_MB:

@@ -46,18 +46,6 @@ TABLES = {
     ),
     "program": Table(("trace", "cache_blocks", "policy", "reading"), ("misses",), _PROGRAM),
 }
-HEADLINE = (
-    "The printed hit ratios of ARC and LRU, and the lead of CAR over CLOCK, hold on the authors' own traces. That "
-    "ARC beats MQ on OLTP does not hold at most sizes; with which parameters MQ was run there is not printed.",
-    {
-        "classics.arc.oltp.arc.1000": "reproduced",
-        "classics.arc.p3.arc": "reproduced",
-        "classics.arc.p6.arc": "reproduced",
-        "classics.car.oltp.order": "reproduced",
-        "classics.arc.oltp.order.1000": "not_reproduced",
-        "classics.arc.oltp.order.15000": "not_reproduced",
-    },
-)
 
 
 def claims(record, tables):

@@ -1,9 +1,10 @@
 # The classics study. Its traces are registered in data/external.yaml and not shipped: if they are available (in a mirror
 # folder, or downloaded), they are replayed; otherwise the archived results/classics/replays.csv is read as it is, and only
 # what follows from it is made.
-from misspenalty.io.external import open_register
-from misspenalty_studies.classics.settings import FILES as CLASSICS_FILES
-from misspenalty_studies.classics.settings import TRACES as CLASSICS_TRACES
+
+
+include: "inputs.smk"
+
 
 try:
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
@@ -14,20 +15,19 @@ except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 CLASSICS_ABSENT = [name for name, path in CLASSICS_PATHS.items() if path is None]
 
-TITLES["classics"] = "LIRS, ARC, CAR, CLOCK-Pro (2002 to 2005)"
 TABLES["classics"] = [
     table("classics.tables.hit_ratios", "hit_ratios", replays="replays"),
     table(
         "classics.tables.comparison",
         "comparison",
         hit_ratios="hit_ratios",
-        published="data/published/classics_hit_ratios.csv",
+        published="studies/classics/published/hit_ratios.csv",
     ),
     table(
         "classics.tables.program",
         "program",
         hit_ratios="hit_ratios",
-        published="data/published/classics_program.csv",
+        published="studies/classics/published/program.csv",
     ),
 ]
 FIGURES["classics"] = [
@@ -37,7 +37,7 @@ FIGURES["classics"] = [
         "Table 1",
         "hit ratios on OLTP",
         table="hit_ratios",
-        published="data/published/classics_hit_ratios.csv",
+        published="studies/classics/published/hit_ratios.csv",
     ),
     figure(
         "classics.figures.looping",
@@ -45,7 +45,7 @@ FIGURES["classics"] = [
         "LIRS, CLOCK-Pro",
         "hit ratios on looping traces",
         table="hit_ratios",
-        published="data/published/classics_hit_ratios.csv",
+        published="studies/classics/published/hit_ratios.csv",
     ),
     figure(
         "classics.figures.program",
@@ -57,8 +57,8 @@ FIGURES["classics"] = [
 ]
 SOURCES += [
     "data/external.yaml",
-    "data/published/classics_hit_ratios.csv",
-    "data/published/classics_program.csv",
+    "studies/classics/published/hit_ratios.csv",
+    "studies/classics/published/program.csv",
 ]
 
 CONDITIONS["classics"] = ["hit_ratios", "program"]
@@ -67,7 +67,7 @@ CONDITIONS["classics"] = ["hit_ratios", "program"]
 rule classics_under_conditions:
     input:
         replays="results/classics/replays.csv",
-        published="data/published/classics_program.csv",
+        published="studies/classics/published/program.csv",
     output:
         hit_ratios="results/classics/runs/conditions/hit_ratios.csv",
         program="results/classics/runs/conditions/program.csv",

@@ -9,7 +9,7 @@ from misspenalty.policies.arc import ARC
 from misspenalty.replay.simulation import hit_ratio_curve
 from misspenalty.traces import Trace, open_trace
 from misspenalty_studies.classics.lirs2 import LIRS2
-from misspenalty_studies.classics.settings import FILES, ClassicsSettings
+from misspenalty_studies.classics.settings import FILES, ReplaySettings
 
 COLUMNS = ["trace", "cache_blocks", "policy", "parameters", "references", "misses", "hit_ratio_pct"]
 HIR_BLOCKS = 2  # the program of LIRS2's authors keeps at least this many, and 1 % of the cache
@@ -41,7 +41,7 @@ def replay_trace(name, trace, settings, threads=None):
     name : str
         A key of ``settings.traces``.
     trace : Trace
-    settings : ClassicsSettings
+    settings : ReplaySettings
     threads : int, optional
         Sizes replayed in parallel; the result does not depend on it.
 
@@ -80,7 +80,7 @@ def replay_file(trace, surviving, threads=None):
     threads : int, optional
     """
     opened = open_trace(trace, format=FILES[surviving].split("/")[0])
-    return replay_trace(surviving, opened, ClassicsSettings(), threads)
+    return replay_trace(surviving, opened, ReplaySettings(), threads)
 
 
 def without_repeats(trace):

@@ -118,7 +118,7 @@ FILES = {
 }
 
 
-class ClassicsSettings(pydantic.BaseModel):
+class ReplaySettings(pydantic.BaseModel):
     """What the study replays; the defaults are what the archived results come from."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)

@@ -1,7 +1,8 @@
 """The configuration of a run: one typed model, from which the default file, its schema and its documentation are made.
 
 ``python -m misspenalty_studies.common.configuration`` lists which of these files are stale and, with ``--write``,
-writes them: ``config/config.yaml``, ``workflow/schemas/config.schema.yaml`` and the tables in ``config/README.md``.
+writes them: ``config/config.yaml``, ``workflow/schemas/config.schema.yaml``, the tables in ``config/README.md`` and
+the order of the studies for the paper, ``paper/studies.yaml``.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, create_model, model_validator
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
@@ -18,14 +19,7 @@ from misspenalty_studies.common import settings
 from misspenalty_studies.common.settings import Name, Settings, explain, setting
 from misspenalty_studies.common.settings.documents import block_of, default_text, schema_text, table_text
 from misspenalty_studies.common.settings.messages import allowed
-from misspenalty_studies.dispute.settings import DisputeSettings
-from misspenalty_studies.epcm.settings import EpcmSettings
-from misspenalty_studies.hac.settings import HacSettings
-from misspenalty_studies.kvcache.settings import KvcacheSettings
-from misspenalty_studies.mq.settings import MqSettings
-from misspenalty_studies.sarc.settings import SarcSettings
-from misspenalty_studies.vlog.settings import VlogSettings
-from misspenalty_studies.whatif.settings import WhatifSettings
+from misspenalty_studies.common.study import studies
 
 COMMAND = "python -m misspenalty_studies.common.configuration --write"
 MADE = f"# Made by `{COMMAND}`\n# from studies/*/settings.py: change the settings there, not here.\n"
@@ -42,7 +36,7 @@ def _block(model):
     return setting({}, (model.__doc__ or "").strip())
 
 
-class Configuration(Settings):
+class _Run(Settings):
     """Configuration of a run."""
 
     captures: Annotated[dict[Name, settings.Path], Field(min_length=1)] = setting(
@@ -73,23 +67,25 @@ class Configuration(Settings):
         "Table of traces of your own, one per row; `snakemake -c all NAME` makes results/traces/NAME. "
         "docs/how-to/trace.md describes its columns.",
     )
-    mq: MqSettings = _block(MqSettings)
-    vlog: VlogSettings = _block(VlogSettings)
-    sarc: SarcSettings = _block(SarcSettings)
-    hac: HacSettings = _block(HacSettings)
-    epcm: EpcmSettings = _block(EpcmSettings)
-    kvcache: KvcacheSettings = _block(KvcacheSettings)
-    dispute: DisputeSettings = _block(DisputeSettings)
-    whatif: WhatifSettings = _block(WhatifSettings)
 
     @model_validator(mode="after")
     def check(self):
-        """Every role of the MQ study has a capture."""
-        self.mq.check_captures(list(self.captures))
+        """Every capture that a study names exists."""
+        for name in type(self).model_fields:
+            if hasattr(part := getattr(self, name), "check_captures"):
+                part.check_captures(list(self.captures))
         return self
 
 
-def checked(config, files=(), data=None):
+Configuration = create_model(
+    "Configuration",
+    __base__=_Run,
+    __doc__=_Run.__doc__,
+    **{name: (model, _block(model)) for name, one in studies().items() if (model := one.settings()) is not None},
+)
+
+
+def checked(config, files=(), root=None):
     """A checked configuration, with its defaults filled in.
 
     Parameters
@@ -98,8 +94,8 @@ def checked(config, files=(), data=None):
         As merged from `files`.
     files : sequence of path-like
         In the order in which they were read; errors name the file at fault.
-    data : path-like, optional
-        The folder ``data``, whose machines and calibration must match the settings.
+    root : path-like, optional
+        The checkout, whose machines and calibration must match the settings.
 
     Returns
     -------
@@ -111,12 +107,12 @@ def checked(config, files=(), data=None):
         Names each wrong key, its file, its value, and what is allowed.
     """
     context = {}
-    if data is not None:
+    if root is not None:
         from misspenalty_studies.common.claims import (
             load_calibration,  # takes a second to import, and jobs do not need it
         )
 
-        context = {"data": Path(data), "fits": load_calibration(Path(data) / "calibration.yaml")}
+        context = {"root": Path(root), "fits": load_calibration(Path(root) / "data" / "calibration.yaml")}
     try:
         return Configuration.model_validate(config, context=context).plain()
     except ValidationError as error:
@@ -145,7 +141,13 @@ def documents(root="."):
         root / "config" / "config.yaml": default_text(Configuration, CONFIG_HEAD),
         root / "workflow" / "schemas" / "config.schema.yaml": schema_text(Configuration, MADE),
         root / "config" / "README.md": _with_tables(root / "config" / "README.md"),
+        root / "paper" / "studies.yaml": _studies_text(),
     }
+
+
+def _studies_text():
+    """Folders of the studies in their order, which the paper cannot list itself."""
+    return f"# Made by `{COMMAND}` from studies/*/study.yaml.\n" + "".join(f"- {name}\n" for name in studies())
 
 
 def _with_tables(path):

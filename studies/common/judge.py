@@ -4,16 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-import misspenalty_studies.classics.claims as classics
-import misspenalty_studies.delayed_hits.claims as delayed_hits
-import misspenalty_studies.dispute.claims as dispute
-import misspenalty_studies.epcm.claims as epcm
-import misspenalty_studies.hac.claims as hac
-import misspenalty_studies.kvcache.claims as kvcache
-import misspenalty_studies.mq.claims as mq
-import misspenalty_studies.sarc.claims as sarc
-import misspenalty_studies.vlog.claims as vlog
 from misspenalty.errors import InputError
+from misspenalty_studies.common import study as declared
 from misspenalty_studies.common.claims import (
     COLUMNS,
     agreement,
@@ -26,18 +18,9 @@ from misspenalty_studies.common.claims import (
 )
 from misspenalty_studies.common.claims.tables import BY_SEED
 from misspenalty_studies.common.reporting.jobs import write_table
+from misspenalty_studies.common.study import claims_modules
 
-STUDIES = {
-    "mq": mq,
-    "sarc": sarc,
-    "hac": hac,
-    "epcm": epcm,
-    "vlog": vlog,
-    "classics": classics,
-    "delayed_hits": delayed_hits,
-    "kvcache": kvcache,
-    "dispute": dispute,
-}
+STUDIES = claims_modules()
 
 
 def table_files(variant="", studies=STUDIES):
@@ -55,7 +38,7 @@ def table_files(variant="", studies=STUDIES):
     return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study, item in names}
 
 
-def write_claims(results="results", out=None, *, data="data", variant=""):
+def write_claims(results="results", out=None, *, root=".", variant=""):
     """Judge the ledger on the tables of a folder and write the table of verdicts.
 
     Parameters
@@ -65,8 +48,8 @@ def write_claims(results="results", out=None, *, data="data", variant=""):
     out : path-like, optional
         Table of verdicts; by default ``claims.csv`` in `results`. Next to it, ``agreement.csv`` and ``forecasts.csv``
         list the comparisons with programs and the statements of this project.
-    data : path-like
-        Folder of ``published/claims.yaml`` and ``calibration.yaml``.
+    root : path-like
+        The checkout, which holds the ledgers ``studies/*/ledger.yaml`` and ``data/calibration.yaml``.
     variant : str
         Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others. Only the
         claims of studies that have such tables are judged, and only the table of verdicts is written.
@@ -82,9 +65,9 @@ def write_claims(results="results", out=None, *, data="data", variant=""):
         A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` for the
         rest.
     """
-    results, data = Path(results), Path(data)
+    results, root = Path(results), Path(root)
     out = Path(out or results / f"claims{variant}.csv")
-    ledger, tables = load_ledger(data / "published" / "claims.yaml"), _tables(results, variant)
+    ledger, tables = load_ledger(root), _tables(results, variant)
     studies = STUDIES
     if variant:
         studies = {
@@ -99,7 +82,7 @@ def write_claims(results="results", out=None, *, data="data", variant=""):
         studies,
         tables,
         notes=read_logged(logged),
-        calibration=load_calibration(data / "calibration.yaml"),
+        calibration=load_calibration(root / "data" / "calibration.yaml"),
         variant=variant,
     )
     write_table(frame[COLUMNS], out)
@@ -120,22 +103,24 @@ def headlines(claims, calibrated):
     Returns
     -------
     dict of str to str
-        By study. Each study's ``HEADLINE`` names the verdicts that its sentence rests on; where another run has given
+        By study. Each ``study.yaml`` names the verdicts that its headline rests on; where another run has given
         other verdicts, the sentence is followed by the claims that contradict it.
     """
     verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
     verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}
     found = {}
-    for study, module in STUDIES.items():
-        sentence, rests_on = module.HEADLINE
+    for study in STUDIES:
+        about = declared.studies()[study]
         others = [
-            f"`{id}` {verdicts.get(id, 'missing')}" for id, verdict in rests_on.items() if verdicts.get(id) != verdict
+            f"`{id}` {verdicts.get(id, 'missing')}"
+            for id, verdict in about.rests_on.items()
+            if verdicts.get(id) != verdict
         ]
-        found[study] = sentence + (f" (This run says otherwise: {', '.join(others)}.)" if others else "")
+        found[study] = about.headline + (f" (This run says otherwise: {', '.join(others)}.)" if others else "")
     return found
 
 
-def write_conditions(study, results="results", out=None, *, data="data"):
+def write_conditions(study, results="results", out=None, *, root="."):
     """Judge a study's claims on its tables under other conditions, and write what is missed and what is lost there.
 
     Parameters
@@ -147,8 +132,8 @@ def write_conditions(study, results="results", out=None, *, data="data"):
         columns of the result tables and an additional column ``condition``.
     out : path-like, optional
         By default ``<study>/conditions.csv`` in `results`.
-    data : path-like
-        Folder of ``published/claims.yaml``.
+    root : path-like
+        The checkout, which holds ``studies/<study>/ledger.yaml``.
 
     Returns
     -------
@@ -161,7 +146,7 @@ def write_conditions(study, results="results", out=None, *, data="data"):
         A table does not match; see `misspenalty_studies.common.claims.under_conditions`.
     """
     results, module = Path(results), STUDIES[study]
-    ledger = [claim for claim in load_ledger(Path(data) / "published" / "claims.yaml") if claim.study == study]
+    ledger = load_ledger(root, study)
     base = judge(ledger, {study: module}, _tables(results, studies=[study]))
     varied = {
         item: _table(path)

@@ -112,7 +112,7 @@ def load_machine(path, schema=None, kind=SimpleNamespace):
     Parameters
     ----------
     path : path-like
-        For example ``mq_testbed.yaml``.
+        For example ``mq/machine.yaml``.
     schema : path-like, optional
         Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
     kind : type

@@ -28,11 +28,11 @@ def root(start=None):
     Raises
     ------
     InputError
-        No folder above has ``data/published``.
+        No folder above has ``studies/common``.
     """
     start = Path.cwd() if start is None else Path(start)
     for folder in [start, *start.parents]:
-        if (folder / "data" / "published").is_dir():
+        if (folder / "studies" / "common").is_dir():
             return folder
     raise InputError("no checkout of misspenalty", path=start, remedy="start the notebook in its folder")
 

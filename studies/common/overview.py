@@ -7,35 +7,12 @@ from matplotlib.patches import Patch
 from misspenalty.plotting.parts import pair_legend, pairs, stack
 from misspenalty.plotting.style import GREY, need, new_figure, styled
 from misspenalty_studies.common.claims.summary import FORMS, claims_of
+from misspenalty_studies.common.study import studies
 from misspenalty_studies.mq.figures import capture_name
 from misspenalty_studies.mq.published import printed_hit_ratios, published_rates
 
 WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
 OVERVIEW_DPI = 200
-
-STUDIES = {
-    "mq": "MQ",
-    "sarc": "SARC",
-    "hac": "HAC",
-    "epcm": "EPCM",
-    "vlog": "Virtual log",
-    "classics": "Classics",
-    "delayed_hits": "Delayed hits",
-    "kvcache": "KV cache",
-    "dispute": "S3-FIFO, SIEVE",
-}
-
-TRACES = {  # a study's traces are its authors', recordings of the same work, or generated from specifications
-    "mq": "recordings",
-    "sarc": "generated",
-    "hac": "generated",
-    "epcm": "recordings",
-    "vlog": "generated",
-    "classics": "authors' own",
-    "delayed_hits": "authors', generated",
-    "kvcache": "authors' own",
-    "dispute": "authors' results",
-}
 
 VERDICTS = {  # told apart by hatching as well as by colour
     "free": {"facecolor": "#004c8c", "edgecolor": "white"},
@@ -77,7 +54,7 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     table4, fig7 : dict of str to DataFrame
         Capture -> table of that name; of `fig7` the first capture is shown.
     printed4, printed7 : DataFrame
-        ``data/published/mq_table4.csv`` and ``mq_fig7.csv``.
+        ``studies/mq/published/table4.csv`` and ``fig7.csv``.
     claims : dict of str to DataFrame
         Capture -> table of verdicts. From the first, every built study is counted; from the others, `mq` only.
     fitted : iterable of (cache_mb, policy)
@@ -113,7 +90,7 @@ def _verdict_rows(claims):
     rows = {}
     for study, rest in claims_of(table).groupby("study", sort=False):
         if (rest["verdict"] != "not_testable").any():
-            name = STUDIES.get(study, study)
+            name = _about(study, "short_title", study)
             rows[f"{name} {capture_name(first)}" if study == "mq" else name] = rest
             for other, each in claims.items():
                 if study == "mq" and other != first:
@@ -122,7 +99,12 @@ def _verdict_rows(claims):
     for form in FORMS:
         found = {label: _kinds(rest[rest["form"] == form]).value_counts() for label, rest in rows.items()}
         counts[form] = pd.DataFrame(found).reindex(VERDICTS).fillna(0).astype(int).T
-    return counts, [TRACES.get(rest["study"].iloc[0], "") for rest in rows.values()]
+    return counts, [_about(rest["study"].iloc[0], "traces", "") for rest in rows.values()]
+
+
+def _about(study, key, default):
+    """What a study declares; the default where there is no such study."""
+    return getattr(studies()[study], key) if study in studies() else default
 
 
 def _kinds(claims):

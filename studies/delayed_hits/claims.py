@@ -21,11 +21,6 @@ POINTS = [  # trace, policy, cache size (% of the most objects active at once, e
     ("syn_zipf", "arc", 10, 136, 100),
     *(("syn_bursts", policy, 10, 7, 20) for policy in ("lru", "opt", "lru_mad")),
 ]
-HEADLINE = (
-    "That Belady's policy does not minimise latency when fetches are slow holds. The largest gain of an online "
-    "policy that counts delays stays below the printed one on the traces at hand, which are not those of the paper.",
-    {"delayed_hits.section2.belady": "reproduced", "delayed_hits.abstract.online": "direction"},
-)
 
 
 def claims(record, tables):

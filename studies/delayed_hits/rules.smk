@@ -1,7 +1,6 @@
 # The delayed-hits study: the step model next to the authors' programs, and response times next to hit ratios.
 from misspenalty_studies.delayed_hits.workloads import SEEDS as DELAYED_SEEDS
 
-TITLES["delayed_hits"] = "Delayed hits (SIGCOMM 2020)"
 TABLES["delayed_hits"] = [
     stacked("delayed_hits", "runs", runs="results/delayed_hits/runs/steps.csv"),
     stacked("delayed_hits", "times", runs="results/delayed_hits/runs/times.csv"),

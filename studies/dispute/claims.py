@@ -81,17 +81,6 @@ TABLES = {
     ),
     "trace_comparisons": Table(("kind", "trace", "size_ratio"), ("sieve_below_arc_pct", "sieve_below_lru_pct"), ()),
 }  # fmt: skip
-HEADLINE = (
-    "S3-FIFO's lead in the mean follows from its published results; that it leads at almost all percentiles, and "
-    "that W-TinyLFU comes closest, does not. SIEVE's printed reductions are not reproduced on the published results "
-    "of the same sources; its own results are not released.",
-    {
-        "dispute.s3.mean_best.large": "reproduced",
-        "dispute.s3.percentiles": "not_reproduced",
-        "dispute.s3.tinylfu.closest": "not_reproduced",
-        "dispute.sieve.figure1.arc": "not_reproduced",
-    },
-)
 
 
 def claims(record, tables):

@@ -45,7 +45,7 @@ def means(table, published):
         datasets_ci95_high``; see
         `misspenalty_studies.dispute.published.reductions`.
     published : DataFrame
-        ``data/published/dispute_stated.csv``: ``quantity, size_ratio, policy, value``.
+        ``studies/dispute/published/stated.csv``: ``quantity, size_ratio, policy, value``.
     """
     columns = [
         "selection",
@@ -89,7 +89,7 @@ def worse(table, published):
     table : DataFrame
         ``selection, size_ratio, policy, worse_than_fifo_pct``; see `misspenalty_studies.dispute.published.reductions`.
     published : DataFrame
-        ``data/published/dispute_stated.csv``: ``quantity, size_ratio, policy, value``.
+        ``studies/dispute/published/stated.csv``: ``quantity, size_ratio, policy, value``.
     """
     need(table, ["selection", "size_ratio", "policy", "worse_than_fifo_pct"], "worse")
     figure = new_figure(PAGE, 3.0)
@@ -165,7 +165,7 @@ def sieve(table, cells, published):
     cells : DataFrame
         ``trace, kind, size_ratio, sieve_below_arc_pct``, from `tables.trace_comparisons`.
     published : DataFrame
-        ``data/published/dispute_stated.csv``: ``quantity, size_ratio, policy, value``.
+        ``studies/dispute/published/stated.csv``: ``quantity, size_ratio, policy, value``.
     """
     need(table, ["selection", "size_ratio", "policy", *WAYS], "sieve")
     need(cells, ["trace", "kind", "size_ratio", "sieve_below_arc_pct"], "sieve")

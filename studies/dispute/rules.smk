@@ -5,7 +5,7 @@ from misspenalty_studies.dispute.published import AGGREGATED
 
 DISPUTE = config["dispute"]
 DISPUTE_RESULTS = "dispute/miss_ratios.csv"
-DISPUTE_STATED = "data/published/dispute_stated.csv"
+DISPUTE_STATED = "studies/dispute/published/stated.csv"
 
 try:
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
@@ -22,7 +22,6 @@ except MissPenaltyError as error:
     raise WorkflowError(str(error)) from error
 DISPUTE_ABSENT = [name for name, path in DISPUTE_PATHS.items() if path is None]
 
-TITLES["dispute"] = "S3-FIFO, SIEVE (2023, 2024)"
 TABLES["dispute"] = [
     table(
         "dispute.tables.replayed_reductions",
@@ -35,7 +34,7 @@ TABLES["dispute"] = [
         "dispute.tables.program",
         "program",
         replays="replays",
-        published="data/published/dispute_program.csv",
+        published="studies/dispute/published/program.csv",
     ),
 ]
 FIGURES["dispute"] = [
@@ -80,7 +79,11 @@ CONDITIONS["dispute"] = [
     "program",
     "examples",
 ]
-SOURCES += ["data/external.yaml", "data/published/dispute_program.csv", DISPUTE_STATED]
+SOURCES += [
+    "data/external.yaml",
+    "studies/dispute/published/program.csv",
+    DISPUTE_STATED,
+]
 SEEDS["dispute"] = DISPUTE["seed"]
 
 

@@ -98,7 +98,7 @@ def program(replays, published):
     replays : DataFrame
         From `runs.replay_file`, of every trace.
     published : DataFrame
-        ``data/published/dispute_program.csv``: ``trace, cache_blocks, policy, misses, definition``.
+        ``studies/dispute/published/program.csv``: ``trace, cache_blocks, policy, misses, definition``.
 
     Returns
     -------

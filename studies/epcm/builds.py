@@ -45,7 +45,7 @@ def copy_fit(capture, machine, schema, calibration, build, settings):
     capture : sequence of path-like
         Calls, files and processes of the recorded build.
     machine, schema : path-like
-        ``epcm_client.yaml`` and its schema.
+        ``machine.yaml`` and its schema.
     calibration : path-like
         ``data/calibration.yaml``.
     build : str
@@ -83,11 +83,11 @@ def play(capture, machine, schema, today, calibration, copying, published, build
     capture, machine, schema, calibration, build, settings
         As in `copy_fit`.
     today : path-like
-        ``epcm_today.yaml``.
+        ``machine_today.yaml``.
     copying : path-like
         The table of `copy_fit`.
     published : path-like
-        ``data/published/epcm_workloads.csv``.
+        ``studies/epcm/published/workloads.csv``.
     threads : int
         Settings replayed in parallel; the result does not depend on it.
 
@@ -161,7 +161,7 @@ def judge_otherwise(
     others : sequence of path-like
         Calls, files and processes of each other recording.
     baselines, reductions : path-like
-        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``.
+        ``studies/epcm/published/baselines.csv`` and ``reductions.csv``.
     capture, machine, schema, calibration, copying, scale, build, settings, threads
         As in `vary` and `play`.
 

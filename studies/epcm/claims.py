@@ -27,19 +27,6 @@ TABLES = {
         ),
     ),
 }
-HEADLINE = (
-    "That EPCM saves more time than its predecessors holds. That it removes almost all of the wait, and reads "
-    "faster than a hot cache, does not; on the recorded build even perfect foresight of the next files removes only "
-    "a part of the wait. Of the other three workloads, only the link of a kernel runs faster with EPCM.",
-    {
-        "epcm.fig7.epcm_beats_pcm": "reproduced",
-        "epcm.fig7a.io_reduction": "direction",
-        "epcm.fig7b.epcm_below_hot": "not_reproduced",
-        "epcm.ld.elapsed_reduction": "tie",
-        "epcm.glimpse.elapsed_reduction": "not_reproduced",
-        "epcm.ssh.elapsed_reduction": "not_reproduced",
-    },
-)
 
 
 def largest(values):

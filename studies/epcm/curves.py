@@ -106,7 +106,7 @@ def limits(table, bars, reductions):
     bars : DataFrame
         ``results/epcm/fig7.csv``.
     reductions : DataFrame
-        ``data/published/epcm_reductions.csv``.
+        ``studies/epcm/published/reductions.csv``.
     """
     need(table, [*KEYS, "head_start_s", "demand_first", "io_reduction_pct"], "limits")
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]

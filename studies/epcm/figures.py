@@ -74,7 +74,7 @@ def fig7(table, baselines, reductions):
     table : DataFrame
         ``results/epcm/fig7.csv``.
     baselines, reductions : DataFrame
-        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``: the values that the paper prints for the cold
+        ``studies/epcm/published/baselines.csv`` and ``reductions.csv``: the values that the paper prints for the cold
         and the hot run of each workload, and for the best EPCM.
     """
     need(table, [*KEYS, "buffer_copy", "elapsed_reduction_s", "read_latency_us", "elapsed_reduction_s_ci95"], "fig7")

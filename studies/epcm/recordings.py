@@ -19,7 +19,7 @@ def published(baselines, reductions, benchmark="andrew"):
     Parameters
     ----------
     baselines, reductions : DataFrame
-        ``data/published/epcm_baselines.csv`` and ``epcm_reductions.csv``.
+        ``studies/epcm/published/baselines.csv`` and ``reductions.csv``.
     benchmark : str
 
     Returns

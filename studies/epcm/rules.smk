@@ -1,14 +1,17 @@
 # The EPCM study: recorded builds replayed on a file client.
 
+
+include: "inputs.smk"
+
+
 EPCM_FILES = {
-    "machine": "data/machines/epcm_client.yaml",
-    "schema": "data/machines/epcm_client.schema.yaml",
-    "today": "data/machines/epcm_today.yaml",
+    "machine": "studies/epcm/machine.yaml",
+    "schema": "studies/epcm/machine.schema.yaml",
+    "today": "studies/epcm/machine_today.yaml",
 }
 EPCM_DRIVES = machine_drives(EPCM_FILES["machine"])
 EPCM_OTHERS = [part for path in EPCM["recordings"] for part in recorded_files(path)]
 
-TITLES["epcm"] = "EPCM (USENIX 2001)"
 TABLES["epcm"] = [
     table(
         "epcm.tables.from_runs",
@@ -61,6 +64,14 @@ TABLES["epcm"] = [
             *collect("results/epcm/runs/scale_{build}.csv", build=BUILDS),
         ],
     ),
+    table(
+        "epcm.claims.logged",
+        "logged",
+        leads="lead_times",
+        runs="results/epcm/runs/andrew_linux22.csv",
+        workload="workloads",
+        options=EPCM["fig8"],
+    ),
 ]
 FIGURES["epcm"] = [
     figure(
@@ -69,8 +80,8 @@ FIGURES["epcm"] = [
         "Figure 7",
         "elapsed time, read latency",
         table="fig7",
-        baselines="data/published/epcm_baselines.csv",
-        reductions="data/published/epcm_reductions.csv",
+        baselines="studies/epcm/published/baselines.csv",
+        reductions="studies/epcm/published/reductions.csv",
     ),
     figure("epcm.figures.fig8", "fig8", "Figure 8", "read calls by time", table="fig8"),
     figure(
@@ -113,7 +124,7 @@ FIGURES["epcm"] = [
         part="further",
         table="limits",
         bars="fig7",
-        reductions="data/published/epcm_reductions.csv",
+        reductions="studies/epcm/published/reductions.csv",
     ),
     figure(
         "epcm.figures.today",
@@ -129,10 +140,10 @@ SOURCES += [
     *EPCM_OTHERS,
     *EPCM_FILES.values(),
     *EPCM_DRIVES,
-    "data/published/epcm_andrew.csv",
-    "data/published/epcm_baselines.csv",
-    "data/published/epcm_reductions.csv",
-    "data/published/epcm_workloads.csv",
+    "studies/epcm/published/andrew.csv",
+    "studies/epcm/published/baselines.csv",
+    "studies/epcm/published/reductions.csv",
+    "studies/epcm/published/workloads.csv",
 ]
 SEEDS["epcm"] = EPCM["seed"]
 CONDITIONS["epcm"] = ["fig7", "fig8"]
@@ -169,7 +180,7 @@ rule epcm_runs:
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
         copying="results/epcm/runs/copy.csv",
-        published="data/published/epcm_workloads.csv",
+        published="studies/epcm/published/workloads.csv",
     output:
         scale="results/epcm/runs/scale_{build}.csv",
         linux22="results/epcm/runs/{build}_linux22.csv",
@@ -226,8 +237,8 @@ rule epcm_under_conditions:
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
         others=EPCM_OTHERS,
-        baselines="data/published/epcm_baselines.csv",
-        reductions="data/published/epcm_reductions.csv",
+        baselines="studies/epcm/published/baselines.csv",
+        reductions="studies/epcm/published/reductions.csv",
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_andrew.csv",
     output:

@@ -68,18 +68,6 @@ TABLES = {
     ),
     "hit_time": Table(("traversal", "line"), ("seconds",), cross(traversal=("T1", "T6"), line=LINES)),
 }
-HEADLINE = (
-    "That disk and network dominate the miss penalty, and that replacement and conversion cost more the better "
-    "objects are clustered, holds. Most of the printed shares are not reproduced, as the sections that could be "
-    "read give neither the layout of the objects nor the costs of the machine.",
-    {
-        "hac.fig9.dominated": "reproduced",
-        "hac.fig9.conversion_trend": "reproduced",
-        "hac.fig10.total_trend": "reproduced",
-        "hac.fig9.replacement_over_fetch.t1": "direction",
-        "hac.fig9.conversion_over_fetch.t1minus": "direction",
-    },
-)
 
 
 def claims(record, tables):
@@ -221,14 +209,14 @@ def _hit_time(record, seconds):
         record.value(f"hac.table3.total.{ID[traversal]}", times[list(LINES)].sum(skipna=False))
 
 
-def logged(server, fit_row):
+def logged(server, fit):
     """Values for the notes of claims that no table decides, and the result of the fit.
 
     Parameters
     ----------
     server : DataFrame
         From `misspenalty_studies.hac.variants.server`.
-    fit_row : DataFrame
+    fit : DataFrame
         From `misspenalty_studies.hac.tables.fit`.
 
     Returns
@@ -236,11 +224,11 @@ def logged(server, fit_row):
     DataFrame
         ``id`` of the claim, ``note``.
     """
-    row = fit_row.iloc[0]
+    row = fit.iloc[0]
     hits = server[server["server_cache_mb"] == server["server_cache_mb"].max()].set_index("traversal").loc[["T1"]]
     notes = {
-        "hac.setup.client": "checked: data/machines/hac_testbed.yaml, client_mhz",
-        "hac.setup.ppro": "checked: data/machines/hac_testbed.yaml, ppro_mhz and ppro_l2_kb",
+        "hac.setup.client": "checked: studies/hac/machine.yaml, client_mhz",
+        "hac.setup.ppro": "checked: studies/hac/machine.yaml, ppro_mhz and ppro_l2_kb",
         "hac.setup.single_client": "checked: one client, except in the projection to a shared server",
         "hac.setup.hot_static": "checked: hot iterations of the static traversals",
         "hac.fig9.conversion_over_fetch.t1": f"fit: {row['reached']:.4f} % for {row['target']:g} % at "

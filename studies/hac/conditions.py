@@ -116,7 +116,7 @@ def under_conditions(
     calls : sequence of path-like
         Sweeps of `BY_CALLS`, T1- under the condition `CALLS`, on the study's database and on the others.
     machine, fit : path-like
-        ``hac_testbed.yaml`` and the table of the fit.
+        ``machine.yaml`` and the table of the fit.
     points_mb : dict of str to float
         Traversal -> client cache.
     hit_time_mb : float

@@ -77,7 +77,7 @@ def fig9(table, published):
     table : DataFrame
         ``traversal, cache_mb, component, us``.
     published : DataFrame
-        ``data/published/hac_miss_penalty.csv``: the sizes that are shown (or the nearest ones swept), and the shares
+        ``studies/hac/published/miss_penalty.csv``: the sizes that are shown (or the nearest ones swept), and the shares
         drawn as marks.
     """
     need(table, ["traversal", "cache_mb", "component", "us"], "fig9")
@@ -127,7 +127,7 @@ def fig10(table, published):
     table : DataFrame
         ``traversal, component, us``.
     published : DataFrame
-        ``data/published/hac_miss_penalty.csv``: the printed shares of stack scanning, written next to ours.
+        ``studies/hac/published/miss_penalty.csv``: the printed shares of stack scanning, written next to ours.
     """
     parts = ("usage_computation", "compaction", "stack_scanning")
     figure = _one_stack(table, parts, "Replacement overhead (ms)", "fig10")

@@ -26,7 +26,7 @@ def hit_time(table, published):
     table : DataFrame
         ``traversal, line, seconds``.
     published : DataFrame
-        The same, ``data/published/hac_hit_time.csv``.
+        The same, ``studies/hac/published/hit_time.csv``.
     """
     need(table, COLUMNS, "hit_time")
     sources = {"published": published, "priced": table}

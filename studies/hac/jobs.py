@@ -24,7 +24,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     sweeps : sequence of path-like
         HAC's sweeps, in the order of `STATIC`.
     machine, fit : path-like
-        ``hac_testbed.yaml`` and the table of the fit.
+        ``machine.yaml`` and the table of the fit.
     points_mb : dict of str to float
         Traversal -> client cache.
     iterations : int

@@ -71,7 +71,7 @@ def load_fitted(machine, fit):
     Parameters
     ----------
     machine : path-like
-        ``hac_testbed.yaml``.
+        ``machine.yaml``.
     fit : path-like or DataFrame
         The table of `misspenalty_studies.hac.tables.fit`.
     """

@@ -1,7 +1,7 @@
 """The HAC study's projections: what section 4.4 says about other machines, networks, servers, programs and systems.
 
 Each case changes one aspect of the points of Figure 9 and prices or runs them again. Cases that the paper names without
-a number (a faster network, many clients) get their numbers from ``data/machines/hac_testbed.yaml``.
+a number (a faster network, many clients) get their numbers from ``studies/hac/machine.yaml``.
 """
 
 from typing import NamedTuple

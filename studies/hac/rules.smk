@@ -1,6 +1,10 @@
 # The HAC study: the operations of each run are counted and then converted to time.
 
-HAC_MACHINE = "data/machines/hac_testbed.yaml"
+
+include: "inputs.smk"
+
+
+HAC_MACHINE = "studies/hac/machine.yaml"
 HAC_DRIVES = machine_drives(HAC_MACHINE)
 HAC_SWEEPS = collect(
     "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
@@ -9,10 +13,9 @@ HAC_TOTAL = dict(zip(HAC_TRAVERSALS, HAC_SWEEPS))
 HAC_FRAMES = {
     name: f"results/hac/runs/frames_{name}.parquet" for name in HAC_TRAVERSALS
 }
-HAC_PENALTY = "data/published/hac_miss_penalty.csv"
-HAC_HIT_TIME = "data/published/hac_hit_time.csv"
+HAC_PENALTY = "studies/hac/published/miss_penalty.csv"
+HAC_HIT_TIME = "studies/hac/published/hit_time.csv"
 
-TITLES["hac"] = "HAC (SOSP 1997)"
 TABLES["hac"] = [
     table(
         "hac.tables.from_sweeps",
@@ -47,6 +50,7 @@ TABLES["hac"] = [
         ),
         part="further",
     ),
+    table("hac.claims.logged", "logged", server="server", fit="fit"),
 ]
 FIGURES["hac"] = [
     figure(

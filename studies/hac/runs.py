@@ -206,7 +206,7 @@ def sweeps(
     Parameters
     ----------
     machine : path-like
-        ``hac_testbed.yaml``.
+        ``machine.yaml``.
     traversal : str
     seeds : sequence of int
     sizes : dict

@@ -43,7 +43,7 @@ def samples(paths, machine, fit, sizes):
     paths : sequence of path-like
         HAC's sweeps, in the order of `STATIC`.
     machine, fit : path-like
-        ``hac_testbed.yaml`` and the table of the fit.
+        ``machine.yaml`` and the table of the fit.
     sizes : dict
         Sizes of the database.
 

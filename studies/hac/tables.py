@@ -248,7 +248,7 @@ def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
     Parameters
     ----------
     sweep, machine, calibration : path-like
-        T1's sweep, ``hac_testbed.yaml`` and ``data/calibration.yaml``.
+        T1's sweep, ``machine.yaml`` and ``data/calibration.yaml``.
     cache_mb : float
     sizes : dict
         Of the database.
@@ -273,9 +273,9 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     others : DataFrame
         Misses of the other systems.
     machine : path-like
-        ``hac_testbed.yaml``.
+        ``machine.yaml``.
     fit, published : DataFrame
-        Of `fit`, and ``data/published/hac_miss_penalty.csv``.
+        Of `fit`, and ``studies/hac/published/miss_penalty.csv``.
     points_mb : dict of str to float
     least_share : float
         As in `fig9`.

@@ -70,15 +70,6 @@ TABLES = {
     ),
     "cluster": Table(("cache", "routing", "part"), ("hit_pct",), cross(cache=["local"], routing=ROUTINGS, **JUDGED)),
 }
-HEADLINE = (
-    "That a server's own cache gets less than half of the possible hits, and that a shared one comes close to all "
-    "of them, holds. The printed hit rates of small caches are not reproduced; the paper does not define its rate.",
-    {
-        "kvcache.fig9.below_half": "reproduced",
-        "kvcache.fig9.fifty_million": "reproduced",
-        "kvcache.fig9.conversation.10000": "not_reproduced",
-    },
-)
 
 
 def claims(record, tables):

@@ -46,7 +46,7 @@ def serve(workload, machine, cache, routing, seed=1):
     ----------
     workload : misspenalty_studies.kvcache.runs.Workload
     machine : namespace
-        Values of ``data/machines/kvcache.yaml``.
+        Values of ``studies/kvcache/machine.yaml``.
     cache : {"none", "gpu", "local", "shared"}
     routing : {"aware", "balanced", "random"}
     seed : int

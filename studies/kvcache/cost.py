@@ -19,7 +19,7 @@ def load_gb_s(machine, kind):
     Parameters
     ----------
     machine : namespace
-        Values of ``data/machines/kvcache.yaml``.
+        Values of ``studies/kvcache/machine.yaml``.
     kind : {"dram", "remote", "ssd"}
         The server's own memory, another server's memory, the server's own flash drive.
     """

@@ -40,7 +40,7 @@ def capacity(table, published):
     table : DataFrame
         See `misspenalty_studies.kvcache.tables.hits`.
     published : DataFrame
-        ``data/published/kvcache_fig9.csv``: ``workload, cache_tokens, hit_pct``.
+        ``studies/kvcache/published/fig9.csv``: ``workload, cache_tokens, hit_pct``.
     """
     need(table, ["workload", "policy", "cache_tokens", "part", "share_of_possible_pct", *MEASURES], "capacity")
     whole = table[table["part"] == "all"].sort_values("cache_tokens")

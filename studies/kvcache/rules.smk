@@ -1,8 +1,7 @@
 # The kvcache study: a production trace of prompts, run through one level of cache, through two, and through a cluster.
 KVCACHE = config["kvcache"]
-KVCACHE_MACHINE = "data/machines/kvcache.yaml"
+KVCACHE_MACHINE = "studies/kvcache/machine.yaml"
 
-TITLES["kvcache"] = "Key-value caches (FAST 2025)"
 TABLES["kvcache"] = [
     stacked("kvcache", "trace_parts", runs="results/kvcache/runs/workload.csv"),
     table("kvcache.tables.table2", "table2", workload="trace_parts"),
@@ -32,7 +31,7 @@ FIGURES["kvcache"] = [
         "Figure 9",
         "hits by capacity",
         table="hits",
-        published="data/published/kvcache_fig9.csv",
+        published="studies/kvcache/published/fig9.csv",
     ),
     figure(
         "kvcache.figures.second_level",
@@ -69,8 +68,8 @@ CONDITIONS["kvcache"] = [
 SOURCES += [
     KVCACHE["trace"],
     KVCACHE_MACHINE,
-    "data/machines/kvcache.schema.yaml",
-    "data/published/kvcache_fig9.csv",
+    "studies/kvcache/machine.schema.yaml",
+    "studies/kvcache/published/fig9.csv",
 ]
 SEEDS["kvcache"] = KVCACHE["seed"]
 

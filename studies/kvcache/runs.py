@@ -215,7 +215,7 @@ def two_levels(trace, machine, settings, threads=1):
     ----------
     trace : path-like
     machine : path-like
-        ``data/machines/kvcache.yaml``.
+        ``studies/kvcache/machine.yaml``.
     settings : dict
     threads : int
 

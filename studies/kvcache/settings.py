@@ -56,7 +56,7 @@ class KvcacheSettings(Settings):
     first_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 5_120_000],
         "Sizes of the first level, LRU, tokens.",
-        "What 8 A800 hold next to the weights (1.52 M by data/machines/kvcache.yaml), and 10,000 blocks of 512.",
+        "What 8 A800 hold next to the weights (1.52 M by studies/kvcache/machine.yaml), and 10,000 blocks of 512.",
     )
     second_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 3_000_000, 5_120_000, 10_000_000, 25_000_000, 50_000_000],

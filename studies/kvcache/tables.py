@@ -136,7 +136,7 @@ def costs(machine):
     Parameters
     ----------
     machine : path-like
-        ``data/machines/kvcache.yaml``.
+        ``studies/kvcache/machine.yaml``.
 
     Returns
     -------

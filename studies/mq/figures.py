@@ -122,7 +122,7 @@ def table3(table, published=None):
     table : DataFrame
         ``policy, writes, hits_short, misses_short, hits_long, misses_long, first_reads``, in reads.
     published : DataFrame, optional
-        ``data/published/mq_table3.csv``; drawn as the first panel.
+        ``studies/mq/published/table3.csv``; drawn as the first panel.
     """
     need(table, ["policy", "writes", *_FATES], "table3")
     panels = {WRITES.get(mode, mode): part for mode, part in table.groupby("writes", sort=False)}
@@ -304,7 +304,7 @@ def fig7(tables, published, fitted=()):
     tables : dict of str to DataFrame
         Capture -> ``cache_mb, policy, normalized_rate``.
     published : DataFrame
-        ``data/published/mq_fig7.csv``.
+        ``studies/mq/published/fig7.csv``.
     fitted : iterable of (cache_mb, policy)
         Bars that a parameter was fitted to; they are marked.
     """

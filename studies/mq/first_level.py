@@ -29,7 +29,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty.traces.distances import previous_use
-from misspenalty_studies.common.claims import load_ledger
+from misspenalty_studies.common.claims import read_ledger
 from misspenalty_studies.common.claims.conditions import under_conditions as judge_under
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.mq import claims as mq_claims
@@ -142,7 +142,7 @@ def claims_over_size(levels, ledger):
     levels : DataFrame
         Sizes tried by `calibrate`.
     ledger : path-like
-        ``data/published/claims.yaml``.
+        ``studies/mq/ledger.yaml``.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def claims_over_size(levels, ledger):
         ``first_level_mb, chosen, short_share_pct, judged``: claims decided by hit ratios alone, ``reproduced,
         direction``: how many of these got that verdict.
     """
-    claims = [claim for claim in load_ledger(ledger) if claim.study == "mq"]
+    claims = read_ledger(ledger)
     table = levels.rename(columns={"first_level_mb": "condition"})
     verdicts = judge_under(
         claims, "mq", mq_claims, dict.fromkeys((claim.id for claim in claims), "direction"), {"table4": table}

@@ -16,7 +16,7 @@ def published_rates(published):
     Parameters
     ----------
     published : DataFrame
-        ``data/published/mq_fig7.csv``: gains over another bar, as printed.
+        ``studies/mq/published/fig7.csv``: gains over another bar, as printed.
 
     Returns
     -------

@@ -1,8 +1,11 @@
 # The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
 # those without from the server's capture.
 
+
+include: "inputs.smk"
+
+
 MQ_COMPARED = ["mq", "lru"]  # the policies of Table 4, which are replayed first
-TITLES["mq"] = "Multi-Queue (USENIX 2001)"
 TABLES["mq"] = [
     stacked(
         "mq",
@@ -20,14 +23,14 @@ TABLES["mq"] = [
         runs=collect(
             "results/mq/runs/replay/{capture}.csv", capture=MQ_VARIANTS.values()
         ),
-        published="data/published/mq_table3.csv",
+        published="studies/mq/published/table3.csv",
         options={"cache_mb": MQ["table3_mb"]},
     ),
     table(
         "mq.first_level.claims_over_size",
         "first_level_claims",
         levels="first_level_fit",
-        ledger="data/published/claims.yaml",
+        ledger="studies/mq/ledger.yaml",
     ),
     table(
         "mq.tables.bounds",
@@ -49,6 +52,15 @@ for variant, capture in MQ_VARIANTS.items():
             options={"cache_mb": MQ["cache_mb"]},
         ),
         *TABLES["mq"],
+        table(
+            "mq.claims.logged",
+            f"logged{variant}",
+            table4=f"table4{variant}",
+            fig7=f"fig7{variant}",
+            fit=f"results/mq/runs/fit{variant}.csv",
+            facts=capture_facts(mq_source(capture)),
+            options={"raw": config["captures"][mq_source(capture)]},
+        ),
     ]
 MQ_TABLES4 = {capture: f"table4{variant}" for variant, capture in MQ_VARIANTS.items()}
 MQ_RATES = {capture: f"fig7{variant}" for variant, capture in MQ_VARIANTS.items()}
@@ -60,7 +72,7 @@ FIGURES["mq"] = [
         "Table 3",
         "hits by distance",
         table="table3",
-        published="data/published/mq_table3.csv",
+        published="studies/mq/published/table3.csv",
     ),
     figure(
         "mq.figures.table4",
@@ -69,7 +81,7 @@ FIGURES["mq"] = [
         "hit ratios next to the published",
         part="first",
         tables=MQ_TABLES4,
-        published="data/published/mq_table4.csv",
+        published="studies/mq/published/table4.csv",
     ),
     figure("mq.figures.fig2", "fig2", "Figure 2", "distances, client", table="fig2"),
     figure("mq.figures.fig3", "fig3", "Figure 3", "distances, server", table="fig3"),
@@ -80,7 +92,7 @@ FIGURES["mq"] = [
         "Figure 7",
         "transaction rates next to the published",
         tables=MQ_RATES,
-        published="data/published/mq_fig7.csv",
+        published="studies/mq/published/fig7.csv",
         options={"fitted": mq_fitted()},
     ),
     figure(
@@ -115,7 +127,7 @@ FIGURES["mq"] = [
         part="further",
         table="first_level_fit",
         counts="first_level_claims",
-        published="data/published/mq_table4.csv",
+        published="studies/mq/published/table4.csv",
     ),
     figure(
         "mq.figures.first_level",
@@ -151,10 +163,10 @@ SOURCES += [
     *config["captures"].values(),
     capture_facts(MQ["server"]),
     capture_facts(MQ["calibrated"]["capture"]),
-    "data/published/mq_table3.csv",
-    "data/published/mq_table4.csv",
-    "data/published/mq_fig7.csv",
-    "data/machines/mq_testbed.yaml",
+    "studies/mq/published/table3.csv",
+    "studies/mq/published/table4.csv",
+    "studies/mq/published/fig7.csv",
+    "studies/mq/machine.yaml",
 ]
 SEEDS["mq.fig7"] = MQ["seed"]
 
@@ -315,7 +327,7 @@ rule mq_fig7:
     input:
         trace=mq_trace,
         facts=mq_facts,
-        machine="data/machines/mq_testbed.yaml",
+        machine="studies/mq/machine.yaml",
         calibration="data/calibration.yaml",
     output:
         rates="results/mq/fig7{variant}.csv",
@@ -344,7 +356,7 @@ rule mq_fig7_sensitivity:
     input:
         trace=collect("results/traces/{capture}.trace", capture=MQ["server"])[0],
         facts=capture_facts(MQ["server"]),
-        machine="data/machines/mq_testbed.yaml",
+        machine="studies/mq/machine.yaml",
         fit="results/mq/runs/fit.csv",
     output:
         table="results/mq/fig7_sensitivity.csv",

@@ -14,7 +14,7 @@ def write_rules(runs, published, cache_mb):
     runs : DataFrame
         Of `misspenalty_studies.mq.runs.replay_policies`.
     published : DataFrame
-        ``data/published/mq_table3.csv``, whose counts give the hit ratios of Table 2 at that size.
+        ``studies/mq/published/table3.csv``, whose counts give the hit ratios of Table 2 at that size.
     cache_mb : float
 
     Returns

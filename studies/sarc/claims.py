@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import xarray as xr
 
-from misspenalty_studies.common.claims import Table, below, cross
+from misspenalty_studies.common.claims import Table, below, cross, load_calibration, read_ledger
 
 POLICIES = ("lru_top", "lru_bottom", "sarc")
 LOADS = {
@@ -21,17 +21,6 @@ TABLES = {
     "internals": Table(_KEYS, ("hit_ratio", "seq_share"), _ROWS),
     "table2": Table(_KEYS, ("read_ms", "write_ms"), _ROWS, by_seed=True),
 }
-HEADLINE = (
-    "SARC's lead over both LRU variants is not confirmed: in the cache-sensitive configuration it is ahead at all "
-    "upper loads but one, and in the cache-insensitive one, where all three policies stage about as many tracks, it is "
-    "not ahead at all.",
-    {
-        "sarc.fig6.sarc_wins.cs": "not_reproduced",
-        "sarc.fig6.sarc_wins.ci": "not_reproduced",
-        "sarc.fig6.fewer_stages.ci": "not_reproduced",
-        "sarc.table2.sarc_vs_better": "not_reproduced",
-    },
-)
 
 
 def claims(record, tables):
@@ -122,29 +111,28 @@ def loads_run(frame, config):
     return loads.where(rows.notna().all(axis=1)).groupby(level="scaled_iops").max()
 
 
-def logged(table, ids, fits):
+def logged(fit, ledger, calibration):
     """The result of the fit, for the notes of claims on values that were its targets.
 
     Parameters
     ----------
-    table : DataFrame
+    fit : DataFrame
         From `misspenalty_studies.sarc.fit.summary`.
-    ids : collection of str
-        Ids of the study's claims.
-    fits : iterable of Fit
-        From `misspenalty_studies.common.claims.load_calibration`.
+    ledger, calibration : path-like
+        ``studies/sarc/ledger.yaml``, ``data/calibration.yaml``.
 
     Returns
     -------
     DataFrame
         ``id, note``.
     """
+    ids, fits = {claim.id for claim in read_ledger(ledger)}, load_calibration(calibration)
     rows = []
-    for _, found in table.groupby("step", sort=False):
+    for _, found in fit.groupby("step", sort=False):
         names = ", ".join(f"{name} {value:g}" for name, value in zip(found["parameter"], found["value"], strict=True))
         note = f"a target of the fit of {names}; mean factor off {found['mean_factor'].iloc[0]:.3f}"
-        for fit in fits:
-            for cell in fit.published if fit.parameter in set(found["parameter"]) else ():
+        for one in fits:
+            for cell in one.published if one.parameter in set(found["parameter"]) else ():
                 where, side = cell["where"], cell["column"].removesuffix("_ms")
                 id = f"sarc.table2.{SHORT[where['config']]}.{where['scaled_iops']}.{where['policy']}.{side}"
                 rows += [(id, note)] if id in ids and (id, note) not in rows else []

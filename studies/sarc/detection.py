@@ -3,7 +3,7 @@
 The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
 ones for streams; high values detect late. The generator knows which requests belong to a stream, so each threshold has
 a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
-``data/machines/shark.yaml`` is the one with the smallest mean of the two, over both configurations and several spaces,
+``studies/sarc/machine.yaml`` is the one with the smallest mean of the two, over both configurations and several spaces,
 in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run without
 drives: requests look their tracks up in the same order, so the cached tracks are the same.
 """
@@ -65,7 +65,7 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     Parameters
     ----------
     machine : path-like
-        ``shark.yaml``.
+        ``machine.yaml``.
     thresholds : sequence of int
         Thresholds to try.
     settings : dict

@@ -320,7 +320,7 @@ def search(machine, calibration, step, settings, start, insertions, finalists, s
     Parameters
     ----------
     machine, calibration : path-like
-        ``shark.yaml``, ``data/calibration.yaml``, whose ranges limit the search.
+        ``machine.yaml``, ``data/calibration.yaml``, whose ranges limit the search.
     step : str
         Of `STEPS`.
     settings : dict

@@ -47,7 +47,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     Parameters
     ----------
     machine, fitted : path-like
-        ``shark.yaml``, and the table of values that the fit found.
+        ``machine.yaml``, and the table of values that the fit found.
     settings : dict
         As in `misspenalty_studies.sarc.runs.fitted_shark`.
     seeds : sequence of int

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from misspenalty_studies.common.claims.ledger import load_calibration, load_ledger
-from misspenalty_studies.common.claims.study import Study
+from misspenalty_studies.common.claims.decided import Decided
+from misspenalty_studies.common.claims.ledger import load_calibration, read_ledger
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc import claims, tables
 from misspenalty_studies.sarc.fit import LOAD, SIDES, mean_factor, targets_of
@@ -295,7 +295,7 @@ def effects(ledger, table2, fig6, internals, refits):
     Parameters
     ----------
     ledger : path-like
-        ``claims.yaml``.
+        ``studies/sarc/ledger.yaml``.
     table2, fig6, internals, refits : DataFrame
         From `under_conditions`.
 
@@ -307,7 +307,7 @@ def effects(ledger, table2, fig6, internals, refits):
         ``claims_gained`` relative to the model as read, refitted if the row is; ``sarc_over_better_sensitive`` and
         ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
     """
-    every = [claim for claim in load_ledger(ledger) if claim.study == "sarc"]
+    every = read_ledger(ledger)
     frames = {"table2": table2, "fig6": fig6, "internals": internals}
     rows, again = [], refits.set_index("condition")["load_factor"].to_dict()
     for name in dict.fromkeys(fig6["condition"]):
@@ -315,7 +315,7 @@ def effects(ledger, table2, fig6, internals, refits):
             f"sarc_{item}": frame[frame["condition"] == name].drop(columns="condition")
             for item, frame in frames.items()
         }
-        study = Study("sarc", claims, own, variant=True)
+        study = Decided("sarc", claims, own, variant=True)
         held = 0
         for claim in every:
             form = study.forms.get(claim.id)

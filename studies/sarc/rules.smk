@@ -1,11 +1,14 @@
 # The SARC study: the fit, the runs, and what the results depend on.
 
-SHARK = "data/machines/shark.yaml"
+
+include: "inputs.smk"
+
+
+SHARK = "studies/sarc/machine.yaml"
 SHARK_DRIVES = machine_drives(SHARK)
 SARC_MODEL = {key: SARC[key] for key in ("divisor", "values")}
 SARC_ANOMALY = SARC["anomaly"]
 
-TITLES["sarc"] = "SARC (USENIX 2005)"
 TABLES["sarc"] = [
     table(
         "sarc.tables.from_runs",
@@ -21,7 +24,7 @@ TABLES["sarc"] = [
         "components",
         runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
         machine=SHARK,
-        published="data/published/sarc_table2.csv",
+        published="studies/sarc/published/table2.csv",
         fit="fit",
         options={"seed": SARC["seeds"][0], "values": SARC["values"]},
     ),
@@ -37,7 +40,7 @@ TABLES["sarc"] = [
     table(
         "sarc.readings.effects",
         "readings",
-        ledger="data/published/claims.yaml",
+        ledger="studies/sarc/ledger.yaml",
         table2="results/sarc/runs/conditions/table2.csv",
         fig6="results/sarc/runs/conditions/fig6.csv",
         internals="results/sarc/runs/conditions/internals.csv",
@@ -57,6 +60,13 @@ TABLES["sarc"] = [
             "seed": SARC["seeds"][0],
         },
     ),
+    table(
+        "sarc.claims.logged",
+        "logged",
+        fit="fit",
+        ledger="studies/sarc/ledger.yaml",
+        calibration="data/calibration.yaml",
+    ),
 ]
 FIGURES["sarc"] = [
     figure(
@@ -65,7 +75,7 @@ FIGURES["sarc"] = [
         "Table II",
         "response times next to the published",
         table="table2",
-        published="data/published/sarc_table2.csv",
+        published="studies/sarc/published/table2.csv",
     ),
     figure(
         "sarc.figures.fig6",
@@ -74,7 +84,7 @@ FIGURES["sarc"] = [
         "response, power, tracks staged",
         table="fig6",
         minutes="by_minute",
-        published="data/published/sarc_table2.csv",
+        published="studies/sarc/published/table2.csv",
     ),
     figure(
         "sarc.figures.lists",
@@ -164,8 +174,8 @@ FURTHER += collect(
 SOURCES += [
     SHARK,
     *SHARK_DRIVES,
-    "data/published/sarc_table2.csv",
-    "data/published/sarc_peak.csv",
+    "studies/sarc/published/table2.csv",
+    "studies/sarc/published/peak.csv",
 ]
 SEEDS["sarc"] = SARC["seeds"]
 CONDITIONS["sarc"] = ["table2", "fig6", "internals"]

@@ -1,4 +1,4 @@
-"""The SARC study's machine: controller, caches and load of ``data/machines/shark.yaml``, scaled down."""
+"""The SARC study's machine: controller, caches and load of ``studies/sarc/machine.yaml``, scaled down."""
 
 import itertools
 import sys
@@ -58,7 +58,7 @@ MEASURES = [
 
 @dataclass(frozen=True)
 class Shark(Controller):
-    """All parameters of the machine; ``shark.schema.yaml`` describes each field.
+    """All parameters of the machine; ``machine.schema.yaml`` describes each field.
 
     `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and the parameters of
     one array, drive or track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
@@ -134,7 +134,7 @@ def load_shark(path, divisor=1, values=None):
     Parameters
     ----------
     path : path-like
-        ``shark.yaml``; its schema is next to it.
+        ``machine.yaml``; its schema is next to it.
     divisor : int
         Scale of the model.
     values : dict, optional
@@ -156,7 +156,7 @@ def fitted_shark(path, values_path, settings, phases=None, divisor=None):
     Parameters
     ----------
     path : path-like
-        ``shark.yaml``.
+        ``machine.yaml``.
     values_path : path-like
         CSV of the fit: ``parameter, value``.
     settings : dict
@@ -376,7 +376,7 @@ def schedules(machine, fitted, policies, seeds, settings, threads):
     Parameters
     ----------
     machine, fitted : path-like
-        ``shark.yaml``, and the table of values that the fit found.
+        ``machine.yaml``, and the table of values that the fit found.
     policies : sequence of str
     seeds : sequence of int
     settings : dict

@@ -15,7 +15,7 @@ from misspenalty_studies.sarc.fit import STEPS, ranges_of, targets_of
 from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, load_shark
 from misspenalty_studies.sarc.sensitivity import changes, variations
 
-MACHINE = "machines/shark.yaml"
+MACHINE = "studies/sarc/machine.yaml"
 SENSITIVITY = [
     "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
     "drive_scheduler", "drive_window", "destages", "degree", "trigger", "footprint_sensitive_gb",
@@ -115,7 +115,7 @@ class SarcSettings(Settings):
 
     divisor: Divisor = setting(
         16,
-        "Scale of the model: caches, arrays, space and load of the paper's machine (data/machines/shark.yaml) are "
+        "Scale of the model: caches, arrays, space and load of the paper's machine (studies/sarc/machine.yaml) are "
         "divided by it.",
         "full.yaml runs the whole machine.",
     )
@@ -129,7 +129,7 @@ class SarcSettings(Settings):
         "Policies that the paper does not have, behind the same prefetcher on the same load; first seed only.",
     )
     values: dict[str, Scalar] = setting(
-        {}, "Parameters of data/machines/shark.yaml whose values replace the file's or the fitted ones."
+        {}, "Parameters of studies/sarc/machine.yaml whose values replace the file's or the fitted ones."
     )
     short: Phases = setting(
         {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
@@ -176,7 +176,7 @@ class SarcSettings(Settings):
     )
     sensitivity: Distinct[Label] = setting(
         SENSITIVITY,
-        "Parameters of data/machines/shark.yaml that are varied one at a time, over the values it lists.",
+        "Parameters of studies/sarc/machine.yaml that are varied one at a time, over the values it lists.",
         notes={"degree": "the trigger keeps its share of the group"},
         block=True,
     )
@@ -214,9 +214,9 @@ class SarcSettings(Settings):
         """Policies exist, and every machine that the study builds is valid."""
         for name in self.beyond:
             _check_beyond(name)
-        folder = (info.context or {}).get("data")
-        if folder is not None:
-            self._check_machine(Path(folder) / MACHINE)
+        root = (info.context or {}).get("root")
+        if root is not None:
+            self._check_machine(Path(root) / MACHINE)
             self._check_targets(info.context["fits"])
         return self
 
@@ -241,7 +241,7 @@ class SarcSettings(Settings):
             if name not in entries:
                 raise SettingError(f"the machine has no parameter {name!r}{nearest(name, entries)}", "sensitivity")
             if not entries[name].vary and not entries[name].vary_factors:
-                raise SettingError(f"shark.yaml lists no other values for {name}; add `vary` there", "sensitivity")
+                raise SettingError(f"machine.yaml lists no other values for {name}; add `vary` there", "sensitivity")
             for value in listed.get(name, ()):
                 try:
                     check_prefetch(shark.with_values(changes(shark, name, value)).prefetch())

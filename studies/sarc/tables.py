@@ -284,7 +284,7 @@ def from_runs(runs, seed, machine, values, published, fit):
     seed : int
         Seed whose runs are shown over time.
     machine : path-like
-        ``shark.yaml``.
+        ``machine.yaml``.
     values : dict
         Values of its parameters that differ from the file's.
     published : DataFrame

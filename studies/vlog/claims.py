@@ -19,16 +19,6 @@ TABLES = {
         cross(platform=PLATFORMS, system=SYSTEMS, component=[*PARTS, "total"]),
     ),
 }
-HEADLINE = (
-    "That every better disk and host widens the gap between update in place and the virtual log holds. That it "
-    "reaches almost an order of magnitude does not: the time of the host and of the transfer, which both systems "
-    "need, limits it.",
-    {
-        "vlog.table2.order": "reproduced",
-        "vlog.table2.almost_ten": "direction",
-        "vlog.fig9.vl_host_limited": "reproduced",
-    },
-)
 
 
 def claims(record, tables):
@@ -97,17 +87,17 @@ def _evenness(parts):
     }
 
 
-def logged(platforms, utilisation, latencies):
+def logged(latencies, platforms, utilisation):
     """Values for the notes of claims that no table decides.
 
     Parameters
     ----------
+    latencies : DataFrame
+        The table of Figure 9.
     platforms : iterable of str
         Platforms that were run.
     utilisation : float
         Share of the disk's blocks that the file occupies.
-    latencies : DataFrame
-        The table of Figure 9.
 
     Returns
     -------

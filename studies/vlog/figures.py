@@ -168,7 +168,7 @@ def host_range(table):
     """Speed-up, the virtual log's host time over its time to locate sectors, and the share of update-in-place that goes
     into locating, when all host times are multiplied by a factor.
 
-    At 1 they have the values of ``data/machines/vlog_hosts.yaml``.
+    At 1 they have the values of ``studies/vlog/machine.yaml``.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     Parameters
     ----------
     hosts : path-like
-        ``vlog_hosts.yaml``.
+        ``machine.yaml``.
     platforms : dict of str to dict
         As in `misspenalty_studies.vlog.runs.make_platforms`.
     workload : dict

@@ -1,11 +1,10 @@
 # The virtual-log study.
-
-VLOG_HOSTS = "data/machines/vlog_hosts.yaml"
+VLOG = config["vlog"]
+VLOG_HOSTS = "studies/vlog/machine.yaml"
 VLOG_DRIVES = drive_files(*{entry["drive"] for entry in VLOG["platforms"].values()})
 VLOG_LATER = VLOG["what_if"]["platforms"]
 VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
-TITLES["vlog"] = "Virtual log (OSDI 1999)"
 TABLES["vlog"] = [
     table("vlog.runs.table2", "table2", part="first", latencies="fig9"),
     table("vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions"),
@@ -19,6 +18,15 @@ TABLES["vlog"] = [
         fig7="fig7",
         fig8="fig8",
         bursts=["fig10", "fig11"],
+    ),
+    table(
+        "vlog.claims.logged",
+        "logged",
+        latencies="fig9",
+        options={
+            "platforms": list(VLOG["platforms"]),
+            "utilisation": VLOG["workload"]["utilisation"],
+        },
     ),
 ]
 CONDITIONS["vlog"] = ["table2", "fig9"]
@@ -86,7 +94,7 @@ SOURCES += [
     VLOG_HOSTS,
     *VLOG_DRIVES,
     *VLOG_LATER_DRIVES,
-    "data/published/vlog_trends.csv",
+    "studies/vlog/published/trends.csv",
 ]
 SEEDS["vlog"] = VLOG["workload"]["seed"]
 

@@ -29,7 +29,7 @@ def _with_no_pause(pauses):
 class PlatformSettings(Settings):
     """A host with the first cylinders of a disk."""
 
-    host: str = setting(what="A host of data/machines/vlog_hosts.yaml.")
+    host: str = setting(what="A host of studies/vlog/machine.yaml.")
     drive: DriveName = setting(what="A disk of data/drives.")
     cylinders: int = setting(what="Cylinders of the slice, from the first of the outermost zone.", ge=2, le=100_000)
 
@@ -46,7 +46,7 @@ class Platforms(Settings):
 class LaterPlatform(Settings):
     """A host with a slice of a later drive."""
 
-    host: str = setting(what="A host of data/machines/vlog_hosts.yaml.")
+    host: str = setting(what="A host of studies/vlog/machine.yaml.")
     drive: DriveName = setting(what="A disk or flash drive of data/drives.")
     cylinders: int | None = setting(None, "Cylinders of a disk's slice.", ge=2, le=100_000)
     blocks: int | None = setting(None, "Erase blocks per plane of a flash drive's slice.", ge=8)
@@ -98,7 +98,7 @@ class VlogSettings(Settings):
             "sparc10_seagate": {"host": "sparc10", "drive": "st19101", "cylinders": 11},
             "ultra170_seagate": {"host": "ultra170", "drive": "st19101", "cylinders": 11},
         },
-        "The platforms of Table 2 and Figure 9: `host` (of data/machines/vlog_hosts.yaml), `drive` (of data/drives) "
+        "The platforms of Table 2 and Figure 9: `host` (of studies/vlog/machine.yaml), `drive` (of data/drives) "
         "and how many of its first `cylinders` are simulated.",
         "The paper's simulated disks had 36 and 11 cylinders, for 24 MB of memory.",
         block=True,
@@ -165,9 +165,9 @@ class VlogSettings(Settings):
                     raise SettingError(
                         f"no platform called {name}{nearest(name, known)}; expected {', '.join(known)}", key
                     )
-        folder = (info.context or {}).get("data")
-        if folder is not None:
-            self._check_platforms(load_hosts(Path(folder) / "machines" / "vlog_hosts.yaml"))
+        root = (info.context or {}).get("root")
+        if root is not None:
+            self._check_platforms(load_hosts(Path(root) / "studies" / "vlog" / "machine.yaml"))
         return self
 
     def _check_platforms(self, hosts):

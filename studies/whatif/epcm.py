@@ -1,9 +1,9 @@
 """EPCM against no prefetching: the recorded builds replayed on the machines of five years.
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
-the speed-up of a year's machine; from 2005 on its page cache is that of today (`epcm_today.yaml`: one cache for reads
-and writes, longer read-ahead). The builds were recorded on a machine of the last year: compute is scaled by the study's
-fitted factor in 1999, by 1 in that last year, and in between by interpolating over the logarithm of the speed.
+the speed-up of a year's machine; from 2005 on its page cache is that of today (`epcm/machine_today.yaml`: one cache for
+reads and writes, longer read-ahead). The builds were recorded on a machine of the last year: compute is scaled by the
+study's fitted factor in 1999, by 1 in that last year, and in between by interpolating over the logarithm of the speed.
 """
 
 from dataclasses import replace
@@ -35,7 +35,7 @@ class Conclusion:
     captures : dict of str to path-like
         Recorded calls of each build.
     machine, today : path-like
-        ``epcm_client.yaml`` and ``epcm_today.yaml``, with ``epcm_client.schema.yaml`` next to them.
+        ``epcm/machine.yaml`` and ``epcm/machine_today.yaml``, with ``epcm/machine.schema.yaml`` next to them.
     fit : DataFrame
         ``results/epcm/fit.csv``.
     archived : DataFrame

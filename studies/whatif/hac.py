@@ -97,7 +97,7 @@ def job(machines, elapsed, parts):
     Parameters
     ----------
     machines, elapsed, parts : path-like
-        ``whatif.yaml``, ``results/hac/elapsed.csv`` and ``fig11.csv``.
+        ``machine.yaml``, ``results/hac/elapsed.csv`` and ``fig11.csv``.
 
     Returns
     -------

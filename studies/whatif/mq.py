@@ -16,7 +16,7 @@ from misspenalty_studies.whatif.runs import tried
 NAME, STUDY = "MQ", "mq"
 CLAIM = "a second-level cache that counts accesses raises the transaction rate"
 THRESHOLD_PCT = 1.0
-TERMINALS, SERVERS, DEVICES = 48, 4, 24  # data/machines/mq_testbed.yaml
+TERMINALS, SERVERS, DEVICES = 48, 4, 24  # studies/mq/machine.yaml
 OWN_MBIT_PER_S = 800  # the testbed's link, each way
 BYTES = 8192
 
@@ -127,7 +127,7 @@ def job(machines, recorded, calibrated):
     Parameters
     ----------
     machines, recorded, calibrated : path-like
-        ``whatif.yaml``, ``results/mq/fig7.csv`` and ``fig7_calibrated.csv``.
+        ``machine.yaml``, ``results/mq/fig7.csv`` and ``fig7_calibrated.csv``.
 
     Returns
     -------

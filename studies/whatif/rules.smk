@@ -1,12 +1,16 @@
 # The what-if: the five conclusions on the machines of five years, from the archived tables and from replays that take seconds.
+
+
+include: "inputs.smk"
+
+
 WHATIF = config["whatif"]
-WHATIF_MACHINES = "data/machines/whatif.yaml"
+WHATIF_MACHINES = "studies/whatif/machine.yaml"
 WHATIF_BUILDS = {build: EPCM["captures"][build] for build in WHATIF["builds"]}
 WHATIF_DRIVES = drive_files(
     "st19101", "atlas10k", "atlas10k_v", "constellation_es3", "ultrastar_146z10"
 )
 CONCLUSIONS = ["hac", "mq", "epcm", "vlog", "sarc"]
-TITLES["whatif"] = "What if: 1997 to 2025"
 TABLES["whatif"] = [
     *(
         stacked("whatif", study, runs=[f"results/whatif/runs/{study}_cells.csv"])
@@ -56,7 +60,7 @@ FIGURES["whatif"] = [
 ]
 SOURCES += [
     WHATIF_MACHINES,
-    "data/machines/whatif.schema.yaml",
+    "studies/whatif/machine.schema.yaml",
     *WHATIF_DRIVES,
 ]
 
@@ -133,8 +137,8 @@ rule whatif_epcm:
     input:
         machines=WHATIF_MACHINES,
         drives=WHATIF_DRIVES,
-        machine="data/machines/epcm_client.yaml",
-        today="data/machines/epcm_today.yaml",
+        machine="studies/epcm/machine.yaml",
+        today="studies/epcm/machine_today.yaml",
         fit="results/epcm/fit.csv",
         archived="results/epcm/today.csv",
         files=[path for build in WHATIF_BUILDS for path in build_files(build)],

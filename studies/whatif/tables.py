@@ -98,7 +98,7 @@ def parameters(machines):
     Parameters
     ----------
     machines : path-like
-        ``whatif.yaml``.
+        ``machine.yaml``.
 
     Returns
     -------

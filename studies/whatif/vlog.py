@@ -34,7 +34,7 @@ class Conclusion:
     Parameters
     ----------
     hosts : path-like
-        ``vlog_hosts.yaml``.
+        ``vlog/machine.yaml``.
     what_if : DataFrame
         ``results/vlog/what_if.csv``: kilobytes that an update writes to flash.
     table2 : DataFrame
@@ -130,7 +130,7 @@ def job(machines, hosts, what_if, table2, workload):
     Parameters
     ----------
     machines, hosts, what_if, table2 : path-like
-        ``whatif.yaml``, ``vlog_hosts.yaml``, ``results/vlog/what_if.csv`` and ``table2.csv``.
+        ``machine.yaml``, ``vlog/machine.yaml``, ``results/vlog/what_if.csv`` and ``table2.csv``.
     workload : dict
         ``utilisation, updates, warm_up`` of `Conclusion`.
 

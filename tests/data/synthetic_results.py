@@ -295,7 +295,7 @@ def write_results(root):
     for name, table in tables().items():
         write_csv(table, results / "mq" / f"{name}.csv")
     for suffix in ("", "_calibrated"):
-        write_claims(results, data=ROOT / "data", variant=suffix)
+        write_claims(results, root=ROOT, variant=suffix)
     sheet = Path(root) / "data" / "raw" / "tpcc" / "captures.yaml"
     sheet.parent.mkdir(parents=True, exist_ok=True)
     sheet.write_text(yaml.safe_dump({f"{name}.parquet": facts(mb) for name, mb in CAPTURES.items()}, sort_keys=False))

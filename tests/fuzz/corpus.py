@@ -268,7 +268,7 @@ def read_drive(path):
 
 
 def read_machine(path):
-    read_entries(path, ROOT / "data" / "machines" / "hac_testbed.schema.yaml")
+    read_entries(path, ROOT / "studies" / "hac" / "machine.schema.yaml")
 
 
 TARGETS = {
@@ -294,7 +294,7 @@ TARGETS |= {
         lambda: {"x.diskspecs": SPECS, "x.model": RUNS, "x.seek": SEEK},
     ),
     "disk_requests": Target(read_requests, lambda: {"seed": REQUESTS}),
-    "machine": Target(read_machine, lambda: files("data/machines/hac_testbed.yaml")),
+    "machine": Target(read_machine, lambda: files("studies/hac/machine.yaml")),
     "yaml": Target(read_yaml, lambda: files("environment.yml", "CITATION.cff")),
 }
 TARGETS |= {name: Target(*parts) for name, parts in targets.TARGETS.items()}

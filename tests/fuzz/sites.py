@@ -33,7 +33,7 @@ PLACES = {  # of each file in a checkout
     "conditions.csv": f"results/{STUDY}/conditions.csv",
     "table.csv": f"results/{STUDY}/{ITEM}.csv",
     "recomputed.csv": "results/recomputed.csv",
-    "claims.yaml": "data/published/claims.yaml",
+    "ledger.yaml": f"studies/{STUDY}/ledger.yaml",
     "notebook.ipynb": "notebooks/page.ipynb",
     "docs.html": "made/docs/index.html",
     "notebook.html": "made/notebooks/page.html",
@@ -54,7 +54,7 @@ def seeds():
     claims = pd.read_csv(ROOT / "results" / "claims.csv", dtype=str, keep_default_na=False)
     claims = claims[claims["study"] == STUDY]
     claims = pd.concat([claims.iloc[:2], claims[claims["id"].isin(CLAIMS)]])
-    entries = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())
+    entries = yaml.safe_load((ROOT / "studies" / STUDY / "ledger.yaml").read_text())
     code = function_of(figure["function"]).__code__
     path = f"src/misspenalty/{code.co_filename.rpartition('/misspenalty/')[2]}"
     reading = {"path": path, "line": code.co_firstlineno, "rows": {ITEM: [0, 2]}}
@@ -66,7 +66,7 @@ def seeds():
         "conditions.csv": conditions[conditions["claim"].isin(claims["id"])].head(3).to_csv(index=False).encode(),
         "table.csv": (ROOT / table).read_bytes(),
         "recomputed.csv": f"study,state,missing_files\n{STUDY},recomputed,\n".encode(),
-        "claims.yaml": yaml.safe_dump([one for one in entries if one["id"] in set(claims["id"])]).encode(),
+        "ledger.yaml": yaml.safe_dump([one for one in entries if one["id"] in set(claims["id"])]).encode(),
         "notebook.ipynb": NOTEBOOK,
         "docs.html": DOCS,
         "notebook.html": DOCS.replace(b"index.html", b"page.html"),
@@ -88,16 +88,15 @@ def checkout(folder):
         (root / place).unlink(missing_ok=True)
         (root / place).symlink_to(folder / name)
     if not (root / "src").exists():
-        for name in ("claims.schema.yaml", "sources.yaml"):
-            shutil.copy(ROOT / "data" / "published" / name, root / "data" / "published")
-        (root / "paper").mkdir()
-        shutil.copy(ROOT / "paper" / "references.bib", root / "paper")
         header = (ROOT / "results" / "claims.csv").read_text().partition("\n")[0]
         (root / "results" / "claims_calibrated.csv").write_text(f"{header}\n")
         for name in (f"{STUDY}/{ITEM}.png", "overview.png"):
             (root / "results" / name).write_bytes(b"a picture")
-        for name in ("src", "studies"):
-            (root / name).symlink_to(ROOT / name)
+        (root / "src").symlink_to(ROOT / "src")
+        for path in (*ROOT.glob("studies/*"), *ROOT.glob(f"studies/{STUDY}/*")):
+            place = root / path.relative_to(ROOT)
+            if path.name not in (STUDY, "ledger.yaml"):
+                place.symlink_to(path)
     return root
 
 

@@ -17,14 +17,14 @@ import sites
 import misspenalty
 from misspenalty.errors import InputError
 from misspenalty.replay.profile import profile
-from misspenalty_studies.common.claims import load_ledger
+from misspenalty_studies.common.claims import read_ledger
 from misspenalty_studies.common.reporting.archive import crate
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.archive.verify import verify
 from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
 from misspenalty_studies.common.reporting.recorded import changed_files, check_recorded, read_manifest
 
-PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+LEDGER = Path(__file__).parents[2] / "studies" / "mq" / "ledger.yaml"
 TABLE = b'policy,cache,hits\nlru,1.5,9007199254740993\narc,,12\nmq,NA,1e-3\n"a,b",-0.0,7\n'
 CITATION = """\
 title: Made
@@ -81,12 +81,16 @@ def facts():
 
 
 def ledger():
-    text = (PUBLISHED / "claims.yaml").read_bytes()
-    return {"claims.yaml": b"\n- ".join(text.split(b"\n- ")[:12]) + b"\n"}
+    return {"ledger.yaml": b"\n- ".join(LEDGER.read_bytes().split(b"\n- ")[:12]) + b"\n"}
 
 
-def ledger_with_schema():
-    return ledger() | {"claims.schema.yaml": (PUBLISHED / "claims.schema.yaml").read_bytes()}
+def read_mq_ledger(path):
+    """Read an input as the ledger of the study mq: its folder says whose it is."""
+    inside = path.absolute().with_name("mq") / "ledger.yaml"
+    inside.parent.mkdir(exist_ok=True)
+    inside.unlink(missing_ok=True)
+    inside.symlink_to(path.absolute())
+    return read_ledger(inside)
 
 
 def refuse_different(name, archived, path):
@@ -131,7 +135,7 @@ TARGETS = {  # reader, seeds, and the files around an input
         facts,
         lambda: {"x.csv": b"a\n", "y.csv": b"a\n"} | facts(),
     ),
-    "ledger": (load_ledger, ledger, ledger_with_schema),
+    "ledger": (read_mq_ledger, ledger, None),
     "table": (functools.partial(refuse_different, "x.csv", TABLE), lambda: {"seed": TABLE}, None),
     "site": (sites.build, sites.seeds, sites.seeds),
     "picture": (lambda path: refuse_different("x.png", picture(), path), lambda: {"seed": picture()}, None),

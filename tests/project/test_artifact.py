@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-import yaml
-
+from misspenalty_studies.common.claims import load_ledger
 from misspenalty_studies.common.reporting import cost
 
 ROOT = Path(__file__).parents[2]
@@ -12,17 +11,15 @@ TEXT = (ROOT / "ARTIFACT.md").read_text()
 
 
 def test_claims_are_those_of_the_ledger():
-    ledger = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())
-    entries = ledger["claims"] if isinstance(ledger, dict) else ledger
-    published = {entry["id"]: cost.written(entry["published"]) for entry in entries}
+    published = {claim.id: cost.written(claim.published) for claim in load_ledger(ROOT)}
     quoted = dict(re.findall(r"`(\w+(?:\.\w+)+)`: ([^;|\n]*[^;|\s])", TEXT))
-    assert set(quoted) == {name for _, claims in cost.ITEMS.values() for name in claims}
+    assert set(quoted) == {name for _, claims in cost.looked_at().values() for name in claims}
     assert {name: published.get(name) for name in quoted} == quoted
 
 
 def test_tables_are_archived():
     tables = re.findall(r"--cores all (results/\w+/\w+\.csv)", TEXT)
-    assert tables == [f"results/{study}/{item}.csv" for study, (item, _) in cost.ITEMS.items()]
+    assert tables == [f"results/{study}/{item}.csv" for study, (item, _) in cost.looked_at().items()]
     assert [name for name in tables if not (ROOT / name).is_file()] == []
 
 

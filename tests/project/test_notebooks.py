@@ -41,7 +41,7 @@ nbformat.write(notebook, sys.argv[1])
 def fresh(tmp_path_factory):
     """A stand-in for a fresh clone: everything the notebooks read, but no results."""
     root = tmp_path_factory.mktemp("clone")
-    for name in ("notebooks", "config", "data/published", "data/machines", "data/drives"):
+    for name in ("notebooks", "config", "data/drives"):
         shutil.copytree(ROOT / name, root / name)
     for name in ("data/calibration.yaml", "tests/data/tpcc_small.parquet"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from small import RAW, copy_tree, digests, small_config, small_tree
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of
+from misspenalty_studies.common.study import studies
 from misspenalty_studies.mq.tables import table4
 
 ROOT = Path(__file__).parents[2]
@@ -52,8 +53,7 @@ def read_rules():
 
 def grouped_rules():
     """Names of the rules that are made in a loop over the studies, of `all` alone."""
-    text = "\n".join(path.read_text() for path in RULES)
-    return {f"{study}_{kind}" for study in re.findall(r'^TITLES\["(\w+)"\]', text, re.MULTILINE) for kind in KINDS}
+    return {f"{study}_{kind}" for study in studies() for kind in KINDS}
 
 
 def planned_rules(folder, *targets):

@@ -4,9 +4,9 @@
 
 rule claims:
     input:
-        ledger="data/published/claims.yaml",
+        ledger=LEDGERS,
         calibration="data/calibration.yaml",
-        logged=LOGGED,
+        logged=logged_tables(),
         tables=collect("results/{table}", table=table_files().values()),
     output:
         table="results/claims.csv",
@@ -27,9 +27,9 @@ rule claims:
 
 use rule claims as claims_calibrated with:
     input:
-        ledger="data/published/claims.yaml",
+        ledger=LEDGERS,
         calibration="data/calibration.yaml",
-        logged=["results/mq/logged_calibrated.csv"],
+        logged=logged_tables(VARIANT),
         tables=collect(
             "results/{table}",
             table=table_files("_calibrated", studies=["mq"]).values(),
@@ -49,7 +49,7 @@ rule missing_facts:
     input:
         claims="results/claims.csv",
         conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
-        facts="data/published/missing_facts.yaml",
+        facts=collect("studies/{study}/missing_facts.yaml", study=CONDITIONS),
     output:
         table="results/missing_facts.csv",
     log:

@@ -3,16 +3,13 @@ import re
 from pathlib import Path
 
 import misspenalty
-from misspenalty_studies.common.claims import load_calibration
 from misspenalty.disks.drive import description
 from misspenalty.io.documents import read_yaml
 from misspenalty.errors import MissPenaltyError
-from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
 from misspenalty.io.typesetting import paper_inputs
 from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders
 from misspenalty_studies.common.judge import STUDIES
-from misspenalty_studies.sarc.fit import STEPS
-from misspenalty_studies.sarc.runs import PAPERS
+from misspenalty_studies.common.study import studies
 from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
@@ -21,8 +18,8 @@ from snakemake.iocontainers import Wildcards
 # checked once, before the first job.
 try:
     files = [*workflow.configfiles, *workflow.overwrite_configfiles]
-    data = "data" if workflow.is_main_process else None
-    config.update(checked(config, files, data))
+    root = "." if workflow.is_main_process else None
+    config.update(checked(config, files, root))
 except MissPenaltyError as error:  # only the message, without lines of this file
     raise SystemExit(str(error)) from None
 
@@ -32,35 +29,6 @@ if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
         f"{CHECKOUT}: Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them"
     )
 CAPTURES = list(config["captures"])
-MQ = config["mq"]
-VLOG = config["vlog"]
-SARC = config["sarc"]
-HAC = config["hac"]
-HAC_TRAVERSALS = list(STATIC)
-HAC_LAYOUTS = {str(i): sizes for i, sizes in enumerate(HAC["layouts"].values(), 1)}
-EPCM = config["epcm"]
-BUILDS = list(EPCM["captures"])
-CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
-VARIANT = "_calibrated"  # suffix of what is made from it instead of the server's
-MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
-MQ_CAPTURES = [  # the capture over which first levels are simulated serves only that purpose
-    name
-    for name in CAPTURES
-    if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])
-]
-MQ_STREAMS = [*MQ_CAPTURES, CALIBRATED]
-
-
-wildcard_constraints:
-    capture="|".join(MQ_STREAMS),
-    variant=f"({VARIANT})?",
-    build="|".join(BUILDS),
-    traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
-    layout="study|[0-9]+",
-    group="|".join([*PAPERS, "beyond"]),
-    step="|".join(STEPS),
-
-
 SOON = 8  # priority of jobs that the first figure waits for
 try:
     HALF = max(workflow.cores // 2, 1)  # their threads: two of them run side by side
@@ -162,68 +130,9 @@ def drawn(study, entries, form):
     return paths
 
 
-def classics_trace(wildcards):
-    """The file of a registered trace."""
-    return str(CLASSICS_PATHS[wildcards.surviving])
-
-
 def raw_capture(wildcards):
     """The raw file of a capture, wherever the configuration says."""
     return config["captures"][wildcards.capture]
-
-
-def mq_capture(wildcards):
-    """The capture that files of a variant are about."""
-    return MQ_VARIANTS[wildcards.variant]
-
-
-def mq_trace(wildcards):
-    """Its compiled trace."""
-    return f"results/traces/{mq_capture(wildcards)}.trace"
-
-
-def mq_first_priority(wildcards):
-    """Table 4 is about two of the streams; the other replays of its policies can wait."""
-    return SOON if wildcards.capture in MQ_VARIANTS.values() else 1
-
-
-def mq_recorded(wildcards):
-    """The capture that a stream comes from."""
-    stream = mq_capture(wildcards)
-    return MQ["calibrated"]["capture"] if stream == CALIBRATED else stream
-
-
-def mq_raw(wildcards):
-    """Its raw file."""
-    return config["captures"][mq_recorded(wildcards)]
-
-
-def mq_facts(wildcards):
-    """What the capture program noted of it."""
-    return capture_facts(mq_recorded(wildcards))
-
-
-def mq_shorter():
-    """The compiled capture over which the first level is calibrated as a condition; none where there is none."""
-    name = MQ["calibrated"].get("shorter")
-    return f"results/traces/{name}.trace" if name else []
-
-
-def mq_writes(wildcards):
-    """Treatments of writes: all of them on the server's capture."""
-    return MQ["writes"] if wildcards.capture == MQ["server"] else MQ["writes"][:1]
-
-
-def mq_fitted():
-    """Bars of Figure 7 that a parameter was fitted to."""
-    fits = load_calibration("data/calibration.yaml")
-    cells = [
-        target["where"]
-        for fit in fits
-        if fit.parameter == "database_cpu_us"
-        for target in fit.published
-    ]
-    return [(cell["cache_mb"], cell["policy"]) for cell in cells]
 
 
 def capture_facts(capture):
@@ -249,51 +158,6 @@ def machine_drives(*paths):
     return drive_files(*named.intersection(description.names()))
 
 
-def build_files(build):
-    """Calls, files and processes of a recorded build."""
-    return recorded_files(EPCM["captures"][build])
-
-
-def recorded_files(path):
-    """Calls, files and processes of the recording whose calls are at `path`."""
-    calls = Path(path)
-    others = [f"{calls.stem}_files.parquet", f"{calls.stem}_processes.parquet"]
-    return [str(calls), *(str(calls.parent / name) for name in others)]
-
-
-def build_of(wildcards):
-    """The files of the recorded build that a rule is about."""
-    return build_files(wildcards.build)
-
-
-def sarc_fit_before(wildcards):
-    """What a step of the fit builds on: those before it."""
-    steps = list(STEPS)
-    before = steps[: steps.index(wildcards.step)]
-    return (
-        {"before": [f"results/sarc/runs/fit/{step}.csv" for step in before]}
-        if before
-        else {}
-    )
-
-
-def hac_layout_sizes(wildcards):
-    """Sizes of the study's database, or of another one."""
-    return HAC["database"] | (
-        {} if wildcards.layout == "study" else HAC_LAYOUTS[wildcards.layout]
-    )
-
-
-def sarc_policies(wildcards):
-    """Policies of a group of runs: one of the paper's, or all that go beyond it."""
-    return SARC["beyond"] if wildcards.group == "beyond" else [wildcards.group]
-
-
-def sarc_seeds(wildcards):
-    """Seeds of a group of runs: those beyond the paper have the first alone."""
-    return SARC["seeds"][:1] if wildcards.group == "beyond" else SARC["seeds"]
-
-
 def own_raw(wildcards):
     """The raw file of a row, or the folder that it is fetched into."""
     row = OWN_TRACES[wildcards.own]
@@ -314,18 +178,15 @@ def own_drive(wildcards):
     return [device] if Path(device).is_file() else []
 
 
-def whatif_tables(item, conclusions):
-    """What the runs of the what-if found, by conclusion."""
-    return {study: f"results/whatif/runs/{study}_{item}.csv" for study in conclusions}
-
-
-def whatif_outputs(conclusion, *more):
-    """Files of the runs of one of its conclusions, by name."""
-    items = ["cells", "curve", "crossovers", "checks", *more]
-    return {
-        f"{conclusion}_{item}": f"results/whatif/runs/{conclusion}_{item}.csv"
-        for item in items
-    }
+def logged_tables(variant=""):
+    """Tables of values logged for claims that no table decides; with a suffix, those of a variant."""
+    made = (
+        path
+        for entries in TABLES.values()
+        for e in entries
+        for path in e["outputs"].values()
+    )
+    return [path for path in made if Path(path).name == f"logged{variant}.csv"]
 
 
 def claim_tables(wildcards):
@@ -336,13 +197,17 @@ def claim_tables(wildcards):
 
 def paper_files(document):
     """The files that the paper or its supplement reads, according to its own sources."""
-    return [str(path) for path in paper_inputs(f"paper/{document}.typ", ".")]
+    named = [str(path) for path in paper_inputs(f"paper/{document}.typ", ".")]
+    return [*named, *(f"results/{study}/conditions.csv" for study in CONDITIONS)]
 
 
 # What each study adds in its own rule file, and what the claims, the manifest and the default target read.
 TABLES = {}  # study -> its light tables, from `table`: one job makes them all
 FIGURES = {}  # study -> its figures, from `figure`: one job draws them all
-TITLES = {}  # study -> its category in the report
+TITLES = {
+    name: study.title for name, study in studies().items()
+}  # categories in the report
+LEDGERS = [f"studies/{study}/ledger.yaml" for study in STUDIES]
 ARCHIVED = (
     {}
 )  # study -> registered files that are not here, for which its archived tables are read
@@ -357,7 +222,6 @@ SOURCES = []  # files that are read but not made
 CONDITIONS = (
     {}
 )  # study -> items of results/<study>/runs/conditions, its tables under other conditions
-LOGGED = []  # tables of values logged for claims that no table decides
 SEEDS = {}  # keyed by what they seed
 
 
@@ -434,9 +298,9 @@ def sources(document):
     """Raw traces, published values, machines, the text of the paper: what a run reads and does not make."""
     files = [
         *SOURCES,
-        "data/published/claims.yaml",
+        *LEDGERS,
         "data/calibration.yaml",
-        "data/published/missing_facts.yaml",
+        *(f"studies/{study}/missing_facts.yaml" for study in CONDITIONS),
         *(path for path in paper_files(document) if not path.startswith("results/")),
     ]
     return list(dict.fromkeys(files))

@@ -9,7 +9,7 @@ for study, items in CONDITIONS.items():
         name:
             f"{study}_conditions"
         input:
-            ledger="data/published/claims.yaml",
+            ledger=f"studies/{study}/ledger.yaml",
             tables=collect(
                 "results/{table}", table=table_files(studies=[study]).values()
             ),

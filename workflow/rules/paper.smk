@@ -6,8 +6,8 @@ rule overview:
         table4=["results/mq/table4.csv", "results/mq/table4_calibrated.csv"],
         fig7=["results/mq/fig7.csv", "results/mq/fig7_calibrated.csv"],
         claims=["results/claims.csv", "results/claims_calibrated.csv"],
-        printed4="data/published/mq_table4.csv",
-        printed7="data/published/mq_fig7.csv",
+        printed4="studies/mq/published/table4.csv",
+        printed7="studies/mq/published/fig7.csv",
         calibration="data/calibration.yaml",
     output:
         png=report(

@@ -10,6 +10,7 @@ from misspenalty.io.files import atomic_path
 
 _READ = re.compile(r'"(/[^"\s]+\.(?:csv|yaml|json|pdf|svg|png))"')
 _PART = re.compile(r'#?\b(?:include|import|bibliography)[ (]"([^"]+\.(?:typ|bib))"')
+_EACH = re.compile(r'"(/[^"\s]+/\*/[^"\s]+\.typ)"')
 _PLACE = re.compile(r"┌─ (.+):(\d+):\d+")
 
 
@@ -27,7 +28,8 @@ def paper_inputs(source, root):
     -------
     list of Path
         Sorted, relative to `root`: the source, the Typst and bibliography files that it includes or imports, directly
-        or not, and the files that these name by an absolute path (tables, figures, facts).
+        or not, and the files that these name by an absolute path (tables, figures, facts). A ``*`` in the path of a
+        Typst file stands for the name of any folder.
 
     Raises
     ------
@@ -46,6 +48,7 @@ def paper_inputs(source, root):
             continue
         texts.append(path.read_text(encoding="utf-8"))
         named = ((root, name[1:]) if name.startswith("/") else (path.parent, name) for name in _PART.findall(texts[-1]))
+        named = [*named, *((root, found) for name in _EACH.findall(texts[-1]) for found in _glob(root, name[1:]))]
         parts = {Path(os.path.normpath(folder / name)) for folder, name in named} - sources
         sources |= parts
         waiting += parts
@@ -90,6 +93,10 @@ def compile_paper(source, root, output, config=None):
         raise _explain(error, source, root) from error
     with atomic_path(output) as partial:
         partial.write_bytes(pdf)
+
+
+def _glob(root, pattern):
+    return sorted(path.relative_to(root).as_posix() for path in root.glob(pattern))
 
 
 def _explain(error, source, root):

@@ -12,7 +12,7 @@ from misspenalty.policies.arc import ARC
 from misspenalty.traces import open_trace
 from misspenalty_studies.classics import conditions, figures, runs, tables
 from misspenalty_studies.classics.lirs2 import LIRS2
-from misspenalty_studies.classics.settings import FILES, TRACES, ClassicsSettings
+from misspenalty_studies.classics.settings import FILES, TRACES, ReplaySettings
 
 ROOT = Path(__file__).parents[3]
 SMALL = {
@@ -22,14 +22,14 @@ SMALL = {
     },
     "fixed_split_targets": [0, 0.5, 1],
 }
-PUBLISHED = pd.read_csv(ROOT / "data/published/classics_hit_ratios.csv")
-PROGRAM = pd.read_csv(ROOT / "data/published/classics_program.csv")
+PUBLISHED = pd.read_csv(ROOT / "studies/classics/published/hit_ratios.csv")
+PROGRAM = pd.read_csv(ROOT / "studies/classics/published/program.csv")
 
 
 @pytest.fixture(scope="module")
 def replays(make_trace):
     addresses = np.random.default_rng(0).zipf(1.3, 3000) % 40
-    return runs.replay_trace("cpp", make_trace(addresses), ClassicsSettings.model_validate(SMALL), threads=2)
+    return runs.replay_trace("cpp", make_trace(addresses), ReplaySettings.model_validate(SMALL), threads=2)
 
 
 def test_every_combination_is_replayed_once(replays):
@@ -155,11 +155,11 @@ def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
 )
 def test_impossible_settings_are_named(block, message):
     with pytest.raises(pydantic.ValidationError, match=message):
-        ClassicsSettings.model_validate(block)
+        ReplaySettings.model_validate(block)
 
 
 def test_every_trace_has_a_file():
-    assert set(TRACES) == set(FILES) == set(ClassicsSettings().traces)
+    assert set(TRACES) == set(FILES) == set(ReplaySettings().traces)
 
 
 def lirs_traces():
@@ -169,7 +169,7 @@ def lirs_traces():
 @pytest.mark.parametrize("name", lirs_traces())
 def test_policies_equal_the_authors_program(shared_traces, name):
     trace = open_trace(shared_traces / FILES[name])
-    settings = ClassicsSettings()
+    settings = ReplaySettings()
     replays = settings.traces[name].model_copy(update={"rows": ("lru", "opt")})
     settings = settings.model_copy(update={"traces": {name: replays}})
     table = tables.program(tables.hit_ratios(runs.replay_trace(name, trace, settings)), PROGRAM)

@@ -1,6 +1,6 @@
 """The ledger of published statements, judged on the result tables.
 
-`load_ledger` reads ``data/published/claims.yaml``; the ``claims.py`` of a study records what was obtained, with a
+`load_ledger` reads ``studies/*/ledger.yaml``; the ``claims.py`` of a study records what was obtained, with a
 `Recorder` that knows no published values; `judge` compares the two; `summary` and `headline` count the verdicts on the
 claims of papers, `agreement` and `forecasts` list the entries that are none; `under_conditions` looks for a measured
 condition under which a missed claim is reproduced.
@@ -8,13 +8,13 @@ condition under which a missed claim is reproduced.
 """
 
 from misspenalty_studies.common.claims.conditions import MISSED, net_effects, under_conditions
+from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.forms import VERDICTS
-from misspenalty_studies.common.claims.ledger import Claim, Fit, load_calibration, load_ledger
+from misspenalty_studies.common.claims.ledger import Claim, Fit, load_calibration, load_ledger, read_ledger
 from misspenalty_studies.common.claims.numbers import below
 from misspenalty_studies.common.claims.recorder import Recorder
 from misspenalty_studies.common.claims.remarks import read_logged
 from misspenalty_studies.common.claims.report import BASES, COLUMNS, judge
-from misspenalty_studies.common.claims.study import Study
 from misspenalty_studies.common.claims.summary import agreement, claims_of, forecasts, format_summary, headline, summary
 from misspenalty_studies.common.claims.tables import Table, cross
 
@@ -24,9 +24,9 @@ __all__ = [
     "MISSED",
     "VERDICTS",
     "Claim",
+    "Decided",
     "Fit",
     "Recorder",
-    "Study",
     "Table",
     "agreement",
     "below",
@@ -39,6 +39,7 @@ __all__ = [
     "load_calibration",
     "load_ledger",
     "net_effects",
+    "read_ledger",
     "read_logged",
     "summary",
     "under_conditions",

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.numbers import number
-from misspenalty_studies.common.claims.study import Study
 
 MISSED = ("direction", "not_reproduced")
 KEPT = ("reproduced",)
@@ -58,7 +58,7 @@ def under_conditions(ledger, name, module, judged, tables):
             for item, frame in tables.items()
             if (frame["condition"] == condition).any()
         }
-        study = Study(name, module, own, variant=True)
+        study = Decided(name, module, own, variant=True)
         for claim in claims:
             form = study.forms[claim.id]
             if form is not None and form.complete():

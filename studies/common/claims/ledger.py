@@ -1,4 +1,4 @@
-"""The ledger of published statements and the record of fitted parameters, as checked Python objects."""
+"""The ledgers of published statements and the record of fitted parameters, as checked Python objects."""
 
 import re
 from dataclasses import dataclass
@@ -6,11 +6,14 @@ from pathlib import Path
 
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml, worst_error
+from misspenalty_studies.common.study import studies
+
+SCHEMA = Path(__file__).with_name("ledger.schema.yaml")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the ledger; the fields are the keys explained at the head of ``claims.yaml``."""
+    """One statement of the ledger; the fields are the keys that ``studies/README.md`` explains."""
 
     id: str
     study: str
@@ -63,15 +66,39 @@ class Fit:
     follows: tuple = ()  # dicts: table, where, column; cells that depend on the parameter as directly as the targets
 
 
-def load_ledger(path, schema=None):
-    """Read and check a ledger.
+def load_ledger(root=".", study=None):
+    """Read and check the ledgers of all studies, or of one.
+
+    Parameters
+    ----------
+    root : path-like
+        The checkout.
+    study : str, optional
+        The study, if not all.
+
+    Returns
+    -------
+    list of Claim
+        In the order of the studies and of their files, ``studies/<study>/ledger.yaml``.
+
+    Raises
+    ------
+    InputError
+        See `read_ledger`.
+    """
+    names = [study] if study else [name for name, one in studies().items() if one.judged]
+    return [claim for name in names for claim in read_ledger(Path(root, "studies", name, "ledger.yaml"))]
+
+
+def read_ledger(path, schema=SCHEMA):
+    """Read and check the ledger of one study.
 
     Parameters
     ----------
     path : path-like
-        ``claims.yaml``.
-    schema : path-like, optional
-        JSON Schema of the ledger; by default ``claims.schema.yaml`` next to it.
+        ``ledger.yaml`` in the study's folder.
+    schema : path-like
+        JSON Schema of the ledger.
 
     Returns
     -------
@@ -81,11 +108,12 @@ def load_ledger(path, schema=None):
     Raises
     ------
     InputError
-        An entry does not match the schema, an id is used twice, or a derived entry follows from what is no claim.
-        The message names the entry and its line.
+        An entry does not match the schema, its id does not begin with the study's name, an id is used twice, or a
+        derived entry follows from what is no claim. The message names the entry and its line.
     """
     path = Path(path)
-    entries = load_entries(path, schema or path.with_name("claims.schema.yaml"), "id")
+    study = path.absolute().parent.name
+    entries = load_entries(path, schema, "id")
     lines = {
         m[1]: n
         for n, text in enumerate(path.read_text().splitlines(), 1)
@@ -94,10 +122,16 @@ def load_ledger(path, schema=None):
     claims, seen = [], set()
     for entry in entries:
         place = {"path": path, "line": lines.get(entry["id"])}
+        if entry["id"].partition(".")[0] != study:
+            raise InputError(
+                f"the id {entry['id']} is not one of the study {study}",
+                **place,
+                expected=f"ids that begin with {study}.",
+            )
         if entry["id"] in seen:
             raise InputError(f"claim {entry['id']} is listed twice", **place, remedy="give each entry its own id")
         seen.add(entry["id"])
-        claims.append(Claim(**entry | {"follows": tuple(entry.get("follows", ()))}))
+        claims.append(Claim(**entry | {"study": study, "follows": tuple(entry.get("follows", ()))}))
     roles = {claim.id: claim.role for claim in claims}
     for claim in claims:
         for id in claim.follows:
@@ -130,7 +164,7 @@ def load_calibration(path, schema=None):
 
 
 def _yaml(path):
-    return read_yaml(path, remedy="data/published/README.md explains what belongs where")
+    return read_yaml(path, remedy="studies/README.md explains what belongs where")
 
 
 def load_entries(path, schema, name):

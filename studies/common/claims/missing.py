@@ -1,6 +1,7 @@
 """Count the claims that each fact missing from a paper costs."""
 
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Literal
 
 import pandas as pd
@@ -35,8 +36,8 @@ def missing_facts_table(claims, conditions, facts):
         ``results/claims.csv``.
     conditions : list of path-like
         ``conditions.csv`` of every study that has one.
-    facts : path-like
-        ``data/published/missing_facts.yaml``.
+    facts : list of path-like
+        ``missing_facts.yaml`` of every study that has one; the study is the name of its folder.
 
     Returns
     -------
@@ -49,13 +50,16 @@ def missing_facts_table(claims, conditions, facts):
         The list does not match its model, or not the conditions.
     """
     entries = []
-    for number, entry in enumerate(read_yaml(facts), 1):
-        try:
-            entries.append(MissingFact.model_validate(entry))
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, ("entry", number, *first["loc"])))
-            raise InputError(f"{place}: {first['msg']}", path=facts, remedy="its head explains the keys") from error
+    for path in facts:
+        for number, entry in enumerate(read_yaml(path), 1):
+            try:
+                entries.append(MissingFact.model_validate({"study": Path(path).absolute().parent.name, **entry}))
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(map(str, ("entry", number, *first["loc"])))
+                raise InputError(
+                    f"{place}: {first['msg']}", path=path, remedy="studies/README.md explains the keys"
+                ) from error
     tried = pd.concat([pd.read_csv(path, dtype=str) for path in conditions])
     return missing_facts(pd.read_csv(claims, dtype=str, keep_default_na=False), tried, entries)
 
@@ -135,7 +139,7 @@ def _fact(part, study, facts):
     if len(found) > 1:
         raise InputError(
             f"condition {part!r} of {study} changes {' and '.join(fact.fact for fact in found)}",
-            expected="at most one entry of data/published/missing_facts.yaml whose patterns match it",
+            expected=f"at most one entry of studies/{study}/missing_facts.yaml whose patterns match it",
             remedy="make the patterns narrower",
         )
     return found[0] if found else MissingFact.model_construct(study=study, fact=part, kind=UNLISTED, conditions=(part,))

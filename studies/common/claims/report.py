@@ -5,10 +5,10 @@ import pandas as pd
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims.comparisons import groups_of
+from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.forms import TIE, Outcome, in_unit, limit_of
 from misspenalty_studies.common.claims.noise import Moved
 from misspenalty_studies.common.claims.numbers import number, rounded, text
-from misspenalty_studies.common.claims.study import Study
 
 COLUMNS = [
     "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
@@ -53,10 +53,10 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
 
     Notes
     -----
-    The rules of a verdict are in ``data/published/README.md``.
+    The rules of a verdict are in ``studies/README.md``.
     """
     notes, known = dict(notes or {}), {claim.id for claim in ledger}
-    studied = {name: Study(name, module, tables, bool(variant)) for name, module in studies.items()}
+    studied = {name: Decided(name, module, tables, bool(variant)) for name, module in studies.items()}
     decided = {id for study in studied.values() for id in study.forms}
     for found, problem in (
         (set(notes) - known, "has a note, but is not in the ledger"),

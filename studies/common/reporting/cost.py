@@ -5,24 +5,19 @@ import math
 import os
 from pathlib import Path
 
-from misspenalty.io.documents import read_yaml
+from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.study import studies
 
 FOLDERS = {
     "environment": (".venv",),
     "checkout": ("data", "src", "studies", "tests", "docs", ".git"),
     "results": ("results", "build"),
 }
-ITEMS = {  # study -> a table of it, and claims to look at
-    "classics": ("hit_ratios", ("classics.arc.oltp.arc.1000", "classics.arc.oltp.lru.1000")),
-    "vlog": ("table2", ("vlog.table2.order",)),
-    "mq": ("table4", ("mq.table4.rel_miss.512", "mq.table4.mq.128")),
-    "sarc": ("table2", ("sarc.table2.ci.1136.lru_top.read",)),
-    "hac": ("fig9", ("hac.fig9.replacement_over_fetch.t1minus",)),
-    "epcm": ("fig7", ("epcm.fig7b.hot_read_latency",)),
-    "delayed_hits": ("authors_program", ("delayed_hits.simulator.sample_lru_12_z20",)),
-    "kvcache": ("hits", ("kvcache.fig9.fifty_million",)),
-    "dispute": ("reductions", ("dispute.s3.mean",)),
-}
+
+
+def looked_at():
+    """Return the table and the claims that each study names for a first look, by study."""
+    return {name: (one.look_at.table, one.look_at.claims) for name, one in studies().items() if one.look_at}
 
 
 def whole(outputs, jobs, root):
@@ -106,13 +101,12 @@ def artifact_text(run, supplement, root):
     """A table with a study's command, CPU minutes, memory, disk and expected values; None as in `readme_text`."""
     if (found := parts(run, supplement, root)) is None:
         return None
-    ledger = read_yaml(Path(root, "data", "published", "claims.yaml"))
-    published = {entry["id"]: entry["published"] for entry in ledger}
+    published = {claim.id: claim.published for claim in load_ledger(root)}
     lines = [
         "| Study | Command | CPU minutes | Memory | Disk | Claims to look at, with the published value |",
         "|---|---|---|---|---|---|",
     ]
-    for study, (item, claims) in ITEMS.items():
+    for study, (item, claims) in looked_at().items():
         cpu, peak = cost([job for name, job in run["jobs"].items() if name.startswith(f"{study}_")])
         told = "; ".join(f"`{name}`: {written(published[name])}" for name in claims)
         size = disk(root, [f"results/{study}"])
@@ -134,7 +128,7 @@ def artifact_text(run, supplement, root):
 
 
 def expected_text(claims):
-    """A table with the values and verdicts expected from a run, for the claims in `ITEMS`.
+    """A table with the values and verdicts expected from a run, for the claims in `looked_at`.
 
     Parameters
     ----------
@@ -143,7 +137,7 @@ def expected_text(claims):
     """
     rows = claims.astype(str).set_index("id")
     lines = ["| Claim | Published | Expected value | Expected verdict |", "|---|---|---|---|"]
-    for name in (name for _, names in ITEMS.values() for name in names if name in rows.index):
+    for name in (name for _, names in looked_at().values() for name in names if name in rows.index):
         row = rows.loc[name]
         lines.append(f"| `{name}` | {row['published']} | {row['obtained']} | {row['verdict'].replace('_', ' ')} |")
     return "\n".join(lines)

@@ -114,7 +114,7 @@ class _Site:
         self.papers = read_papers(root, self.titles)
         self.judged = dict(zip(self.claims["id"], self.claims.to_dict("records"), strict=True))
         self.replayed = self._replayed()
-        self.ledger = {claim.id: claim for claim in load_ledger(root / "data" / "published" / "claims.yaml")}
+        self.ledger = {claim.id: claim for claim in load_ledger(root)}
         self.pages = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,

@@ -11,8 +11,8 @@ import numpy as np
 
 import misspenalty_studies
 from misspenalty.io.files import atomic_path
+from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.recorder import Recorder
-from misspenalty_studies.common.claims.study import Study
 from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.reporting.jobs import read_tables
 
@@ -92,7 +92,7 @@ def readings(module, tables, *, threads=1):
 
 
 def _study(module, tables):
-    return Study("", module, {f"_{item}": frame for item, frame in tables.items()}, variant=False)
+    return Decided("", module, {f"_{item}": frame for item, frame in tables.items()}, variant=False)
 
 
 def _begin(module, tables):
@@ -134,7 +134,7 @@ def lines(module, frames):
     module : module
         The study's `claims` module.
     frames : dict of str to DataFrame
-        Its result tables, see `misspenalty_studies.common.claims.study.Study`.
+        Its result tables, see `misspenalty_studies.common.claims.decided.Decided`.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def merged(base, changes):
 
 def check(study, **changes):
     """Check the archived run's configuration with some keys of a study replaced."""
-    configuration.checked(CONFIG | {study: CONFIG[study] | changes}, data=ROOT / "data")
+    configuration.checked(CONFIG | {study: CONFIG[study] | changes}, root=ROOT)
 
 
 def examples():
@@ -116,25 +116,25 @@ def test_the_schema_for_editors_refuses_what_the_models_refuse(change):
 
 
 def test_archived_configuration_passes():
-    assert configuration.checked(CONFIG, data=ROOT / "data") == CONFIG
+    assert configuration.checked(CONFIG, root=ROOT) == CONFIG
 
 
 @pytest.mark.parametrize("path", [ROOT / "config" / "full.yaml"])
 def test_overlays_pass(path):
-    configuration.checked(merged(CONFIG, yaml.safe_load(path.read_text())), data=ROOT / "data")
+    configuration.checked(merged(CONFIG, yaml.safe_load(path.read_text())), root=ROOT)
 
 
 def test_small_runs_of_the_tests_pass():
     config = copy.deepcopy(CONFIG)
-    for path in (ROOT / "tests" / "data" / "small").glob("*.yaml"):
-        config[path.stem] |= yaml.safe_load(path.read_text())
-    assert configuration.checked(config, data=ROOT / "data") == config  # nothing left out is filled in
+    for path in ROOT.glob("studies/*/small.yaml"):
+        config[path.parent.name] |= yaml.safe_load(path.read_text())
+    assert configuration.checked(config, root=ROOT) == config  # nothing left out is filled in
 
 
 def test_examples_of_the_guide_pass():
     assert len(examples()) >= 3
     for changes in examples():
-        configuration.checked(merged(CONFIG, changes), data=ROOT / "data")
+        configuration.checked(merged(CONFIG, changes), root=ROOT)
 
 
 @pytest.mark.parametrize(
@@ -304,14 +304,16 @@ def test_impossible_settings_of_epcm_are_refused(changes, message):
 
 
 def test_a_calibration_without_a_studys_fit_is_refused(tmp_path):
-    (tmp_path / "machines").symlink_to(ROOT / "data" / "machines")
+    (tmp_path / "studies").symlink_to(ROOT / "studies")
+    data = tmp_path / "data"
+    data.mkdir()
     text = (ROOT / "data" / "calibration.yaml").read_text()
-    (tmp_path / "calibration.schema.yaml").symlink_to(ROOT / "data" / "calibration.schema.yaml")
-    (tmp_path / "calibration.yaml").write_text(
+    (data / "calibration.schema.yaml").symlink_to(ROOT / "data" / "calibration.schema.yaml")
+    (data / "calibration.yaml").write_text(
         yaml.safe_dump([fit for fit in yaml.safe_load(text) if fit["study"] not in ("hac", "sarc")])
     )
     with pytest.raises(ParameterError, match=r"(?s)data/calibration\.yaml has no target.*install_instructions"):
-        configuration.checked(CONFIG, data=tmp_path)
+        configuration.checked(CONFIG, root=tmp_path)
 
 
 # --- how it is said
@@ -348,7 +350,7 @@ def test_a_value_of_the_command_line_is_named_as_such(tmp_path):
     lines = refusal(tmp_path, merged(CONFIG, {"mq": {"seed": -1}}), config=CONFIG)
     assert lines == ["--config: mq.seed: -1; expected a whole number, at least 0"]
     lines = refusal(tmp_path, CONFIG | {"sead": 1}, config=CONFIG)
-    keys = "captures, mirror, traces, mq, vlog, sarc, hac, epcm, kvcache, dispute, whatif"
+    keys = "captures, mirror, traces, mq, sarc, hac, epcm, vlog, kvcache, dispute, whatif"
     assert lines == [f"--config: sead: unknown key; expected one of {keys}"]
 
 

@@ -46,7 +46,7 @@ def test_gains(steps):
 
 def test_claims(steps):
     """All that a table decides holds, but for a maximum on other traces; none of the authors' counts is typed here."""
-    ledger = [c for c in load_ledger(DATA.parents[1] / "published/claims.yaml") if c.study == "delayed_hits"]
+    ledger = load_ledger(DATA.parents[2], "delayed_hits")
     verdicts = judge(ledger, {"delayed_hits": claims}, {"delayed_hits_runs": steps}).set_index("id")["verdict"]
     undecided = {"delayed_hits.abstract.offline", "delayed_hits.abstract.cdn"}
     assert set(verdicts.index[verdicts == "not_testable"]) == undecided

@@ -32,7 +32,7 @@ def test_a_loss_is_divided_by_the_policys_own_misses(tmp_path):
     assert row["mean"] == pytest.approx((25 - 20) / 2)
     assert row["unbounded_mean"] == pytest.approx(0)
     assert row["worse_than_fifo_pct"] == 50
-    stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
+    stated = pd.read_csv(ROOT / "studies/dispute/published/stated.csv")
     assert len(figures.means(made, stated).axes) == 2
     assert -20 <= row["ci95_low"] <= row["mean"] <= row["ci95_high"] <= 25
 
@@ -104,7 +104,7 @@ def test_cells_and_kinds_agree_with_the_replays(replays):
 
 
 def test_without_tables_no_claim_is_decided():
-    ledger = [claim for claim in load_ledger(ROOT / "data/published/claims.yaml") if claim.study == "dispute"]
+    ledger = load_ledger(ROOT, "dispute")
     assert set(judge(ledger, {"dispute": claims}, {})["verdict"]) == {"not_testable"}
 
 
@@ -158,7 +158,7 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
 
 
 def test_figures_have_the_published_values_as_marks(aggregated, replays):
-    stated = pd.read_csv(ROOT / "data/published/dispute_stated.csv")
+    stated = pd.read_csv(ROOT / "studies/dispute/published/stated.csv")
     reductions = aggregated["reductions"]
     left, right = figures.worse(reductions, stated).axes
     marks = [

@@ -26,7 +26,7 @@ from misspenalty_studies.epcm.file_client.client import CALL
 from misspenalty_studies.epcm.file_client.workload import make_workload
 from misspenalty_studies.epcm.runs import Setting, Study
 
-PUBLISHED = Path(__file__).parents[3] / "data" / "published"
+PUBLISHED = Path(__file__).parents[1] / "published"
 TOLD = ("baselines", "reductions")
 SETTINGS = {
     "captures": {"andrew": "data/raw/builds/andrew.parquet"},
@@ -308,7 +308,7 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
     ]
     table = pd.concat(tables, ignore_index=True)
     assert len(table) == 8
-    reductions = pd.read_csv(PUBLISHED / "epcm_reductions.csv")
+    reductions = pd.read_csv(PUBLISHED / "reductions.csv")
     assert len(epcm_curves.limits(table, epcm_tables.fig7(runs), reductions).axes) == 1
 
 

@@ -3,7 +3,7 @@
 An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line
 of the client cache (frame or table entry) is in the second-level cache with probability (its size / size of the client
 cache), otherwise in memory; a line of the stack is always in the second-level cache. The unit costs are in
-``data/machines/hac_testbed.yaml``, each with its source; they are the same for all traversals.
+``studies/hac/machine.yaml``, each with its source; they are the same for all traversals.
 """
 
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ class ObjectServerTestbed:
     Attributes
     ----------
     values : dict
-        See ``hac_testbed.schema.yaml``; ``install_instructions`` is None until it is fitted.
+        See ``machine.schema.yaml``; ``install_instructions`` is None until it is fitted.
     entries : dict of str to Parameter
         The file's entry for each.
     """
@@ -91,7 +91,7 @@ class ObjectServerTestbed:
 
 
 def load_testbed(path, schema=None):
-    """Read and check ``hac_testbed.yaml``; parameters and errors are those of `read_entries`."""
+    """Read and check ``machine.yaml``; parameters and errors are those of `read_entries`."""
     entries = read_entries(path, schema)
     return ObjectServerTestbed({name: entry.value for name, entry in entries.items()}, entries)
 

@@ -24,8 +24,8 @@ from misspenalty_studies.hac.prices import Costs, client_us, load_fitted, penalt
 from misspenalty_studies.hac.seeds import BySeed, mean_over_seeds
 
 ROOT = Path(__file__).parents[3]
-MACHINE = ROOT / "data" / "machines" / "hac_testbed.yaml"
-SMALL = yaml.safe_load((ROOT / "tests" / "data" / "small" / "hac.yaml").read_text())
+MACHINE = ROOT / "studies" / "hac" / "machine.yaml"
+SMALL = yaml.safe_load((ROOT / "studies" / "hac" / "small.yaml").read_text())
 POINTS = SMALL["points_mb"]
 
 
@@ -241,7 +241,7 @@ def test_hit_time_needs_a_cache_that_holds_everything(data, costs):
 
 
 def test_measured_lines_add_up_to_the_last_step_and_are_those_of_the_published_table(data):
-    published = pd.read_csv(ROOT / "data/published/hac_hit_time.csv")
+    published = pd.read_csv(ROOT / "studies/hac/published/hit_time.csv")
     table = hac_measured.hit_time(data, 4, repeats=2)
     assert list(table["traversal"].unique()) == ["T1", "T6"]
     for name, part in table.groupby("traversal"):
@@ -260,7 +260,7 @@ def test_every_operation_of_a_fetch_is_measured(data):
 
 
 def test_published_hit_times_add_up_to_the_printed_totals():
-    published = pd.read_csv(ROOT / "data/published/hac_hit_time.csv")
+    published = pd.read_csv(ROOT / "studies/hac/published/hit_time.csv")
     totals = published.groupby("traversal")["seconds"].sum()
     assert totals["T1"] == pytest.approx(7.77) and totals["T6"] == pytest.approx(8.93e-3)
 

@@ -14,7 +14,7 @@ from misspenalty_studies.hac.object_server.object_client import HIT, Prices, loa
 from misspenalty_studies.hac.object_server.page_server import COMPONENTS, PageServer, Stream, message_ns
 from misspenalty_studies.hac.objects.cache import COUNTS
 
-MACHINE = Path(__file__).parents[3] / "data" / "machines" / "hac_testbed.yaml"
+MACHINE = Path(__file__).parents[3] / "studies" / "hac" / "machine.yaml"
 DRIVE = "hp97560"
 CLIENT, SERVER, DISK, NETWORK = range(4)
 

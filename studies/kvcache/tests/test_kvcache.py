@@ -19,8 +19,8 @@ from misspenalty_studies.kvcache.settings import KvcacheSettings
 ROOT = Path(__file__).parents[3]
 TRACE = ROOT / "data/raw/kvcache/conversation.jsonl.xz"
 SMALL = ROOT / "tests/data/prompts_small.jsonl"
-MACHINE = ROOT / "data/machines/kvcache.yaml"
-LEDGER = [claim for claim in load_ledger(ROOT / "data/published/claims.yaml") if claim.study == "kvcache"]
+MACHINE = ROOT / "studies/kvcache/machine.yaml"
+LEDGER = load_ledger(ROOT, "kvcache")
 VALUES = load_machine(MACHINE).testbed
 
 # Blocks of a cache; misses of LRU, OPT and FIFO; LRU's hits in contiguous prefixes, all from an independent program.
@@ -35,7 +35,7 @@ TRUTH = [
 
 def settings(**changes):
     """The small run's settings."""
-    return yaml.safe_load((ROOT / "tests/data/small/kvcache.yaml").read_text()) | changes
+    return yaml.safe_load((ROOT / "studies/kvcache/small.yaml").read_text()) | changes
 
 
 def workload(prompts, times=None, size=10):
@@ -279,7 +279,7 @@ def test_winners_differ_counts_points_and_allows_ties():
 
 
 def test_figures_mark_published_values_of_the_same_trace_only(small):
-    published = pd.read_csv(ROOT / "data/published/kvcache_fig9.csv")
+    published = pd.read_csv(ROOT / "studies/kvcache/published/fig9.csv")
 
     def marks(table):
         lines = figures.capacity(table, published).axes[0].lines

@@ -28,7 +28,7 @@ decide whether the cache has a block:
   a database writes a frame before it reads into it: the request queues behind them (``network_queue``) and no read
   overtakes a write of its own stretch. With a single terminal the cache therefore sees exactly the trace's order.
 
-Deviations, each because the paper says nothing: see ``data/machines/mq_testbed.yaml``. Log disks are left out, as in
+Deviations, each because the paper says nothing: see ``studies/mq/machine.yaml``. Log disks are left out, as in
 the paper. Priced, the cache's state follows the trace's order even where the model's timing would reorder two requests.
 Live, a block is in the cache from the request that missed it on, so a second request hits although the disk is still
 busy, and references are grouped into transactions by number, since a trace doesn't name its process.

@@ -9,7 +9,7 @@ from misspenalty.errors import ParameterError
 class StorageServerTestbed:
     """Parameters of `misspenalty_studies.mq.storage_server.server`, in the units their names end in.
 
-    ``mq_testbed.schema.yaml`` describes each; `database_cpu_us` is None until it is fitted. Properties that end in
+    ``machine.schema.yaml`` describes each; `database_cpu_us` is None until it is fitted. Properties that end in
     ``_ns`` are what the model counts in.
     """
 

@@ -138,7 +138,7 @@ def test_bounds_follow_the_papers_arithmetic():
 
 
 def test_the_fitted_time_reaches_its_target_and_the_objective_is_shown_beyond(busy):
-    machine = load_machine(ROOT / "data/machines/mq_testbed.yaml", kind=StorageServerTestbed)
+    machine = load_machine(ROOT / "studies/mq/machine.yaml", kind=StorageServerTestbed)
     found, span = mq_rates.points(busy, [8, 32], threads=1), (1000, 20_000)
     made = mq_rates.transaction_rates(busy, machine, found, 5.0, fitted_mb=32, target=1.1, span=span, seed=1, threads=1)
     row = made.fit.iloc[0]
@@ -187,11 +187,14 @@ def test_a_study_knows_its_policies(busy):
         mq.replay(busy, "best", [8])
 
 
-def test_logged_values_name_their_claims():
-    fig7 = pd.DataFrame({"miss_time_share_pct": [99.5, 98.25], "timed_hit_ratio_pct": [10.0, 20.5],
-                         "replayed_hit_ratio_pct": [10.25, 20.5]})  # fmt: skip
+def test_logged_values_name_their_claims(tmp_path):
+    points = pd.DataFrame({"cache_mb": [128, 128], "policy": ["mq", "lru"]})
+    fig7 = points.assign(miss_time_share_pct=[99.5, 98.25], timed_hit_ratio_pct=[10.0, 20.5])
+    table4 = points[::-1].assign(hit_ratio_pct=[20.5, 10.25])
+    facts = tmp_path / "captures.yaml"
+    facts.write_text("mine.parquet: {shared_buffers: 128MB}\n")
     fit = pd.DataFrame([{"at_bound": True, "reached": 1.04791, "target": 1.08, "value_us": 0}])
-    notes = claims.logged(fig7, "128MB", fit).set_index("id")["note"]
+    notes = claims.logged(table4, fig7, fit, facts, "raw/mine.parquet").set_index("id")["note"]
     assert notes["mq.fig7.lru.256"] == "fit ends at its bound: 1.0479 for 1.08 at 0 us"
     assert "no hit ratio by more than 0.25 points" in notes["mq.results.timing"]
     assert "98.25 to 99.50 %" in notes["mq.results.miss_dominates"]

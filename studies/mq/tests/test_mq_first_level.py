@@ -66,13 +66,13 @@ def test_every_stream_ends_with_the_reads_asked_for():
 
 def test_claims_are_counted_at_every_size():
     """The printed hit ratios themselves reproduce every claim that they alone decide."""
-    printed = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv").rename(
+    printed = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv").rename(
         columns={"storage_cache_mb": "cache_mb"}
     )
     far = printed.assign(hit_ratio_pct=printed["hit_ratio_pct"].iloc[::-1].to_numpy())
     parts = [part.assign(first_level_mb=mb, chosen=mb == 58) for mb, part in ((58, printed), (128, far))]
     table = first_level.claims_over_size(
-        pd.concat(parts).assign(short_share_pct=28.8), ROOT / "data" / "published" / "claims.yaml"
+        pd.concat(parts).assign(short_share_pct=28.8), ROOT / "studies" / "mq" / "ledger.yaml"
     ).set_index("first_level_mb")
     assert table.loc[58, "judged"] == table.loc[128, "judged"] > 20
     assert table.loc[58, "reproduced"] > table.loc[128, "reproduced"]

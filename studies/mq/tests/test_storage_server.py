@@ -18,7 +18,7 @@ from misspenalty_studies.mq.storage_server.calibration import compatible, fit_da
 from misspenalty_studies.mq.storage_server.server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
-YAML = Path(__file__).parents[3] / "data" / "machines" / "mq_testbed.yaml"
+YAML = Path(__file__).parents[3] / "studies" / "mq" / "machine.yaml"
 MACHINE = load_machine(YAML, kind=StorageServerTestbed)
 TESTBED = replace(MACHINE.testbed, database_cpu_us=3000)
 DATABASE_LINK = 10 + 70 + 81.92 + 30  # us: message, server processor, one block over the link, message and interrupt

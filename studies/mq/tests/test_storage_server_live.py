@@ -14,7 +14,7 @@ from misspenalty_studies.mq.storage_server import server as storage_server
 from misspenalty_studies.mq.storage_server.server import ClosedLoopResult, disks_of, outcomes, run, run_live
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
-MACHINE = load_machine(Path(__file__).parents[3] / "data" / "machines" / "mq_testbed.yaml", kind=StorageServerTestbed)
+MACHINE = load_machine(Path(__file__).parents[3] / "studies" / "mq" / "machine.yaml", kind=StorageServerTestbed)
 TESTBED = replace(MACHINE.testbed, database_cpu_us=3000)
 ALONE = replace(TESTBED, terminals=1)
 ONLINE = [name for name, definition in known_policies().items() if not definition.offline]

@@ -14,9 +14,7 @@ from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.mq.storage_server.server import HIT, MISS, WRITE, disks_of, outcomes, run, run_live
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
-TESTBED = load_machine(
-    Path(__file__).parents[3] / "data" / "machines" / "mq_testbed.yaml", kind=StorageServerTestbed
-).testbed
+TESTBED = load_machine(Path(__file__).parents[3] / "studies" / "mq" / "machine.yaml", kind=StorageServerTestbed).testbed
 MICROSECONDS = st.integers(1, 12)  # few values, so that events tie
 READS_PER_TRANSACTION = st.integers(64, 224).map(lambda reads: reads / 64)
 

@@ -29,7 +29,7 @@ controller sees one volume per array: to sequential detection, a stream of the h
 with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
 a record of `COMPONENTS`.
 
-Deviations and decisions, where the paper doesn't say: ``data/machines/shark.yaml`` has each parameter with its status.
+Deviations and decisions, where the paper doesn't say: ``studies/sarc/machine.yaml`` has each parameter with its status.
 Which units are on which four arrays is not known, so each region is spread over all of them, and there are no hot
 spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: its requests share
 processors with those of the other slices, which are copies of its own, delayed by multiples of a tenth of a second, so
@@ -59,7 +59,7 @@ NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 @dataclass(frozen=True)
 class Controller:
-    """Parameters of a storage controller, in the units their names end in; ``shark.schema.yaml`` describes each."""
+    """Parameters of a storage controller, in the units their names end in; ``machine.schema.yaml`` describes each."""
 
     cache_mb: float
     write_cache_mb: float

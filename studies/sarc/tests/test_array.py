@@ -13,7 +13,7 @@ from misspenalty.traces.spc1 import SEQUENTIAL, STREAMS, Workload, requests
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.sarc.array.controller import MAX_PAGES, PAGE, Controller, StorageController
 
-SHARK = load_machine(Path(__file__).parents[3] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
+SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Controller).testbed
 DRIVE = disks.load("ultrastar_146z10")
 SMALL = replace(
     SHARK,

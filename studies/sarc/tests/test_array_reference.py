@@ -15,7 +15,7 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.sarc.array.controller import MAX_PAGES, Controller, StorageController
 
-SHARK = load_machine(Path(__file__).parents[3] / "data" / "machines" / "shark.yaml", kind=Controller).testbed
+SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Controller).testbed
 DRIVE = disks.load("ultrastar_146z10")
 PAGES, TRACK = 4096, 8
 PREFETCH = {"degree": 3, "trigger": 1, "threshold": 2}

@@ -76,7 +76,7 @@ def tables(points):
     near = {"response_ms_ci95": 0.1, "low_ms": 1.0, "high_ms": 9.0, "published_ms": 3.0, "low_pct": -2, "high_pct": 2}
     spent = dict.fromkeys(sarc.PURPOSES, 0.3) | {"needed_operations": 1.0}
     response = points.groupby(["config", "scaled_iops", "policy"], sort=False)["response_ms"].mean().reset_index()
-    published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
+    published = pd.read_csv(ROOT / "studies" / "sarc" / "published" / "table2.csv")
     varied = table(varied, "parameter", "value", "config", "policy", "response_ms")
     columns = ("config", "policy", "minute", "phase", "stage_rate", "seq_share", "ratio")
     return {

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from misspenalty import InputError, ParameterError
-from misspenalty_studies.common.claims import load_calibration, load_ledger
-from misspenalty_studies.common.claims.report import Study
+from misspenalty_studies.common.claims import Decided, load_calibration, load_ledger
 from misspenalty_studies.common.machine import Parameter
 from misspenalty_studies.sarc import claims, detection
 from misspenalty_studies.sarc import fit as sarc_fit
@@ -23,7 +22,7 @@ from misspenalty_studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_sha
 from misspenalty_studies.sarc.settings import SENSITIVITY
 
 ROOT = Path(__file__).parents[3]
-MACHINE = ROOT / "data" / "machines" / "shark.yaml"
+MACHINE = ROOT / "studies" / "sarc" / "machine.yaml"
 VALUES = {
     "load_factor": 0.8,
     "controller_us": 100,
@@ -33,7 +32,7 @@ VALUES = {
     "host_stripe_kb": 64,
 }
 SHORT = {"warm_up_minutes": 1, "phase_minutes": 3, "discarded_minutes": 1}
-LEDGER = {claim.id: claim for claim in load_ledger(ROOT / "data" / "published" / "claims.yaml")}
+LEDGER = {claim.id: claim for claim in load_ledger(ROOT, "sarc")}
 FITS = load_calibration(ROOT / "data" / "calibration.yaml")
 
 
@@ -172,7 +171,7 @@ def test_only_the_two_lru_variants_are_fitted_to():
 
 
 def test_targets_are_the_published_values():
-    published = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv").set_index(
+    published = pd.read_csv(ROOT / "studies" / "sarc" / "published" / "table2.csv").set_index(
         ["config", "scaled_iops", "policy"]
     )
     assert sarc_fit.STEPS
@@ -247,7 +246,7 @@ def test_the_fit_takes_the_best_finalist_in_the_studys_own_phases(tmp_path, monk
         ]
         return pd.DataFrame(rows)
 
-    cells = pd.read_csv(ROOT / "data" / "published" / "sarc_table2.csv")
+    cells = pd.read_csv(ROOT / "studies" / "sarc" / "published" / "table2.csv")
     published = {
         (row.config, row.scaled_iops, row.policy, column): getattr(row, column)
         for row in cells.itertuples()
@@ -326,7 +325,7 @@ def test_random_data_pay_by_the_hits_for_what_they_gain_of_the_cache():
             for policy in PAPERS
         ]
         frame = pd.DataFrame(rows, columns=[*keys, "hit_ratio", "seq_share"])
-        study = Study("sarc", claims, {"sarc_internals": frame}, variant=True)
+        study = Decided("sarc", claims, {"sarc_internals": frame}, variant=True)
         form = study.forms["sarc.fig6.random_utility"]
         assert form.complete()
         verdicts[gain] = form.decide(LEDGER["sarc.fig6.random_utility"]).verdict
@@ -402,11 +401,11 @@ def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_pat
 
 
 def test_a_malformed_machine_is_named(tmp_path):
-    path = tmp_path / "shark.yaml"
+    path = tmp_path / "machine.yaml"
     entries = yaml.safe_load(MACHINE.read_text())
     entries["delta"]["value"] = 2
     path.write_text(yaml.safe_dump(entries))
-    (tmp_path / "shark.schema.yaml").write_text(MACHINE.with_name("shark.schema.yaml").read_text())
+    (tmp_path / "machine.schema.yaml").write_text(MACHINE.with_name("machine.schema.yaml").read_text())
     with pytest.raises(InputError, match=r"delta\.value"):
         load_shark(path)
 
@@ -459,7 +458,7 @@ def test_tables_under_conditions_hold_every_row_that_claims_read(tmp_path, monke
     assert (as_read[["lru_top", "lru_bottom"]] == counts[["lru_top", "lru_bottom"]]).all(), "touches SARC alone"
     assert (as_read["sarc"] != counts["sarc"]).any()
     assert (as_read["lru_top"] != response["no striping by the host"]["lru_top"]).any()
-    effects = sarc_readings.effects(ROOT / "data" / "published" / "claims.yaml", **made)
+    effects = sarc_readings.effects(ROOT / "studies" / "sarc" / "ledger.yaml", **made)
     assert effects["change"].tolist() == [sarc_readings.AS_READ, sarc_readings.REFITTED, *named, "two"]
     assert effects["claims_gained"].iloc[:2].tolist() == [0, 0]
     again = effects["load_factor"].notna()

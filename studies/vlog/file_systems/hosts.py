@@ -1,4 +1,4 @@
-"""Hosts of the virtual-log study and their cost per write, read from ``data/machines/vlog_hosts.yaml``."""
+"""Hosts of the virtual-log study and their cost per write, read from ``studies/vlog/machine.yaml``."""
 
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from misspenalty_studies.common.machine import COLUMNS, Parameter, variations
 class Host:
     """One host; its parameters are those of the file, its properties and methods price counts in ns.
 
-    ``vlog_hosts.schema.yaml`` describes each parameter.
+    ``machine.schema.yaml`` describes each parameter.
     """
 
     label: str
@@ -106,7 +106,7 @@ def load_hosts(path, schema=None):
     Parameters
     ----------
     path : path-like
-        ``vlog_hosts.yaml``.
+        ``machine.yaml``.
     schema : path-like, optional
         Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
 

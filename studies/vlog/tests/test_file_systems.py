@@ -13,7 +13,7 @@ from misspenalty_studies.vlog.file_systems.lfs import BUFFER, DATA, RESERVE, SEG
 from misspenalty_studies.vlog.file_systems.ufs import DIRECT, GROUP, Ufs, UfsLayout
 from misspenalty_studies.vlog.virtual_log.log import physical_blocks, update_in_place, virtual_log
 
-HOSTS_FILE = Path(__file__).parents[3] / "data" / "machines" / "vlog_hosts.yaml"
+HOSTS_FILE = Path(__file__).parents[3] / "studies" / "vlog" / "machine.yaml"
 HOSTS = load_hosts(HOSTS_FILE)
 SLICE = cut(disks.load("st19101"), 11)
 

@@ -17,7 +17,7 @@ from misspenalty_studies.vlog import runs as vlog
 from misspenalty_studies.vlog import what_if as vlog_what_if
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
-HOSTS = load_hosts(Path(__file__).parents[3] / "data" / "machines" / "vlog_hosts.yaml")
+HOSTS = load_hosts(Path(__file__).parents[3] / "studies" / "vlog" / "machine.yaml")
 PLATFORMS = vlog.make_platforms(
     {
         "sparc10_hp": {"host": "sparc10", "drive": "hp97560", "cylinders": 36},
@@ -245,7 +245,7 @@ def test_statements_are_held_against_the_tables(figures):
 
 
 def test_values_for_the_undecided_claims(latencies):
-    table = claims.logged(PLATFORMS, WORKLOAD.utilisation, latencies)
+    table = claims.logged(latencies, PLATFORMS, WORKLOAD.utilisation)
     assert table["id"].tolist() == ["vlog.setup.utilisation", "vlog.fig9.simulator_share"]
     assert "80 %" in table["note"].iloc[0]
 

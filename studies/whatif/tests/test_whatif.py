@@ -13,7 +13,7 @@ from misspenalty_studies.whatif import figures, hac, machines, mq, runs, sarc, t
 from misspenalty_studies.whatif.machines import Device
 
 ROOT = Path(__file__).parents[3]
-FILE = ROOT / "data/machines/whatif.yaml"
+FILE = ROOT / "studies/whatif/machine.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_sarc_stays_as_it_was_on_its_own_back_end(found):
 
 def test_the_virtual_log_needs_an_arm(found):
     tables_ = (table("vlog/what_if.csv"), table("vlog/table2.csv"))
-    conclusion = vlog.Conclusion(ROOT / "data/machines/vlog_hosts.yaml", *tables_, 0.68, 300, 1)
+    conclusion = vlog.Conclusion(ROOT / "studies/vlog/machine.yaml", *tables_, 0.68, 300, 1)
     (case,) = conclusion.cases
     era = found.eras[2025]
     on = {name: conclusion.measures(found, era, device, case) for name, device in found.devices[2025].items()}

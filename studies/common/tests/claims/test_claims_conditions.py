@@ -16,7 +16,7 @@ POINTS = {f"mq.table4.{policy}.{size}" for policy in ("lru", "mq") for size in P
 
 @pytest.fixture(scope="module")
 def ledger():
-    return [claim for claim in load_ledger(ROOT / "data/published/claims.yaml") if claim.study == "mq"]
+    return load_ledger(ROOT, "mq")
 
 
 def table4(lru=1.0, mq=1.0, condition=None):
@@ -73,7 +73,7 @@ def test_files_of_a_study_become_its_conditions(tmp_path):
     folder.mkdir(parents=True)
     table4(lru=0.5).to_csv(tmp_path / "mq" / "table4.csv", index=False)
     table4(condition="a, with a comma").to_csv(folder / "table4.csv", index=False)
-    frame = write_conditions("mq", tmp_path, data=ROOT / "data")
+    frame = write_conditions("mq", tmp_path, root=ROOT)
     written = pd.read_csv(tmp_path / "mq" / "conditions.csv", dtype=str, keep_default_na=False)
     pd.testing.assert_frame_equal(frame, written)
     assert {"mq.table4.lru.512", "mq.table4.ratio.512"} <= set(frame["claim"])  # a claim, and what follows from it

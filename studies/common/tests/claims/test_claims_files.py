@@ -17,6 +17,7 @@ from misspenalty_studies.common.claims import (
     judge,
     load_calibration,
     load_ledger,
+    read_ledger,
     summary,
 )
 from misspenalty_studies.common.judge import STUDIES, headlines, table_files, write_claims
@@ -29,7 +30,7 @@ NOT_VARIED = {  # no table under other conditions has what they read: other trac
     *(f"epcm.glimpse.{part}_reduction" for part in ("elapsed", "io", "read", "pcm_io", "last_successor_io")),
     *(f"epcm.ssh.{part}_reduction" for part in ("elapsed", "io", "read")),
 }
-LEDGER = load_ledger(ROOT / "data" / "published" / "claims.yaml")
+LEDGER = load_ledger(ROOT)
 
 
 def table4(folder, suffix="", **cells):
@@ -45,7 +46,7 @@ def table4(folder, suffix="", **cells):
 def judged(tmp_path_factory):
     """The archived tables, judged, and the folder of what was written."""
     folder = tmp_path_factory.mktemp("judged")
-    frame = write_claims(ROOT / "results", folder / "claims.csv", data=ROOT / "data")
+    frame = write_claims(ROOT / "results", folder / "claims.csv", root=ROOT)
     return SimpleNamespace(frame=frame, folder=folder)
 
 
@@ -55,7 +56,7 @@ def test_the_archived_results_give_the_archived_verdicts(judged, tmp_path):
     again = pd.read_csv(judged.folder / "claims.csv", dtype=str, keep_default_na=False)
     pd.testing.assert_frame_equal(again, judged.frame[COLUMNS], check_dtype=False)
     out = tmp_path / "claims_calibrated.csv"
-    write_claims(ROOT / "results", out, data=ROOT / "data", variant="_calibrated")
+    write_claims(ROOT / "results", out, root=ROOT, variant="_calibrated")
     assert out.read_bytes() == (ROOT / "results" / out.name).read_bytes()
     assert list(tmp_path.iterdir()) == [out]
 
@@ -78,10 +79,12 @@ def test_statements_of_this_project_have_the_day_they_were_made():
     ],
 )
 def test_a_day_without_an_own_statement_or_the_other_way_round_is_an_error(tmp_path, change, words):
-    entry = yaml.safe_load((ROOT / "data/published/claims.yaml").read_text())[0] | change
-    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([entry]))
+    entry = yaml.safe_load((ROOT / "studies/mq/ledger.yaml").read_text())[0] | change
+    path = tmp_path / "mq" / "ledger.yaml"
+    path.parent.mkdir()
+    path.write_text(yaml.safe_dump([entry]))
     with pytest.raises(InputError, match=words):
-        load_ledger(tmp_path / "claims.yaml", ROOT / "data/published/claims.schema.yaml")
+        read_ledger(path)
 
 
 def test_every_table_that_claims_read_is_archived():
@@ -136,7 +139,7 @@ def test_without_a_record_of_fits_everything_is_free():
 def test_a_variant_reads_only_its_own_tables(tmp_path):
     table4(tmp_path, "_calibrated", mq128=20, lru128=5)
     table4(tmp_path, mq128=1, lru128=1)
-    frame = write_claims(tmp_path, data=ROOT / "data", variant="_calibrated")
+    frame = write_claims(tmp_path, root=ROOT, variant="_calibrated")
     assert [claim.id for claim in LEDGER if claim.study == "mq"] == list(frame["id"])
     assert set(frame["basis"]) == {"calibrated", ""}
     rows = frame.set_index("id")
@@ -149,7 +152,7 @@ def test_a_broken_table_is_named_and_nothing_is_written(tmp_path):
     table4(tmp_path, mq128=20)
     (tmp_path / "mq" / "fig7.csv").write_bytes(b"")
     with pytest.raises(InputError, match=r"fig7\.csv: not a CSV table"):
-        write_claims(tmp_path, data=ROOT / "data")
+        write_claims(tmp_path, root=ROOT)
     assert not (tmp_path / "claims.csv").exists()
 
 

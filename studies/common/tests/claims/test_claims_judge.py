@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import Claim, Fit, Recorder, Study, Table, cross, judge, load_ledger
+from misspenalty_studies.common.claims import Claim, Decided, Fit, Recorder, Table, cross, judge, load_ledger
 from misspenalty_studies.common.claims.report import published_text
 from misspenalty_studies.common.judge import STUDIES, table_files
 
 ROOT = Path(__file__).parents[4]
-LEDGER = load_ledger(ROOT / "data" / "published" / "claims.yaml")
+LEDGER = load_ledger(ROOT)
 ARCHIVED = {name: pd.read_csv(ROOT / "results" / path) for name, path in table_files().items()}
 
 TABLES = {
@@ -119,10 +119,10 @@ def _scrambled(claim):
 
 
 def test_every_claim_of_the_ledger_is_decided_exactly_once():
-    decided = [id for name, module in STUDIES.items() for id in Study(name, module, {}, variant=False).forms]
+    decided = [id for name, module in STUDIES.items() for id in Decided(name, module, {}, variant=False).forms]
     assert sorted(decided) == sorted(claim.id for claim in LEDGER)
     for name, module in STUDIES.items():
-        assert all(id.startswith(f"{name}.") for id in Study(name, module, {}, variant=False).forms)
+        assert all(id.startswith(f"{name}.") for id in Decided(name, module, {}, variant=False).forms)
 
 
 def test_the_small_ledger_is_decided():

@@ -11,23 +11,26 @@ import pytest
 import yaml
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.claims import load_ledger
+from misspenalty_studies.common.claims import load_ledger, read_ledger
+from misspenalty_studies.common.claims.ledger import SCHEMA
+from misspenalty_studies.common.study import studies
 
 ROOT = Path(__file__).parents[4]
-LEDGER = ROOT / "data" / "published" / "claims.yaml"
-SCHEMA = LEDGER.with_name("claims.schema.yaml")
-ENTRIES = yaml.load(LEDGER.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+LEDGERS = [study.folder / "ledger.yaml" for study in studies().values() if study.judged]
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+ENTRIES = [entry for path in LEDGERS for entry in yaml.load(path.read_bytes(), LOADER)]
 
 GOOD = {
-    "id": "mq.one", "study": "mq", "source": "Table 4", "statement": "A statement.", "kind": "ratio",
+    "id": "mq.one", "source": "Table 4", "statement": "A statement.", "kind": "ratio",
     "published": 2.0, "status": "stated", "role": "claim",
 }  # fmt: skip
 
 
 def load(tmp_path, *entries):
-    path = tmp_path / "claims.yaml"
+    path = tmp_path / "mq" / "ledger.yaml"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(yaml.safe_dump(list(entries), sort_keys=False))
-    return load_ledger(path, SCHEMA)
+    return read_ledger(path)
 
 
 def changed(**keys):
@@ -35,16 +38,17 @@ def changed(**keys):
 
 
 def test_schemas_are_valid_and_closed():
-    for path in (SCHEMA, ROOT / "data" / "calibration.schema.yaml"):
+    calibration = ROOT / "data" / "calibration.yaml"
+    for path, files in ((SCHEMA, LEDGERS), (calibration.with_name("calibration.schema.yaml"), [calibration])):
         schema = yaml.safe_load(path.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["items"]["additionalProperties"] is False
-        data = yaml.safe_load(path.with_name(path.name.replace(".schema", "")).read_text())
-        jsonschema.Draft202012Validator(schema).validate(data)
+        for file in files:
+            jsonschema.Draft202012Validator(schema).validate(yaml.load(file.read_bytes(), LOADER))
 
 
 def test_the_ledger_is_whole():
-    ledger = load_ledger(LEDGER)
+    ledger = load_ledger(ROOT)
     assert len({claim.id for claim in ledger}) == len(ledger) > 500
     papers = [claim for claim in ledger if claim.study in ("mq", "sarc", "hac", "epcm", "vlog")]
     assert sum(claim.tie for claim in papers) == 5
@@ -56,7 +60,7 @@ def test_the_ledger_is_whole():
 
 
 def test_only_what_papers_say_is_a_claim_and_what_is_derived_names_claims():
-    ledger = load_ledger(LEDGER)
+    ledger = load_ledger(ROOT)
     roles = {claim.id: claim.role for claim in ledger}
     assert set(roles.values()) >= {"claim", "derived"}
     for claim in ledger:
@@ -76,9 +80,9 @@ def test_only_what_papers_say_is_a_claim_and_what_is_derived_names_claims():
 
 
 def test_an_id_that_was_withdrawn_is_listed_and_not_used_again():
-    text = (LEDGER.parent / "README.md").read_text()
+    text = (ROOT / "studies" / "README.md").read_text()
     withdrawn = set(re.findall(r"^\| `([a-z0-9_.]+)` \|", text.partition("### Withdrawn")[2], re.MULTILINE))
-    assert len(withdrawn) == 17 and not withdrawn & {claim.id for claim in load_ledger(LEDGER)}
+    assert len(withdrawn) == 17 and not withdrawn & {claim.id for claim in load_ledger(ROOT)}
 
 
 # What the papers print; a change here needs a reason in the entry (`changed`) and a new digest.
@@ -103,7 +107,7 @@ def test_published_values_units_and_tolerances_do_not_change_unnoticed(study):
 def facts(study):
     """Digest of the published side of a study's entries."""
     keys = ("id", "kind", "published", "unit", "tolerance", "tie")
-    rows = [[entry.get(key) for key in keys] for entry in ENTRIES if entry["study"] == study]
+    rows = [[entry.get(key) for key in keys] for entry in ENTRIES if entry["id"].startswith(f"{study}.")]
     return hashlib.sha256(json.dumps(sorted(rows, key=lambda row: row[0])).encode()).hexdigest()[:16]
 
 
@@ -126,6 +130,7 @@ def test_a_good_entry_loads(tmp_path):
         (changed(kind="bound", published={"op": "~", "limit": 1}), r"entry mq\.one, published\.op"),
         (changed(kind="bound", published={"op": "in", "limit": 1}), r"entry mq\.one, published\.limit"),
         (changed(id="mq one"), r"entry mq one, id"),
+        (changed(id="arc.one"), r"line 1: the id arc\.one is not one of the study mq"),
         (changed(role="result"), r"entry mq\.one, role: 'result' is not one of"),
         (changed(status="computed"), r"entry mq\.one, status: 'computed' is not one of"),
         (changed(status="implied"), r"entry mq\.one: 'quote' is a required property"),
@@ -143,21 +148,21 @@ def test_a_good_entry_loads(tmp_path):
 def test_a_malformed_entry_is_named(tmp_path, entry, message):
     with pytest.raises(InputError, match=message) as caught:
         load(tmp_path, entry)
-    assert "claims.yaml" in str(caught.value)
+    assert "mq/ledger.yaml" in str(caught.value)
 
 
 def test_an_id_is_used_once_and_the_line_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"claims\.yaml, line 9: claim mq\.one is listed twice"):
+    with pytest.raises(InputError, match=r"ledger\.yaml, line 8: claim mq\.one is listed twice"):
         load(tmp_path, GOOD, copy.deepcopy(GOOD))
 
 
 def test_a_file_that_is_not_there_or_not_yaml_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
-        load_ledger(tmp_path / "nowhere.yaml", SCHEMA)
-    broken = tmp_path / "claims.yaml"
+        read_ledger(tmp_path / "nowhere.yaml")
+    broken = tmp_path / "ledger.yaml"
     broken.write_text("- id: [1\n- 2")
-    with pytest.raises(InputError, match=r"claims\.yaml, line \d: not YAML"):
-        load_ledger(broken, SCHEMA)
+    with pytest.raises(InputError, match=r"ledger\.yaml, line \d: not YAML"):
+        read_ledger(broken)
     broken.write_text("id: mq.one\n")
     with pytest.raises(InputError, match=r"entry list: .* is not of type 'array'"):
-        load_ledger(broken, SCHEMA)
+        read_ledger(broken)

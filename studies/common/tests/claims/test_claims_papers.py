@@ -14,9 +14,9 @@ from misspenalty_studies.common.claims.comparisons import Order, Trend
 from misspenalty_studies.common.judge import STUDIES
 
 ROOT = Path(__file__).parents[4]
-PUBLISHED = ROOT / "data" / "published"
+PLACES = ROOT / "studies"
 PAPERS = {name: STUDIES[name] for name in ("mq", "sarc", "hac", "epcm", "vlog")}  # those on traces of our own
-LEDGER = [claim for claim in load_ledger(PUBLISHED / "claims.yaml") if claim.study in PAPERS]
+LEDGER = [claim for claim in load_ledger(ROOT) if claim.study in PAPERS]
 ENTERED = "4802cabc37f643d0bc0aa653475f4e07c28b988ac8eda8f3564c9389ee85a532"
 POINTS = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client caches of HAC's Figure 9, MB
 
@@ -27,7 +27,7 @@ def judge(tables, **options):
 
 def mq_tables():
     """Table 4 as printed; Figure 7 from the printed gains."""
-    table4 = pd.read_csv(PUBLISHED / "mq_table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
+    table4 = pd.read_csv(PLACES / "mq" / "published" / "table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
     table4["timed_hit_ratio_pct"] = table4["hit_ratio_pct"] * 0.95
     rates = [(128, "lru", 1), (128, "mq", 1.08), (256, "lru", 1.08), (256, "mq", 1.21), (512, "lru", 1.21)]
     fig7 = pd.DataFrame([*rates, (512, "mq", 1.33)], columns=["cache_mb", "policy", "normalized_rate"])
@@ -36,7 +36,7 @@ def mq_tables():
 
 def sarc_tables():
     """Table II as printed; the stage rate follows the writes and is a shade lower for SARC."""
-    table2 = pd.read_csv(PUBLISHED / "sarc_table2.csv")
+    table2 = pd.read_csv(PLACES / "sarc" / "published" / "table2.csv")
     fig6 = table2[["config", "scaled_iops", "policy"]].copy()
     fig6["response_ms"] = 0.4 * table2["read_ms"] + 0.6 * table2["write_ms"]
     fig6["power"] = fig6["scaled_iops"] / fig6["response_ms"]
@@ -93,7 +93,7 @@ def hac_tables():
         ("quickstore_unmapped", "T1", "total_time_increase_pct", 38),
         ("iterative_traversal", "T1", "stack_scanning_us", 5),
     ]
-    hit_time = pd.read_csv(PUBLISHED / "hac_hit_time.csv").assign(cache_mb=30)
+    hit_time = pd.read_csv(PLACES / "hac" / "published" / "hit_time.csv").assign(cache_mb=30)
     return {
         "hac_hit_time": hit_time,
         "hac_fig9": pd.DataFrame(fig9, columns=["traversal", "cache_mb", "component", "us"]),
@@ -132,7 +132,9 @@ def epcm_tables():
 
 def other_workloads():
     """The printed reductions of the other three workloads, each model with one setting."""
-    printed = pd.read_csv(PUBLISHED / "epcm_reductions.csv").query("benchmark in ('ld', 'glimpse', 'ssh')")
+    printed = pd.read_csv(PLACES / "epcm" / "published" / "reductions.csv").query(
+        "benchmark in ('ld', 'glimpse', 'ssh')"
+    )
     wide = printed.pivot(index=["benchmark", "model"], columns="quantity", values="value").reset_index()
     return wide.assign(
         partition_size=64,
@@ -173,7 +175,7 @@ def recorded():
     """What the studies record on the printed tables: the form of each claim, None where no table decides it."""
     forms = {}
     for name, module in PAPERS.items():
-        forms |= claims.Study(name, module, all_tables(), variant=False).forms
+        forms |= claims.Decided(name, module, all_tables(), variant=False).forms
     return forms
 
 

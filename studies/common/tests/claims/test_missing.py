@@ -7,6 +7,7 @@ import pytest
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims.missing import NONE, MissingFact, missing_facts, missing_facts_table
+from misspenalty_studies.common.study import studies
 
 ROOT = Path(__file__).parents[4]
 FACTS = [
@@ -72,18 +73,19 @@ def test_a_condition_that_two_facts_name_is_refused():
 
 
 def test_a_list_of_the_wrong_form_is_refused(tmp_path):
-    (tmp_path / "facts.yaml").write_text("- {study: mq, fact: x, kind: weather, conditions: [a]}\n")
-    with pytest.raises(InputError, match=r"facts\.yaml: entry\.1\.kind: Input should be 'stream'.*its head explains"):
-        missing_facts_table(ROOT / "results/claims.csv", [], tmp_path / "facts.yaml")
+    (tmp_path / "facts.yaml").write_text("- {fact: x, kind: weather, conditions: [a]}\n")
+    with pytest.raises(InputError, match=r"facts\.yaml: entry\.1\.kind: Input should be 'stream'.*README.md explains"):
+        missing_facts_table(ROOT / "results/claims.csv", [], [tmp_path / "facts.yaml"])
 
 
 def test_the_archived_table_is_made_from_the_archived_conditions():
     conditions = sorted((ROOT / "results").glob("*/conditions.csv"))
-    made = missing_facts_table(ROOT / "results/claims.csv", conditions, ROOT / "data/published/missing_facts.yaml")
+    facts = [study.folder / "missing_facts.yaml" for study in studies().values() if study.judged]
+    made = missing_facts_table(ROOT / "results/claims.csv", conditions, facts)
     archived = pd.read_csv(ROOT / "results/missing_facts.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(made, archived)
     assert (made["conditions"] > 0).all(), "a fact whose patterns match no condition"
-    assert "unlisted" not in set(made["kind"]), "a condition that data/published/missing_facts.yaml does not name"
+    assert "unlisted" not in set(made["kind"]), "a condition that no missing_facts.yaml names"
     claims = pd.read_csv(ROOT / "results/claims.csv", dtype=str)
     missed = claims[(claims["role"] == "claim") & claims["verdict"].isin(["direction", "not_reproduced"])]
     assert (made["alone"] + made["together"] <= made["study"].map(missed.groupby("study").size())).all()

@@ -26,10 +26,7 @@ def checkout(tmp_path):
         "results/supplement.pdf": {"rule": "supplement_pdf"},
     }
     (tmp_path / "results" / "index.json").write_text(json.dumps({"made": made}))
-    published = tmp_path / "data" / "published"
-    published.mkdir(parents=True)
-    for name in ("claims.yaml", "claims.schema.yaml"):
-        shutil.copy(ROOT / "data" / "published" / name, published)
+    (tmp_path / "studies").symlink_to(ROOT / "studies")
     for name in ("README.md", "ARTIFACT.md"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path

@@ -16,6 +16,7 @@ from archived import copy_archived
 from misspenalty.errors import InputError
 from misspenalty.io.typesetting import compile_paper, paper_inputs
 from misspenalty.plotting import save_figure, style
+from misspenalty_studies.common.claims import load_ledger
 
 ROOT = Path(__file__).parents[4]
 PAPER = ROOT / "paper"
@@ -31,9 +32,11 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("repository")
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
     copy_archived(root)
-    for name in ("paper", "config", "data/published", "data/machines", "benchmarks/measured"):
+    for name in ("paper", "config", "benchmarks/measured"):
         shutil.copytree(ROOT / name, root / name)
-    for path in ROOT.glob("studies/*/*.typ"):
+    for path in (
+        path for pattern in ("*.typ", "*.yaml", "published/*.csv") for path in ROOT.glob(f"studies/*/{pattern}")
+    ):
         copied = root / path.relative_to(ROOT)
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copied)
@@ -197,11 +200,11 @@ def test_no_result_is_typed(source):
     """No published value, no decimal number at all and no count of claims is in the text itself."""
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())
-    published = pd.read_csv(ROOT / "data" / "published" / "mq_table4.csv")
-    gains = pd.read_csv(ROOT / "data" / "published" / "mq_fig7.csv")
+    published = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv")
+    gains = pd.read_csv(ROOT / "studies" / "mq" / "published" / "fig7.csv")
     typed = {f"{value:g}" for value in [*published["hit_ratio_pct"], *gains["normalized_rate"].dropna()]} - {"1"}
-    ledger = yaml.safe_load((ROOT / "data" / "published" / "claims.yaml").read_text())
-    studies = [claim["study"] for claim in ledger]
+    ledger = load_ledger(ROOT)
+    studies = [claim.study for claim in ledger]
     typed |= {str(len(ledger)), *(str(studies.count(study)) for study in set(studies))} - {"100"}  # of per cent
     sizes = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["mq"]["cache_mb"]
     typed |= {f"{size} MB" for size in sizes}

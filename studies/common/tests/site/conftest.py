@@ -34,14 +34,6 @@ def root(tmp_path_factory):
         shutil.copytree(ROOT / "results" / study, root / "results" / study, ignore=shutil.ignore_patterns("runs"))
     for name in ("src", "studies"):
         (root / name).symlink_to(ROOT / name)
-    for name in (
-        *(f"data/published/{name}" for name in ("claims.yaml", "claims.schema.yaml", "sources.yaml")),
-        "paper/references.bib",
-    ):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    for path in (ROOT / "data" / "published").glob("*.csv"):
-        shutil.copy(path, root / "data" / "published")
     index = json.loads((ROOT / "results" / "index.json").read_text())
     index["titles"] = {study: index["titles"][study] for study in (STUDY, WITHOUT_CLAIMS)}
     index["figures"] = [figure for figure in index["figures"] if figure["study"] == STUDY]

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from misspenalty.errors import InputError
-from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.site.__main__ import main
 from misspenalty_studies.common.site.pages import build_site
+from misspenalty_studies.common.study import studies
 
 STUDY = "vlog"
 
@@ -88,14 +88,14 @@ def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
 
 
 def test_home_and_study_say_question_answer_and_what_it_rests_on(site):
-    rests_on = STUDIES[STUDY].HEADLINE[1]
+    rests_on = studies()[STUDY].rests_on
     for name in ("index.html", f"study/{STUDY}.html"):
         text = (site / name).read_text()
         assert "does the advantage grow as disks and processors improve?" in text
         assert "widens the gap between update in place and the virtual log holds" in text
         assert all(f"claim/{id}.html" in text for id in rests_on)
     text = (site / "study" / f"{STUDY}.html").read_text()
-    assert "Randolph Y. Wang, Thomas E. Anderson, David A. Patterson" in text and "figure/vlog/fig9.html" in text
+    assert "R. Y. Wang, T. E. Anderson, D. A. Patterson" in text and "figure/vlog/fig9.html" in text
     assert "values of Table 2 and Figure 9, host times" in text
 
 

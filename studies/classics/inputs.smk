@@ -1,0 +1,9 @@
+# What the rules of the study classics take.
+from misspenalty.io.external import open_register
+from misspenalty_studies.classics.settings import FILES as CLASSICS_FILES
+from misspenalty_studies.classics.settings import TRACES as CLASSICS_TRACES
+
+
+def classics_trace(wildcards):
+    """The file of a registered trace."""
+    return str(CLASSICS_PATHS[wildcards.surviving])

@@ -1,0 +1,158 @@
+"""The claims of one study, decided by its result tables."""
+
+from functools import cached_property
+
+import numpy as np
+
+from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.noise import Moved, runs
+from misspenalty_studies.common.claims.recorder import Recorder
+from misspenalty_studies.common.claims.tables import BY_SEED, blanked, filled
+
+
+class Decided:
+    """The claims of a study as decided by its tables."""
+
+    def __init__(self, name, module, tables, variant):
+        self.name, self.module, self.frames, self.halves, self.seeds = name, module, {}, {}, {}
+        self._readers = {}  # (item, columns) -> ids
+        self.samples = {
+            item: tables[f"{name}_{item}{BY_SEED}"]
+            for item, table in module.TABLES.items()
+            if table.by_seed and f"{name}_{item}{BY_SEED}" in tables
+        }
+        absent = [item for item in module.TABLES if f"{name}_{item}" not in tables]
+        gone, holes = [], []
+        for item, table in module.TABLES.items():
+            self.frames[item], missing = table.read(f"{name}_{item}", tables.get(f"{name}_{item}"))
+            self.halves[item], self.seeds[item] = table.halves(tables.get(f"{name}_{item}"), self.frames[item])
+            holes += [(item, *hole) for hole in missing if item not in absent]
+            if item in absent:
+                reason = (
+                    f"{name}_{item} is not part of this variant"
+                    if variant
+                    else f"result table {name}_{item} is not there"
+                )
+                built = variant or len(absent) < len(module.TABLES)
+                rows, columns = range(len(self.frames[item])), list(table.values)
+                gone.append((item, list(rows), columns, reason if built else "study not built yet"))
+        self.holes = gone + holes
+        recorder = self.run(self.frames)
+        self.forms, self.reports = recorder.forms, recorder.reports
+
+    @cached_property
+    def full(self):
+        """The tables with all holes filled, and the ids of the claims that then have every number."""
+        frames = {item: filled(frame) for item, frame in self.frames.items()}
+        return frames, complete(self.run(frames).forms)
+
+    def moved(self, id):
+        """What a claim records on the tables of each seed, or else with cells at the ends of their intervals."""
+        made, seeds = self._moved
+        return Moved(tuple(forms[id] for forms in made), seeds)
+
+    @cached_property
+    def _moved(self):
+        """The forms of all claims on these tables, and whether they are those of the seeds."""
+        noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
+        if noisy and noisy <= set(self.samples):
+            return [self.run(frames).forms for frames in self._each_seed()], True
+        return [self.run(frames).forms for frames in runs(self.frames, self.halves)], False
+
+    def _each_seed(self):
+        """The tables with the numbers of one seed, where it has them, for each seed."""
+        for seed in sorted(set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))):
+            frames = dict(self.frames)
+            for item, sample in self.samples.items():
+                own, _ = self.module.TABLES[item].read(f"{self.name}_{item}{BY_SEED}", sample[sample["seed"] == seed])
+                own = own.reindex(self.frames[item].index)
+                frames[item] = own.where(own.notna(), self.frames[item])
+            yield frames
+
+    def readers(self, item, columns=()):
+        """Ids of the decided claims that read a table, or some columns of it."""
+        if (item, columns) not in self._readers:
+            frame = self.frames[item]
+            cells = (item, list(range(len(frame))), list(columns or frame.columns))
+            self._readers[item, columns] = complete(self.forms) & self.losing([cells])
+        return self._readers[item, columns]
+
+    def seeds_of(self, id):
+        """How many runs the numbers of a claim are means of; None if its tables do not say."""
+        if set(self.seeds.values()) == {1}:
+            return 1
+        counts = [count for item, count in self.seeds.items() if id in self.readers(item)]
+        return None if None in counts or not counts else max(counts)
+
+    def run(self, frames):
+        """What the study records on these tables."""
+        recorder = Recorder()
+        with np.errstate(all="ignore"):
+            self.module.claims(recorder, dict(frames))
+        return recorder
+
+    def losing(self, cells):
+        """Ids of the claims that lose a number when `cells`, tuples of item, rows and columns, are blanked."""
+        frames, readable = self.full
+        less = dict(frames)
+        for item, rows, columns in cells:
+            less[item] = blanked(less[item], rows, columns)
+        return readable - complete(self.run(less).forms)
+
+    def reading(self, fit, targets):
+        """Ids of the decided claims that read one of the fitted cells."""
+        cells = []
+        for target in targets:
+            item = target["table"].removeprefix(f"{self.name}_")
+            table = self.module.TABLES.get(item)
+            found = table and table.cells(self.frames[item], target["where"], target["column"])
+            if not found:
+                raise InputError(
+                    f"parameter {fit.parameter}: there is no cell {target['table']}, {target['column']}",
+                    expected="a result table that claims read, one of its value columns, and members of its keys",
+                )
+            cells.append((item, *found))
+        return complete(self.forms) & self.losing(cells) if cells else set()
+
+    def driven(self, fit, variant=""):
+        """Ids of the decided claims that read a table made with a fitted parameter.
+
+        Raises
+        ------
+        InputError
+            A table that the parameter drives is not one that claims read, or lacks a column.
+        """
+        tables = {f"{self.name}_{item}": item for item in self.module.TABLES}
+        ids = set()
+        for drive in fit.drives:
+            known = next((name for name in tables if drive["table"] in (name, f"{name}{variant}")), None)
+            stem = known or next((name for name in tables if drive["table"].startswith(f"{name}_")), None)
+            columns = list(drive.get("columns", ()))
+            if stem is None or not set(columns) <= set(self.module.TABLES[tables[stem]].values):
+                raise InputError(
+                    f"parameter {fit.parameter}: there is no table {drive['table']} with these columns",
+                    expected=", ".join(tables),
+                )
+            if drive["table"] == f"{stem}{variant}":
+                ids |= self.readers(tables[stem], tuple(columns))
+        return ids
+
+    @cached_property
+    def reasons(self):
+        """Why claims have no number: id -> the first missing item, in words."""
+        ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
+        here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
+        return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
+
+    def _first(self, ids, holes):
+        """The first of `holes` that each claim reads, found by halving."""
+        if len(holes) < 2 or not ids:
+            return dict.fromkeys(ids, holes[0][-1]) if ids else {}
+        half = len(holes) // 2
+        here = ids & self.losing([hole[:3] for hole in holes[:half]])
+        return self._first(here, holes[:half]) | self._first(ids - here, holes[half:])
+
+
+def complete(forms):
+    """Ids of the claims that have every number."""
+    return {id for id, form in forms.items() if form and form.complete()}

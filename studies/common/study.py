@@ -1,0 +1,165 @@
+"""What each study declares about itself in its ``study.yaml``, and which studies there are.
+
+A study is a folder of ``studies`` that has a ``study.yaml``. Everything else that belongs to it is found there by its
+name: ``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),
+``missing_facts.yaml``, ``rules.smk`` (part of the workflow), ``section.typ``, ``supplement.typ`` and ``appendix.typ``
+(part of the paper), ``small.yaml`` (a run of seconds, for the tests), ``tables.yaml`` (part of the data dictionary).
+"""
+
+import functools
+import importlib
+import importlib.util
+import itertools
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from misspenalty.errors import InputError, ParameterError
+from misspenalty.io.documents import read_yaml
+
+FOLDER = Path(__file__).parents[1]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Paper(_Entry):
+    """A paper that a study is about."""
+
+    authors: str
+    title: str
+    venue: str
+    year: int
+    doi: str | None = None
+
+
+class Available(_Entry):
+    """What was available of a paper whose traces are lost."""
+
+    read: str
+    printed: str
+    missing: str
+    substitute: str
+
+
+class Shown(_Entry):
+    """A table and some claims that ARTIFACT.md names for a first look."""
+
+    table: str
+    claims: tuple[str, ...]
+
+
+class Study(_Entry):
+    """What a study declares in its ``study.yaml``.
+
+    Attributes
+    ----------
+    id : str
+        Name of its folder.
+    position : int
+        Its place in the paper, on the site and in tables of all studies.
+    title, short_title, name : str
+        With venue and year; at most 14 characters, for axes; as the running text calls it.
+    part : {'lost', 'surviving', 'today'}
+        Part of the paper that it belongs to: papers whose traces are lost, those whose traces or results survive, or
+        what holds today.
+    traces : str
+        Where the traces come from, in one or two words.
+    items : str
+        Tables and figures that are reproduced.
+    papers : tuple of Paper
+    headline : str
+        Whether the paper's conclusion holds, and why not where it does not.
+    rests_on : dict of str to str
+        Verdicts that the headline rests on, by id; ``calibrated: id`` is judged in the calibrated variant.
+    look_at : Shown, optional
+    available : Available, optional
+    """
+
+    id: str
+    position: int = Field(gt=0)
+    title: str
+    short_title: str = Field(max_length=14)
+    name: str
+    part: Literal["lost", "surviving", "today"]
+    traces: str = ""
+    items: str
+    papers: tuple[Paper, ...] = ()
+    headline: str = ""
+    rests_on: dict[str, str] = {}
+    look_at: Shown | None = None
+    available: Available | None = None
+
+    @property
+    def folder(self):
+        """The study's folder."""
+        return FOLDER / self.id
+
+    @property
+    def judged(self):
+        """Whether the study has claims."""
+        return (self.folder / "claims.py").is_file()
+
+    def module(self, name):
+        """Import a module of the study, such as ``claims``."""
+        return importlib.import_module(f"misspenalty_studies.{self.id}.{name}")
+
+    def settings(self):
+        """Return the class of its settings, such as ``VlogSettings``; None if it has no ``settings.py`` with one."""
+        if importlib.util.find_spec(f"misspenalty_studies.{self.id}.settings") is None:
+            return None
+        return getattr(self.module("settings"), f"{self.id.title().replace('_', '')}Settings", None)
+
+
+@functools.cache
+def studies():
+    """Return all studies by id, in the order of their positions.
+
+    Returns
+    -------
+    dict of str to Study
+
+    Raises
+    ------
+    InputError
+        A ``study.yaml`` has a wrong or missing key; the message names file and key.
+    ParameterError
+        Two studies have the same position.
+
+    Examples
+    --------
+    >>> list(studies())[:2]
+    ['mq', 'sarc']
+    >>> studies()["vlog"].papers[0].year
+    1999
+    """
+    found = sorted((read_study(path) for path in FOLDER.glob("*/study.yaml")), key=lambda study: study.position)
+    for before, after in itertools.pairwise(found):
+        if before.position == after.position:
+            raise ParameterError(f"the studies {before.id} and {after.id} have the same position, {after.position}")
+    return {study.id: study for study in found}
+
+
+def read_study(path):
+    """Read one ``study.yaml``; see `studies` for errors."""
+    path = Path(path)
+    entries = read_yaml(path, remedy="a study.yaml is a mapping; docs/how-to/study.md has its keys")
+    if not isinstance(entries, dict):
+        raise InputError("is not a mapping", path=path, remedy="docs/how-to/study.md has its keys")
+    try:
+        return Study.model_validate({"id": path.parent.name, **entries})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(f"{place}: {first['msg']}", path=path, remedy="docs/how-to/study.md has its keys") from error
+
+
+def claims_modules():
+    """Return the ``claims`` module of each study that has one, by id.
+
+    >>> "whatif" in claims_modules()
+    False
+    """
+    return {name: study.module("claims") for name, study in studies().items() if study.judged}

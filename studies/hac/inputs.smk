@@ -1,0 +1,18 @@
+# What the rules of the study hac take.
+from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
+
+HAC = config["hac"]
+HAC_TRAVERSALS = list(STATIC)
+HAC_LAYOUTS = {str(i): sizes for i, sizes in enumerate(HAC["layouts"].values(), 1)}
+
+
+wildcard_constraints:
+    traversal="|".join(map(re.escape, HAC_TRAVERSALS)),
+    layout="study|[0-9]+",
+
+
+def hac_layout_sizes(wildcards):
+    """Sizes of the study's database, or of another one."""
+    return HAC["database"] | (
+        {} if wildcards.layout == "study" else HAC_LAYOUTS[wildcards.layout]
+    )
