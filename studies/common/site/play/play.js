@@ -9,7 +9,13 @@ worker.onmessage = ({ data: { id, value, error } }) => {
   waiting.delete(id);
   error === undefined ? resolve(value) : reject(new Error(error));
 };
-worker.onerror = (event) => fail(`The worker stopped: ${event.message}`);
+// What waits for an answer of a worker that stopped would wait for ever
+worker.onerror = (event) => {
+  const text = `The worker stopped: ${event.message ?? "it could not be loaded"}`;
+  fail(text);
+  waiting.forEach(({ reject }) => reject(new Error(text)));
+  waiting.clear();
+};
 const call = (action, values = {}) => new Promise((resolve, reject) => {
   calls += 1;
   waiting.set(calls, { resolve, reject });
@@ -254,19 +260,16 @@ const dropped = (file) => guarded(async () => {
   await run();
 });
 
-(async () => {
-  if (location.protocol === "file:") {
-    say("A page opened as a file may not load what this needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");
-    return;
-  }
+async function listed() {
+  const answer = await fetch("manifest.json");
+  if (!answer.ok) throw new Error(`manifest.json: ${answer.status} ${answer.statusText}`);
+  return answer.json();
+}
+
+async function load() {
   say("Loading Python and the package");
   let about;
-  try {
-    [manifest, about] = await Promise.all([fetch("manifest.json").then((answer) => answer.json()), call("about")]);
-  } catch (error) {
-    fail(error.message);
-    return;
-  }
+  [manifest, about] = await Promise.all([listed(), call("about")]);
   for (const trace of manifest.traces) {
     fields.trace.add(new Option(`${trace.title}: ${trace.references.toLocaleString("en")} references`, trace.name));
   }
@@ -309,6 +312,21 @@ const dropped = (file) => guarded(async () => {
     link.download = "curves.csv";
     link.click();
   });
+}
+
+// The body's data-ready or data-failed tells that the page is loaded, or why it is not
+(async () => {
+  if (location.protocol === "file:") {
+    say("A page opened as a file may not load what this needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");
+    return;
+  }
+  try {
+    await load();
+  } catch (error) {
+    fail(error.message);
+    document.body.dataset.failed = error.message;
+    return;
+  }
   const claim = asked();
   await guarded(async () => {
     if (claim) return judge(claim);

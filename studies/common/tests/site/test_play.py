@@ -54,13 +54,19 @@ def address(folder):
         server.shutdown()
 
 
+def loaded(page):
+    """The page, once it has loaded and run; a page that cannot load says why."""
+    page.wait_for_selector("body[data-ready], body[data-failed]", timeout=120_000)
+    assert page.locator("body").get_attribute("data-failed") is None, status(page)
+    return page
+
+
 def opened(browser, address, width=1280, **settings):
     """The page at an address with these settings, once it has run."""
     page = browser.new_page(viewport={"width": width, "height": 844})
     page.on("request", lambda one: None if one.url.startswith(address[:17]) else pytest.fail(one.url))
     page.goto(f"{address}?{urlencode(settings)}" if settings else address)
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
-    return page
+    return loaded(page)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +127,20 @@ def test_the_page_runs_by_itself_on_opening(page):
     trace = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     native = simulate(trace, "arc", "1%")
     assert first[0] == "arc" and first[3] == f"{native.misses:,}"
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("manifest.json", "manifest.json: 404"), ("package.zip", "package.zip: 404"), ("pyodide.mjs", "worker stopped")],
+)
+def test_a_page_that_cannot_load_says_why(browser, address, missing, said):
+    page = browser.new_page()
+    page.route(f"**/{missing}", lambda route: route.fulfill(status=404))
+    page.goto(address)
+    with pytest.raises(AssertionError, match=said):
+        loaded(page)
+    assert said in page.locator("body").get_attribute("data-failed")
+    page.close()
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -266,7 +286,7 @@ def test_settings_live_in_the_address(page, address, browser):
     assert first.locator("table.results tbody tr").count() >= 2
     again = browser.new_page()
     again.goto(first.url)
-    again.wait_for_selector("body[data-ready]", timeout=120_000)
+    loaded(again)
     assert again.locator("table.results").inner_text() == first.locator("table.results").inner_text()
     typed = again.locator(".command code").inner_text()
     assert typed.startswith("misspenalty curve data/raw/kvcache/conversation.jsonl.xz --policy lru,sieve --size 2%")
@@ -315,7 +335,7 @@ def test_a_claim_is_judged_as_archived(page):
 def test_a_link_to_a_claim_judges_it(browser, address):
     page = browser.new_page()
     page.goto(f"{address}#claim=mq.table4.margin.512")
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    loaded(page)
     assert "MQ leads LRU by 12.65 points" in page.locator(".judged").inner_text()
     assert "right direction, as archived" in page.locator(".judged").inner_text()
     page.close()
