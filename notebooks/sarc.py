@@ -96,13 +96,6 @@ sarc.fig6(
 )
 
 # %% [markdown]
-# Where does the time go? Near saturation most of it is waiting: for a slot in the host's queue, which reads and writes
-# share, and for drives.
-
-# %%
-sarc.components(read("results/sarc/components.csv"))
-
-# %% [markdown]
 # A policy can only reduce the drives' work for reads, and most of their work is destaging. The marks show at how
 # many operations our drives meet the published response times:
 

@@ -1,4 +1,4 @@
-"""Parameters of a paper's machine, from its study's ``machine.yaml``: each has a value, a unit, a status and a source."""
+"""Parameters of a machine, from its study's ``machine.yaml``: each has a value, a unit, a status and a source."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from types import SimpleNamespace

@@ -147,7 +147,7 @@ def load(path, schema=None):
     ----------
     path : path-like
     schema : path-like, optional
-        By default ``whatif.schema.yaml`` next to it.
+        By default ``machine.schema.yaml`` next to it.
 
     Returns
     -------

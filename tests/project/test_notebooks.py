@@ -43,7 +43,10 @@ def fresh(tmp_path_factory):
     root = tmp_path_factory.mktemp("clone")
     for name in ("notebooks", "config", "data/drives"):
         shutil.copytree(ROOT / name, root / name)
-    for name in ("data/calibration.yaml", "tests/data/tpcc_small.parquet"):
+    machines = [path.relative_to(ROOT) for path in ROOT.glob("studies/*/*.yaml")]
+    printed = [path.relative_to(ROOT) for path in ROOT.glob("studies/*/published/*.csv")]
+    (root / "studies" / "common").mkdir(parents=True)  # the sign of a checkout
+    for name in ("data/calibration.yaml", "tests/data/tpcc_small.parquet", *machines, *printed):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     return root

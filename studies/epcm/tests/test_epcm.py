@@ -271,7 +271,7 @@ def test_the_learning_curve_plays_each_run_after_those_before_it(study):
 
 
 def test_recordings_are_compared_by_what_the_paper_prints(study):
-    told = epcm_recordings.published(*(pd.read_csv(PUBLISHED / f"epcm_{name}.csv") for name in TOLD))
+    told = epcm_recordings.published(*(pd.read_csv(PUBLISHED / f"{name}.csv") for name in TOLD))
     assert told["read_calls"] == 919
     assert told["cold_misses"] == 47
     assert told["cold_wait_s"] == pytest.approx(1.21)
@@ -314,8 +314,8 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
 
 def test_names_of_bars_are_apart_by_half_a_line():
     """With the archived table, which has the largest number of bars in a panel."""
-    table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig7.csv")
-    figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"epcm_{name}.csv") for name in TOLD))
+    table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig7.csv")
+    figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"{name}.csv") for name in TOLD))
     with matplotlib.rc_context(style.STYLE):
         figure.draw_without_rendering()
     assert figure.axes
@@ -328,7 +328,7 @@ def test_names_of_bars_are_apart_by_half_a_line():
 
 def test_numbers_over_bars_are_apart():
     """This also holds with four digits on two bars of nearly the same height."""
-    table = pd.read_csv(PUBLISHED.parents[1] / "results" / "epcm" / "fig8.csv")
+    table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig8.csv")
     table.loc[table["bucket_high_us"] == table["bucket_high_us"].min(), "events"] = [1173, 1177]
     figure = epcm_figures.fig8(table)
     with matplotlib.rc_context(style.STYLE):

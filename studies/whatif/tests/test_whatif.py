@@ -69,9 +69,9 @@ def test_variations_change_one_parameter(found):
 def test_impossible_machines_are_refused(tmp_path, change, error):
     data = yaml.safe_load(FILE.read_text())
     change(data)
-    (tmp_path / "whatif.yaml").write_text(yaml.safe_dump(data))
+    (tmp_path / "machine.yaml").write_text(yaml.safe_dump(data))
     with pytest.raises(error):
-        machines.load(tmp_path / "whatif.yaml", FILE.with_name("whatif.schema.yaml"))
+        machines.load(tmp_path / "machine.yaml", FILE.with_name("machine.schema.yaml"))
 
 
 def test_the_network_of_queues_against_closed_formulas():
