@@ -240,7 +240,7 @@ def test_vlog_says_what_to_run_where_there_are_no_results(fresh):
 def test_sarc_shows_the_lists_adapting(made):
     cells = execute(made / "notebooks" / "sarc.ipynb")
     assert not outputs(cells, "error")
-    assert images(cells) == 11
+    assert images(cells) == 10
 
 
 def test_hac_watches_frames_without_results(fresh):
