@@ -69,7 +69,7 @@ class LHD(Reference):
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims
         self.objects = self.mass = 0.0  # decaying sum of the numbers of blocks in the cache, and of 1
-        self.hits, self.evictions = np.zeros((CLASSES, AGES)), np.zeros((CLASSES, AGES))
+        self.hit_ages, self.eviction_ages = np.zeros((CLASSES, AGES)), np.zeros((CLASSES, AGES))
         self.density = (initial + np.arange(CLASSES))[:, None] / np.arange(1.0, AGES + 1)
 
     def access(self, block):
@@ -77,7 +77,7 @@ class LHD(Reference):
         hit = block in self.place
         if hit:
             age = self._age(block)
-            self.hits[self._class(block), age] += 1
+            self.hit_ages[self._class(block), age] += 1
             self.explorers += block in self.explores
             self.ages[block] = age, self.ages[block][0]
         else:
@@ -133,22 +133,22 @@ class LHD(Reference):
         return victim
 
     def _drop(self, block):
-        self.evictions[self._class(block), self._age(block)] += 1
+        self.eviction_ages[self._class(block), self._age(block)] += 1
         self.explorers += block in self.explores
         self.explores.discard(block)
         del self.place[block], self.last[block], self.ages[block]
 
     def _estimate(self):
         """Estimate the densities from the counts, which decay."""
-        self.hits *= DECAY
-        self.evictions *= DECAY
+        self.hit_ages *= DECAY
+        self.eviction_ages *= DECAY
         self.objects = self.objects * DECAY + len(self.place)
         self.mass = self.mass * DECAY + 1
         if self.estimates in COARSENING:
             self._set_unit(self.objects / self.mass)
         later = (slice(None), slice(None, None, -1))  # ages from the last to the first
-        hits = np.cumsum(self.hits[later], axis=1)
-        events = np.cumsum((self.hits + self.evictions)[later], axis=1)
+        hits = np.cumsum(self.hit_ages[later], axis=1)
+        events = np.cumsum((self.hit_ages + self.eviction_ages)[later], axis=1)
         times = np.cumsum(events, axis=1)
         estimate = np.divide(hits, times, out=np.zeros_like(hits), where=events > 1e-5)
         self.density[:, :-1] = estimate[later][:, :-1]
@@ -163,7 +163,7 @@ class LHD(Reference):
         self.shift = shift
         self.objects *= 8
         self.mass *= 8
-        for counts in (self.hits, self.evictions):
+        for counts in (self.hit_ages, self.eviction_ages):
             if finer:
                 inside = AGES >> finer
                 for age in range(inside, AGES - 1):
