@@ -180,6 +180,11 @@ lint: build $(VENV)/.test  ## style checks of the code and the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
 	$(BIN)/ruff format --cache-dir build/ruff_cache --check src studies tests workflow data
 	$(BIN)/mypy --cache-dir build/mypy_cache
+	$(BIN)/numpydoc lint $$(find src studies -name '*.py' ! -path '*/tests/*')
+	$(BIN)/codespell
+	$(BIN)/rumdl check --quiet --no-cache .
+	$(BIN)/zizmor --quiet --offline .github
+	$(BIN)/repo-review --show err .
 	$(BIN)/snakefmt --check Snakefile workflow studies
 	$(BIN)/snakemake --lint
 
@@ -189,10 +194,10 @@ environment: $(VENV)/.environment  ## .venv, with the packages that requirements
 
 # The tests need everything. The other locks keep the versions of theirs, because uv keeps those that it finds in its output.
 RESOLVE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
-lock:  ## make the requirements*.lock again from the requirements*.in (needs uv)
-	$(RESOLVE) --upgrade requirements-test.in --output-file requirements-test.lock
-	for group in "" -build -docs -lab; do cp requirements-test.lock requirements$$group.lock && \
-	  $(RESOLVE) requirements$$group.in --output-file requirements$$group.lock || exit 1; done
+lock:  ## make the requirements*.lock again from the groups of pyproject.toml (needs uv)
+	$(RESOLVE) --upgrade --group test --output-file requirements-test.lock
+	for group in build run docs lab; do lock=requirements-$$group.lock; [ $$group = run ] && lock=requirements.lock; \
+	  cp requirements-test.lock $$lock && $(RESOLVE) --group $$group --output-file $$lock || exit 1; done
 
 clean:  ## delete builds, and everything in results/ except the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \

@@ -38,8 +38,8 @@ from misspenalty.latency.steps import DelayedHits, delayed_hits
 from misspenalty.replay.by_bytes import byte_hit_ratio_curve
 from misspenalty.replay.curves import stack_distances
 from misspenalty.replay.prefix import prefix_hit_ratio_curve
-from misspenalty.replay.result import ByteResult
-from misspenalty.replay.simulation import Result, hit_ratio_curve, simulate
+from misspenalty.replay.result import ByteResult, Result
+from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.traces import Trace, formats, open_trace
 
 __version__ = "0.1.0"

@@ -4,11 +4,10 @@ Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive 
 2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty_studies.epcm.file_client.client`:
 with cold caches, with hot ones, and cold with a predictor that has learnt from the training runs.
 
-The criterion
--------------
-Reviewed on 2026-11-23 and fixed again before any build had been replayed with it, by what the papers state; where they
-state nothing, by what is simplest. The judged results follow it, whatever the outcome. The report's section on EPCM has
-the table of readings with the sentences behind them, and `epcm_sensitivity` shows every other reading.
+The criterion was reviewed on 2026-11-23 and fixed again before any build had been replayed with it, by what the papers
+state; where they state nothing, by what is simplest. The judged results follow it, whatever the outcome. The report's
+section on EPCM has the table of readings with the sentences behind them, and `epcm_sensitivity` shows every other
+reading.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
   orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best

@@ -59,7 +59,8 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
     cache_mb : float
         Size of the client cache, 2**20 bytes.
     iterations : int
-    **parameters Parameters of the cache.
+    **parameters
+        Of the cache.
 
     Returns
     -------

@@ -239,7 +239,8 @@ def touches(parameter, config, policy):
     ----------
     parameter : str
         A parameter of the machine.
-    config, policy : str Of the run.
+    config, policy : str
+        Of the run.
 
     Returns
     -------

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.conformance.wrong import WRONG, wrong_version
-from tools import conformance_vectors
 
 from misspenalty import conformance
 from misspenalty.conformance.readings import variants
 from misspenalty.conformance.suite import folder, load_trace, set_digest
 from misspenalty.io.documents import read_yaml
 from misspenalty.policies import find_policy, known_policies
+from tests.conformance.wrong import WRONG, wrong_version
+from tools import conformance_vectors
 
 POLICIES = conformance.policies()
 SUITES = {policy: conformance.load_suite(policy) for policy in POLICIES}

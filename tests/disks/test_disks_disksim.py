@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from benchmarks.disksim import CAUSES, DRIVES, STREAMS, WITHIN_MS, causes, compared
 
 FOLDER = Path(__file__).parents[1] / "data" / "disksim"

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-import tests.policies.test_policy_truth as truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.policies.test_policy_truth_fifo import zipf
 
+import tests.policies.test_policy_truth as truth
 from misspenalty import hit_ratio_curve, simulate
 from misspenalty.policies import known_policies, libcachesim
+from tests.policies.test_policy_truth_fifo import zipf
 
 trace_named = truth.trace_named  # fixture
 

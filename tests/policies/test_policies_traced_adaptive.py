@@ -7,9 +7,9 @@ from math import log2, nextafter
 
 import numpy as np
 import pytest
-from tests.policies.test_policies_traced import outcome
 
 from misspenalty.policies import find_policy
+from tests.policies.test_policies_traced import outcome
 
 
 def replayed(name, capacity, sequence, **parameters):

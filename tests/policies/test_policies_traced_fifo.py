@@ -1,11 +1,11 @@
 """Short sequences traced by hand: FIFO and what grew from it. h = hit, m = miss; the comments give the reasoning."""
 
 import numpy as np
-from tests.policies.test_policies_traced import outcome
 
 from misspenalty.policies import find_policy
 from misspenalty.policies.draws import Draws
 from misspenalty.policies.wtinylfu import Sketch
+from tests.policies.test_policies_traced import outcome
 
 # FIFO -----------------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ import pytest
 from misspenalty import hit_ratio_curve, open_trace, simulate
 from misspenalty.traces._distance import previous_use
 
-libcachesim = pytest.importorskip("libcachesim")  # in requirements-test.in
+libcachesim = pytest.importorskip("libcachesim")  # in the group `test` of pyproject.toml
 
 OURS = {"LRU": "lru", "MIN": "opt", "MQ": "mq", "2Q": "2q", "LRU-2": "lru2", "FBR": "fbr", "LFU": "lfu", "MRU": "mru"}
 SIZES = [1000, 2000, 5000, 10000, 15000]

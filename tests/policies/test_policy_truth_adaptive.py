@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import tests.policies.test_policy_truth as truth
 
+import tests.policies.test_policy_truth as truth
 from misspenalty import simulate
 
 trace_named = truth.trace_named  # a fixture

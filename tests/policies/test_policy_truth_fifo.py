@@ -7,8 +7,8 @@ paper (libcachesim.py says which, and meets the counts); its Random draws other 
 
 import numpy as np
 import pytest
-import tests.policies.test_policy_truth as truth
 
+import tests.policies.test_policy_truth as truth
 from misspenalty import simulate
 
 trace_named = truth.trace_named  # fixture

@@ -25,25 +25,31 @@ CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
 CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
 
 
-GROUPS = ["", "-build", "-docs", "-lab", "-test"]  # requirements.in is what a run needs
+LOCKS = {  # of each group of dependencies
+    "run": "requirements.lock",
+    "build": "requirements-build.lock",
+    "docs": "requirements-docs.lock",
+    "lab": "requirements-lab.lock",
+    "test": "requirements-test.lock",
+}
 
 
-def read_requirements_in(group="-test"):
+def read_requirements(group="test"):
     """Return the direct requirements of a group, by name; the tests' group has all of them."""
     found = {}
-    for line in (ROOT / f"requirements{group}.in").read_text().splitlines():
-        if line.startswith("-r "):
-            found |= read_requirements_in(line.removeprefix("-r requirements").removesuffix(".in"))
-        elif line.strip() and not line.startswith("#"):
-            requirement = Requirement(line)
+    for entry in tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"][group]:
+        if isinstance(entry, dict):
+            found |= read_requirements(entry["include-group"])
+        else:
+            requirement = Requirement(entry)
             found[canonicalize_name(requirement.name)] = requirement
     return found
 
 
-def read_lock(group="-test"):
+def read_lock(group="test"):
     """Return {name: [(requirement, hashes), …]}; a name may be locked once per environment marker."""
     locked = {}
-    for entry in re.split(r"\n(?=[A-Za-z])", (ROOT / f"requirements{group}.lock").read_text().strip()):
+    for entry in re.split(r"\n(?=[A-Za-z])", (ROOT / LOCKS[group]).read_text().strip()):
         lines = [line for line in entry.splitlines() if not line.lstrip().startswith("#")]
         requirement = Requirement(lines[0].removesuffix("\\").strip())
         hashes = re.findall(r"--hash=sha256:([0-9a-f]{64})\b", "\n".join(lines[1:]))
@@ -69,11 +75,11 @@ def test_direct_dependencies_are_the_same_for_pip_and_conda():
     assert conda_names >= CONDA_ONLY
     named = {CONDA_TO_PYPI.get(name, name) for name in conda_names - CONDA_ONLY}
     named |= {canonicalize_name(Requirement(entry).name) for entry in pip if entry != "."}
-    assert named == set(read_requirements_in())
+    assert named == set(read_requirements())
 
 
 def test_versions_agree_between_pip_and_conda():
-    requirements = read_requirements_in()
+    requirements = read_requirements()
     conda, pip = read_environment()
     assert conda and pip
     for spec in conda:
@@ -91,7 +97,7 @@ def test_lock_satisfies_direct_dependencies_and_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
     assert locked and declared
-    for requirement in [*read_requirements_in().values(), *map(Requirement, declared)]:
+    for requirement in [*read_requirements().values(), *map(Requirement, declared)]:
         name = canonicalize_name(requirement.name)
         assert name in locked, f"{name} is not locked"
         for pinned, _ in locked[name]:
@@ -102,22 +108,22 @@ def test_lock_satisfies_direct_dependencies_and_package():
 def test_every_dependency_of_the_package_is_direct_and_needed_by_a_run():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    assert {canonicalize_name(Requirement(text).name) for text in declared} <= set(read_requirements_in(""))
+    assert {canonicalize_name(Requirement(text).name) for text in declared} <= set(read_requirements("run"))
 
 
-@pytest.mark.parametrize("group", GROUPS[:-1])
+@pytest.mark.parametrize("group", sorted(LOCKS))
 def test_groups_have_the_same_versions(group):
     everything = read_lock()
-    assert read_lock(group) and set(read_requirements_in(group)) <= set(read_requirements_in())
+    assert read_lock(group) and set(read_requirements(group)) <= set(read_requirements())
     for name, entries in read_lock(group).items():
         versions = {str(requirement.specifier) for requirement, _ in everything[name]}
         assert {str(requirement.specifier) for requirement, _ in entries} <= versions, name
 
 
 def test_a_run_needs_none_of_what_tests_documentation_and_notebooks_need():
-    assert set(read_lock("-build")) < set(read_lock(""))
+    assert set(read_lock("build")) < set(read_lock("run"))
     large = {"playwright", "jupyterlab", "sphinx", "mypy", "libcachesim", "py-rattler", "botocore", "vl-convert-python"}
-    assert large.isdisjoint(read_lock("")) and len(read_lock("")) < len(read_lock()) / 2
+    assert large.isdisjoint(read_lock("run")) and len(read_lock("run")) < len(read_lock()) / 2
 
 
 def test_python_versions_agree():
@@ -129,13 +135,13 @@ def test_python_versions_agree():
 
 def test_lock_is_exact_and_hashed():
     assert len(read_lock()) > 50
-    for entries in (entries for group in GROUPS for entries in read_lock(group).values()):
+    for entries in (entries for group in LOCKS for entries in read_lock(group).values()):
         for requirement, hashes in entries:
             assert [clause.operator for clause in requirement.specifier] == ["=="], requirement
             assert hashes, f"{requirement} has no hash"
 
 
-@pytest.mark.parametrize("name", [f"requirements{group}.{suffix}" for group in GROUPS for suffix in ("in", "lock")])
+@pytest.mark.parametrize("name", sorted(LOCKS.values()))
 def test_no_host_and_no_folder_is_written_down(name):
     text = (ROOT / name).read_text()
     assert "://" not in text
@@ -220,19 +226,19 @@ def test_environment_refuses_other_versions(tmp_path):
 def test_installed_versions_are_the_locked_ones():
     """Guard against an environment that has drifted from the lock that made it."""
     drifted = []
-    for name, requirement in read_requirements_in().items():
+    for name, requirement in read_requirements().items():
         installed = metadata.version(name)
         if not requirement.specifier.contains(installed):
             drifted.append(f"{requirement}, installed {installed}")
     assert not drifted
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", sorted(LOCKS))
 def test_lock_was_made_from_these_requirements(group):
     """A lock older than its requirements is caught here, before a user meets it."""
-    entries = re.split(r"\n(?=[A-Za-z])", (ROOT / f"requirements{group}.lock").read_text())
-    direct = {canonicalize_name(entry.split("==")[0]) for entry in entries if "-r requirements" in entry}
-    assert direct == set(read_requirements_in(group))
+    entries = re.split(r"\n(?=[A-Za-z])", (ROOT / LOCKS[group]).read_text())
+    direct = {canonicalize_name(entry.split("==")[0]) for entry in entries if f"(pyproject.toml:{group})" in entry}
+    assert direct == set(read_requirements(group))
 
 
 def test_files_that_others_need_are_not_ignored():

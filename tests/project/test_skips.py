@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-import conftest
 import pytest
+
+import conftest
 
 pytest_plugins = "pytester"
 

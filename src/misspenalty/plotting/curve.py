@@ -1,5 +1,7 @@
 """Hit ratio against cache size, for any trace: what ``misspenalty curve --plot`` draws."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
@@ -108,7 +110,7 @@ def _by_size(table, block_bytes):
     return table, block_bytes
 
 
-def title(trace):
+def title(trace: Any) -> str:
     """Trace and footprint, as a title of its curves."""
     name = trace.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("$", r"\$")
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

@@ -1,7 +1,7 @@
 """Kernels of OPT, with and without bypass, and of the check of claimed hits; the definitions are in opt.py.
 
 Whether the optimum keeps a block between two uses can be told at the second use, without looking ahead (as OPTgen of
-A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot is busy up to some access; at each re-use,
+A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot is busy up to some access; at each reuse,
 in order of time, give the stay since the previous use to the slot that became free last before it began, if any: a
 hit; else a miss. This packs the most stays into the slots, and the stays it drops are those MIN cuts short.
 

@@ -7,7 +7,7 @@ have equal numbers of references and rates are left out.
 import numpy as np
 import pandas as pd
 
-from misspenalty.replay.curves import SLICE
+from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
 from misspenalty.traces.trace import Trace
 

@@ -62,7 +62,8 @@ class _Stack:
     def fills(self, depth: np.ndarray) -> np.ndarray:
         """Requests among the misses that fill such caches, and so evict nothing."""
         counted = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self.first_counted]))
-        return counted[np.minimum(depth, self.stack.live)]
+        fills: np.ndarray = counted[np.minimum(depth, self.stack.live)]
+        return fills
 
 
 def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writes: str = "count") -> np.ndarray:

@@ -137,7 +137,8 @@ def prefix_hits(
 
 def hit_tokens(prompts: Prompts, prefix: np.ndarray) -> np.ndarray:
     """Return the tokens of each prompt that its first `prefix` blocks hold, int64."""
-    return np.minimum(prefix * prompts.block_tokens, np.asarray(prompts.input_tokens))
+    tokens: np.ndarray = np.minimum(prefix * prompts.block_tokens, np.asarray(prompts.input_tokens))
+    return tokens
 
 
 def _prefix_policy(name: str) -> Definition:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.replay.curves import SLICE
+from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
 from misspenalty.traces.trace import Trace, format_bytes
 

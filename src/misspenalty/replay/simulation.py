@@ -425,7 +425,8 @@ def _replay(
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
     if not check_flag("progress", progress):
         return contextlib.nullcontext(_Silent)  # a bar that shows nothing would still import multiprocessing
-    return tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
+    bar: AbstractContextManager[Any] = tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
+    return bar
 
 
 class _Silent:

@@ -153,4 +153,5 @@ def shard_of(addresses: np.ndarray) -> np.ndarray:
     [0, 79, 30, 109]
     """
     x = addresses ^ (addresses >> np.uint64(32))
-    return ((x * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(57)).astype(np.uint8)
+    shards: np.ndarray = ((x * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(57)).astype(np.uint8)
+    return shards

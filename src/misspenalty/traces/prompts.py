@@ -10,6 +10,7 @@ agents come without times.
 
 import json
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ class Prompts:
         return np.clip(left, 0, self.block_tokens)
 
 
-def read_prompts(path, unit=None, block_tokens=None):
+def read_prompts(path: str | PathLike[str], unit: str | None = None, block_tokens: int | None = None) -> Prompts:
     """Read a whole trace.
 
     Parameters

@@ -9,7 +9,7 @@ import importlib
 import itertools
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -71,7 +71,7 @@ class Format:
     source: str = ""
     example: str = ""
 
-    def check(self, options):
+    def check(self, options: Iterable[str]) -> None:
         """Raise a `ParameterError` if an option is not one of this format's."""
         for name in options:
             if name not in self.options:
@@ -214,7 +214,7 @@ def register(form):
     _formats[form.name] = form
 
 
-def formats():
+def formats() -> dict[str, Format]:
     """Every known `Format`, by name."""
     _import_readers()
     return dict(sorted(_formats.items()))
@@ -237,7 +237,7 @@ def _enter(name, value):
         raise ParameterError(f"expected a Format, or a module that registers the format {name}, not {value!r}")
 
 
-def find_format(path, name=None, options=()):
+def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()) -> Format:
     """The `Format` called `name`, or the one recognised from `path`; a table if the user described its columns.
 
     Parameters

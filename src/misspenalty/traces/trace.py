@@ -449,7 +449,7 @@ def _column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray
 
 def unmasked(values: ArrayLike, name: str) -> np.ndarray:
     """`values` as an array, or a `ParameterError` if some are masked: without their mask they would be data."""
-    if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.count_masked(values))):
+    if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
         raise ParameterError(
             f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
             " (values.filled(…))"

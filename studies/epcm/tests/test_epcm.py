@@ -9,7 +9,6 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from studies.epcm.tests.test_file_client import LINUX, PAGE, call, opened
 
 from misspenalty import ParameterError
 from misspenalty.plotting import style
@@ -25,6 +24,7 @@ from misspenalty_studies.epcm import tables as epcm_tables
 from misspenalty_studies.epcm.file_client.client import CALL
 from misspenalty_studies.epcm.file_client.workload import make_workload
 from misspenalty_studies.epcm.runs import Setting, Study
+from studies.epcm.tests.test_file_client import LINUX, PAGE, call, opened
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 TOLD = ("baselines", "reductions")

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from studies.epcm.tests.test_file_client_reference import MACHINE
 
 from misspenalty import InputError, ParameterError
 from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty_studies.epcm.file_client.client import CALL, CALLS, HIT, MISS, PARTIAL, Client
 from misspenalty_studies.epcm.file_client.workload import make_workload
+from studies.epcm.tests.test_file_client_reference import MACHINE
 
 LINUX = replace(MACHINE, memory_mb=64, cluster_pages=16, most_ahead_pages=31, request_sectors=254, writeback_age_s=30)
 LINUX = replace(LINUX, writeback_interval_s=5, engine_us=0, device_access_us=10_000)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from studies.epcm.tests.reference.file_client import FileClientReference
 
 from misspenalty import disks
 from misspenalty.prefetch.predictors.registry import find_predictor
 from misspenalty_studies.epcm.file_client.client import CALL, CALLS, COMPONENTS, Client, ClientMachine
 from misspenalty_studies.epcm.file_client.workload import make_workload
+from studies.epcm.tests.reference.file_client import FileClientReference
 
 MACHINE = ClientMachine(
     memory_mb=1,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from studies.hac.tests.reference.gom import GOMReference
-from studies.hac.tests.reference.object_cache import BUFFER, ClockReference, FPCReference, HACReference
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.hac.objects import oo7
 from misspenalty_studies.hac.objects.cache import COUNTS, FPC, GOM, HAC, LEVELS, Clock
 from misspenalty_studies.hac.objects.format import ARRAY, OID_BITS, PAGE, STRING, Class, Pages, read_object
 from misspenalty_studies.hac.objects.traversals import STATIC, Program
+from studies.hac.tests.reference.gom import GOMReference
+from studies.hac.tests.reference.object_cache import BUFFER, ClockReference, FPCReference, HACReference
 
 NODE = Class("node", ("key", "left", "right", "far"), frozenset({"left", "right", "far"}))
 SYSTEMS = (HAC, FPC, Clock, GOM)

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studies.hac.tests.reference import page_server
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty_studies.hac.object_server.object_client import HIT, Prices, load_testbed
 from misspenalty_studies.hac.object_server.page_server import COMPONENTS, PageServer, Stream, message_ns
 from misspenalty_studies.hac.objects.cache import COUNTS
+from studies.hac.tests.reference import page_server
 
 MACHINE = Path(__file__).parents[3] / "studies" / "hac" / "machine.yaml"
 DRIVE = "hp97560"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from studies.hac.tests.reference import oo7 as oo7_reference
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.hac.objects import oo7
@@ -24,6 +23,7 @@ from misspenalty_studies.hac.objects.format import (
 )
 from misspenalty_studies.hac.objects.oo7_plan import COMPOSITE, PART
 from misspenalty_studies.hac.objects.traversals import HIT_STEPS, Dynamic, Ladder, Program
+from studies.hac.tests.reference import oo7 as oo7_reference
 
 TINY = replace(oo7.SMALL, parts=4, composites=3, levels=2, document_bytes=9000, manual_bytes=100)
 NAMES = [one.name for one in oo7.CLASSES]

@@ -10,13 +10,13 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from studies.mq.tests.reference.storage_server import Reference
 
 from misspenalty import InputError, ParameterError, Trace, simulate
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.mq.storage_server.calibration import compatible, fit_database_cpu, sensitivity
 from misspenalty_studies.mq.storage_server.server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
+from studies.mq.tests.reference.storage_server import Reference
 
 YAML = Path(__file__).parents[3] / "studies" / "mq" / "machine.yaml"
 MACHINE = load_machine(YAML, kind=StorageServerTestbed)

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from studies.mq.tests.reference.storage_server import Reference
 
 from misspenalty import ParameterError, Trace
 from misspenalty.policies import find_policy
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.mq.storage_server.server import HIT, MISS, WRITE, disks_of, outcomes, run, run_live
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
+from studies.mq.tests.reference.storage_server import Reference
 
 TESTBED = load_machine(Path(__file__).parents[3] / "studies" / "mq" / "machine.yaml", kind=StorageServerTestbed).testbed
 MICROSECONDS = st.integers(1, 12)  # few values, so that events tie

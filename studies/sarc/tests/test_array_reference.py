@@ -7,13 +7,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.amp import amp
-from studies.sarc.tests.reference.array import Reference
 
 from misspenalty import disks
 from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.sarc.array.controller import MAX_PAGES, Controller, StorageController
+from studies.sarc.tests.reference.array import Reference
 
 SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Controller).testbed
 DRIVE = disks.load("ultrastar_146z10")

@@ -4,10 +4,10 @@ import math
 
 import pandas as pd
 import pytest
-from studies.sarc.tests.test_sarc import MACHINE, VALUES
 
 from misspenalty_studies.sarc.prefetchers import MEASURES, POLICIES, PREFETCHERS, compare, over_seeds
 from misspenalty_studies.sarc.runs import load_shark
+from studies.sarc.tests.test_sarc import MACHINE, VALUES
 
 
 def test_amp_takes_the_place_of_a_fixed_degree():

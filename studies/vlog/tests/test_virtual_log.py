@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from studies.vlog.tests.reference.virtual_log import Reference
 
 from misspenalty import ParameterError, disks
 from misspenalty.disks.drive.slices import cut, uniform
@@ -16,6 +15,7 @@ from misspenalty_studies.vlog.virtual_log.log import (
     update_in_place,
     virtual_log,
 )
+from studies.vlog.tests.reference.virtual_log import Reference
 
 HP, SEAGATE = disks.load("hp97560"), disks.load("st19101")
 SMALL = cut(SEAGATE, 2, head_switch_ms=0.3)

@@ -28,6 +28,9 @@ Deviations and decisions:
 """
 
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies._track_cache import TrackCache
@@ -103,8 +106,16 @@ def check(settings):
 
 
 def track_cache(
-    policy, capacity, tracks=None, *, address=None, track_pages=1, prefetch=None, observe=None, **parameters
-):
+    policy: str,
+    capacity: int,
+    tracks: int | None = None,
+    *,
+    address: np.ndarray | None = None,
+    track_pages: int = 1,
+    prefetch: Mapping[str, Any] | str | None = None,
+    observe: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Any:
     """A live cache of tracks: a kernel whose ``request`` a controller calls, or one to replay a trace through.
 
     Parameters

@@ -2,6 +2,7 @@
 
 import pytest
 from playwright.sync_api import Error
+
 from studies.common.tests.site.rules import broken
 
 STUDY = "vlog"

@@ -13,13 +13,13 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from tests.fuzz import corpus
 
 import misspenalty
 from misspenalty import ParameterError, byte_hit_ratio_curve, disks, penalty, simulate
 from misspenalty.policies.registry import known_policies
 from misspenalty.replay.cache_size import cache_sizes
 from misspenalty_studies.common.site.pages import build_site
+from tests.fuzz import corpus
 
 ROOT = Path(__file__).parents[4]
 POLICIES = list(known_policies())

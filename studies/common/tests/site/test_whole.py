@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from studies.common.tests.site.rules import broken
 
 from misspenalty_studies.common.site.links import dead_links
+from studies.common.tests.site.rules import broken
 
 KINDS = ("index.html", "claims.html", "files.html", "notebooks.html", "study", "figure", "claim", "docs", "notebooks")
 

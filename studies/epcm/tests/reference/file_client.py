@@ -2,9 +2,8 @@
 
 from types import SimpleNamespace
 
-from studies.epcm.tests.reference.block_layer import AT_WRITEBACK, BlockLayerReference, Entry
-
 from misspenalty_studies.epcm.file_client.client import CALLS, COMPONENTS, HIT, MISS, PAGE_BYTES, PARTIAL
+from studies.epcm.tests.reference.block_layer import AT_WRITEBACK, BlockLayerReference, Entry
 
 
 class Inode(SimpleNamespace):

@@ -1,8 +1,7 @@
 """Slow, readable reference of the dual buffer: pages in LRU order, and buddies for used objects of evicted pages."""
 
-from studies.hac.tests.reference.object_cache import BUFFER, CacheReference
-
 from misspenalty_studies.hac.objects.format import PAGE
+from studies.hac.tests.reference.object_cache import BUFFER, CacheReference
 
 GRANULE = 16  # bytes of the smallest block
 TOP = 9  # order of the largest, a frame
