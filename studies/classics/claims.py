@@ -1,13 +1,13 @@
-"""What the tables of the classics study obtain for each statement of its ledger."""
+"""Record what the tables of the classics study obtain for each statement of its ledger."""
 
 import xarray as xr
 
 from misspenalty_studies.classics.settings import TABLE_1, TRACES
 from misspenalty_studies.common.claims import Table, cross
 
-PRINTED = ("arc", "lru", "fbr", "lirs", "mq", "lru2", "2q", "lrfu", "opt")  # rows of ARC's Table 1, without LFU
+PRINTED = ("arc", "lru", "fbr", "lirs", "mq", "lru2", "2q", "lrfu", "opt")  # the rows of ARC's Table 1 except LFU
 TUNED = ("lru2", "2q", "lrfu")
-SPLIT = 32768  # pages, of ARC's Table 4
+SPLIT = 32768  # pages: the cache size of ARC's Table 4
 PROGRAM = [name for name, replays in TRACES.items() if replays.program]
 EXAMPLES = {
     "2_pools": (60, 160, 450),
@@ -53,7 +53,7 @@ def claims(record, tables):
     ratios = tables["hit_ratios"].hit_ratio_pct
 
     def hit(trace, policy, sizes):
-        """Hit ratios, %, by cache size."""
+        """Return the hit ratios, in %, by cache size."""
         found = [ratios.loc[(trace, size, policy)] for size in sizes]
         return xr.DataArray(found, coords={"cache_blocks": list(sizes)}, dims="cache_blocks")
 

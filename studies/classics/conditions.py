@@ -22,7 +22,7 @@ UNTUNED = {  # words -> policies replayed without the parameter that was tuned
 
 
 def under_conditions(replays, published):
-    """Workflow job: the tables that claims read, under each condition.
+    """Return the tables that claims read, under each condition (a workflow job).
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def under_conditions(replays, published):
 
 
 def _in_place(replays, policy, other):
-    """Rows of `other` as rows of `policy` too, on the traces that have them."""
+    """Put copies of the rows of `other` in place of those of `policy`, on the traces that have them."""
     traces = replays.loc[replays["policy"] == other, "trace"].unique()
     kept = replays[(replays["policy"] != policy) | ~replays["trace"].isin(traces)]
     return pd.concat([kept, replays[replays["policy"] == other].assign(policy=policy)], ignore_index=True)
 
 
 def _without_period(replays, policies):
-    """For these policies, only the rows with a correlated reference period of 0."""
+    """Keep of these policies only the rows whose correlated reference period is 0."""
     zero = replays["parameters"].map(lambda text: re.search(r"correlated_period=0(?![\d.])", text) is not None)
     return replays[~replays["policy"].isin(policies) | zero]

@@ -11,7 +11,7 @@ from itertools import count
 
 HIR_SHARE = 0.01
 HIR_BLOCKS = 4
-STACK_LIMIT = 8  # references in the stack, in multiples of the cache
+STACK_LIMIT = 8  # most references that the stack holds, in multiples of the cache
 
 
 class LIRS2:
@@ -37,15 +37,15 @@ class LIRS2:
     def __init__(self, capacity):
         self.capacity = capacity
         self.hirs = min(max(int(HIR_SHARE * capacity), HIR_BLOCKS), capacity - 1)
-        self.stay, self.queue = set(), OrderedDict()  # the latter oldest first
+        self.stay, self.queue = set(), OrderedDict()  # the queue begins with its oldest block
         self.stack = OrderedDict()  # time of a reference -> block, oldest first
         self.last, self.before = {}, {}  # block -> time of its last reference, and of the one before
         self.used_once = set()
-        self.passing = []  # heap of times of HIR blocks' references; some are stale or of LIR blocks
+        self.passing = []  # heap of the times of HIR blocks' references; some have become stale or belong to LIR blocks
         self.clock = count()
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and tell whether it was in the cache."""
         hit = block in self.stay or block in self.queue
         if hit:
             self.queue.pop(block, None)

@@ -12,7 +12,7 @@ from misspenalty_studies.classics.lirs2 import LIRS2
 from misspenalty_studies.classics.settings import FILES, ReplaySettings
 
 COLUMNS = ["trace", "cache_blocks", "policy", "parameters", "references", "misses", "hit_ratio_pct"]
-HIR_BLOCKS = 2  # the program of LIRS2's authors keeps at least this many, and 1 % of the cache
+HIR_BLOCKS = 2  # the program of LIRS2's authors keeps this many, or 1 % of the cache if that is more
 HIR_SHARE = 0.01
 
 
@@ -34,7 +34,7 @@ class ProgramARC(ARC):
 
 
 def replay_trace(name, trace, settings, threads=None):
-    """Every replay of one trace.
+    """Replay one trace with every policy, cache size and combination of parameters.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def replay_trace(name, trace, settings, threads=None):
 
 
 def replay_file(trace, surviving, threads=None):
-    """Workflow job: `replay_trace` of the registered trace called `surviving`, from its file.
+    """Open the file of the registered trace called `surviving` and return its `replay_trace` (a workflow job).
 
     Parameters
     ----------
@@ -84,19 +84,20 @@ def replay_file(trace, surviving, threads=None):
 
 
 def without_repeats(trace):
-    """The trace without references to the block that was referenced just before."""
+    """Return the trace without references to the block that was referenced just before."""
     ids = np.asarray(trace.ids)
     kept = np.ascontiguousarray(ids[np.r_[True, ids[1:] != ids[:-1]]] if len(ids) else ids)
     return Trace(kept, None, None, trace.address, trace.block_bytes, trace.name, trace.format)
 
 
 def _as_program(name, trace, sizes):
-    """Policies as the program of LIRS2's authors runs them: immediate repeats, which are hits, change nothing."""
+    """Replay policies as the program of LIRS2's authors runs them, where immediate repeats hit and change nothing
+    else."""
     shorter = without_repeats(trace)
     tables = []
     for size in sizes:
         blocks = max(HIR_BLOCKS, int(HIR_SHARE * size))
-        # the middle of the shares that make this many whole blocks, clear of rounding
+        # take the middle of the shares that make this many whole blocks, so that rounding cannot change their number
         table = hit_ratio_curve(shorter, "lirs", [size], hirs=min((blocks + 0.5) / size, 1.0))
         tables.append(_rows(name, "lirs_program", _of_all(table, trace), {"hir_blocks": blocks}))
     for label, policy in (("lirs2_program", LIRS2), ("arc_program", ProgramARC)):
@@ -106,7 +107,7 @@ def _as_program(name, trace, sizes):
 
 
 def _of_all(table, trace):
-    """The same misses as shares of all references."""
+    """Return the same misses as shares of all references."""
     table = table.assign(requests=len(trace), hits=len(trace) - table["misses"])
     return table.assign(hit_ratio=table["hits"] / table["requests"])
 

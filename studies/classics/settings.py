@@ -47,20 +47,20 @@ class Replays(pydantic.BaseModel):
     cache_blocks: Sizes
     rows: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
     more_sizes: tuple[pydantic.PositiveInt, ...] = ()
-    fixed_split: tuple[pydantic.PositiveInt, ...] = ()  # sizes, blocks, at which ARC's split is held fixed
+    fixed_split: tuple[pydantic.PositiveInt, ...] = ()  # cache sizes, in blocks, at which ARC's split is held fixed
     program: bool = False  # whether the LIRS2 authors' program has been run on this trace
 
 
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
-    # The history of MQ is not printed: four times the cache, as in MQ's own paper. Others serve only as conditions.
+    # The paper does not print MQ's history: four times the cache, as in MQ's own paper. Others serve as conditions.
     "mq_history_0": Row(policy="mq", parameters={"history": 0}),
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
-    # How much of LIRS's misses on sprite is due to the share of the cache for HIR blocks.
+    # These show how many of LIRS's misses on sprite are due to the share of the cache that HIR blocks get.
     "lirs_shares": Row(policy="lirs", grid={"hirs": (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)}),
-    # Both parameters of the full version. Grids reach far enough that the best values are inside.
+    # Both parameters of the full version are varied. Grids reach far enough that the best values are inside.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
     "lrfu": Row(
         policy="lrfu",
@@ -69,7 +69,7 @@ ROWS = {
             "correlated_period": (0, 100, 200, 500, 1000, 2000, 3000, 5000, 7000, 10000, 20000, 50000),
         },
     ),
-    # The correlated reference period is what the LRU-K paper leaves to the user.
+    # The LRU-K paper leaves the correlated reference period to the user.
     "lru2": Row(
         policy="lru2",
         grid={

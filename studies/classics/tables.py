@@ -3,11 +3,11 @@
 import pandas as pd
 
 KEYS = ["trace", "cache_blocks", "policy"]
-AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # as in the program -> policy
+AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # row by its rules -> policy
 
 
 def hit_ratios(replays):
-    """The best combination of parameters per trace, size and policy, chosen only by our own hit ratio.
+    """Choose the best combination of parameters per trace, size and policy, by our own hit ratio alone.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def hit_ratios(replays):
 
 
 def comparison(hit_ratios, published):
-    """Published hit ratios next to ours.
+    """Compare published hit ratios with ours.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def comparison(hit_ratios, published):
 
 
 def program(hit_ratios, published):
-    """Misses of the authors' program next to ours.
+    """Compare the misses of the authors' program with ours.
 
     Parameters
     ----------

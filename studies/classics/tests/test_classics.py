@@ -122,8 +122,9 @@ def test_the_programs_arc_loses_its_target_at_a_hit_in_b2():
 
 
 def test_lirs2_keeps_what_was_used_three_times_in_a_short_time():
-    """Of six blocks, two stay (1, 2) and four pass. 3 is used once more: it is not yet known to be used soon again. At
-    its third use it takes the place of 1, whose use before the last is the oldest, so that 1 is evicted first."""
+    """Of six blocks, two stay (1, 2) and four pass. Block 3 is used once more: it is not yet known to be used soon
+    again. At its third use it takes the place of block 1, whose use before the last is the oldest, so that 1 is evicted
+    first."""
     cache = LIRS2(6)
     assert not any(cache.access(block) for block in (1, 2, 3, 4, 5, 6))
     assert cache.access(3) and cache.stay == {1, 2}
