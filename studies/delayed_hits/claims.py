@@ -1,4 +1,4 @@
-"""What the tables of the delayed-hits study obtain for each statement."""
+"""Record what the tables of the delayed-hits study obtain for each statement."""
 
 from misspenalty.latency.steps import POLICIES
 from misspenalty_studies.common.claims import Table, cross
@@ -52,5 +52,5 @@ def claims(record, tables):
 
 
 def count(cells, values):
-    """Number of cells that are true; NaN if a value is missing."""
+    """Return the number of cells that are true; NaN if a value is missing."""
     return cells.sum().where(values.notnull().all())

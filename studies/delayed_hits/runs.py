@@ -17,9 +17,9 @@ from misspenalty_studies.delayed_hits.workloads import bursts, read_steps, zipf
 SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, as shares of the most objects active at once
 FETCH_STEPS = (1, 5, 20, 100, 500)
 LONGER_FETCHES = (1000, 2000, 5000)
-EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # of the Zipf trace, instead of 0.9
+EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # of the Zipf trace, in place of 0.9
 ONLINE = ("2q", "arc", "car", "fifo", "lirs", "lru", "mq", "s3fifo", "sieve", "wtinylfu")
-DEVICES = {  # name -> how requests arrive; a drive could not keep up with the captures at their own times
+DEVICES = {  # name -> how requests arrive; drives could not keep up with the captures at their own times
     "200us": {},
     "5ms": {},
     "50ms": {},
@@ -29,7 +29,7 @@ DEVICES = {  # name -> how requests arrive; a drive could not keep up with the c
 
 
 def step_runs(sample) -> pd.DataFrame:
-    """Every policy of the step model on the authors' sample and the two generated traces.
+    """Run every policy of the step model on the authors' sample and the two generated traces.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def step_runs(sample) -> pd.DataFrame:
 
 
 def under_conditions(sample) -> dict:
-    """Workflow job: the runs with longer fetches, and with another popularity of the objects of the Zipf trace.
+    """Repeat the runs with longer fetches, and with other exponents of the Zipf trace (a workflow job).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def under_conditions(sample) -> dict:
 
 
 def runs_on(traces, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
-    """Every policy of the step model on traces.
+    """Run every policy of the step model on some traces.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def runs_on(traces, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
 
 
 def most_active(steps) -> int:
-    """Largest number of objects that are simultaneously between their first and their last request.
+    """Return the largest number of objects that are simultaneously between their first and their last request.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def most_active(steps) -> int:
 
 
 def head(trace, references) -> Trace:
-    """The first references of a trace, as a trace."""
+    """Return the first references of a trace, as a trace."""
     ids = np.asarray(trace.ids[:references])
     return Trace(
         ids,
@@ -143,7 +143,7 @@ def head(trace, references) -> Trace:
 
 
 def spc1(bsus, requests, seed, space_bytes=16 << 30) -> Trace:
-    """An SPC-1-like trace of that many business scaling units."""
+    """Return an SPC-1-like trace of that many business scaling units."""
     with tempfile.TemporaryDirectory(prefix="misspenalty-") as folder:
         path = Path(folder) / f"spc1_{bsus}.spc"
         write_spc(Workload(space_bytes, bsus=bsus, seed=seed), path, requests)
@@ -151,7 +151,7 @@ def spc1(bsus, requests, seed, space_bytes=16 << 30) -> Trace:
 
 
 def response_times(captures, references=100_000, sizes_pct=(1, 5, 20), spc1_bsus=(4, 40), seed=1) -> pd.DataFrame:
-    """Hit ratio and response time of every online policy of `ONLINE`, on several traces, sizes and devices.
+    """Measure the hit ratio and response time of every policy in `ONLINE`, on several traces, sizes and devices.
 
     Parameters
     ----------

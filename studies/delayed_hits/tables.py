@@ -8,7 +8,7 @@ CELL = ["trace", "cache_pct", "cache_entries", "fetch_steps"]
 
 
 def gains(runs) -> pd.DataFrame:
-    """The gain from ranking by aggregate delay.
+    """Compute the gain from ranking by aggregate delay.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def gains(runs) -> pd.DataFrame:
 
 
 def authors_program(runs, published) -> pd.DataFrame:
-    """Our runs next to those of the authors' programs.
+    """Compare our runs with those of the authors' programs.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def authors_program(runs, published) -> pd.DataFrame:
 
 
 def winners(times) -> pd.DataFrame:
-    """Which policy has the most hits, and which answers fastest.
+    """Find the policy with the most hits and the one that answers fastest.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def winners(times) -> pd.DataFrame:
 
 
 def disagreement(winners) -> pd.DataFrame:
-    """Share of the cells in which the winner on hit ratio is not the winner on response time.
+    """Return the share of cells in which the policy with the most hits does not have the shortest response time.
 
     Parameters
     ----------

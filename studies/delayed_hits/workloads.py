@@ -19,17 +19,17 @@ class Generator:
         self.state = seed
 
     def uniform(self):
-        """A number from 0 up to but excluding 1, from the upper 53 bits."""
+        """Draw a number from 0 up to but excluding 1, from the upper 53 bits."""
         self.state = (MULTIPLIER * self.state + INCREMENT) % 2**64
         return (self.state >> 11) / 2**53
 
     def below(self, limit):
-        """A whole number below `limit`."""
+        """Draw a whole number below `limit`."""
         return int(limit * self.uniform())
 
 
 def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
-    """Independent requests, one per step, by a Zipf law: object k has weight ``1 / (k + 1) ** exponent``.
+    """Draw independent requests, one per step, by a Zipf law: object k has weight ``1 / (k + 1) ** exponent``.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
 
 
 def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
-    """Requests in bursts; -1 = a step without a request, 30 % of the steps.
+    """Draw requests in bursts; -1 = a step without a request, 30 % of the steps.
 
     A number of sessions is active, each with one object and 2 to 40 requests to make; every request comes from a
     session chosen at random. The session that replaces a finished one is, with probability one half, for one of the
@@ -65,7 +65,7 @@ def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
 
 
 def read_steps(path):
-    """Requests from a file in the authors' format: one line per step, ``step;object`` or empty.
+    """Read requests from a file in the authors' format: one line per step, ``step;object`` or empty.
 
     Raises
     ------

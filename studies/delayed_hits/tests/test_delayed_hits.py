@@ -1,4 +1,4 @@
-"""The delayed-hits study: its traces, tables and figures."""
+"""Test the traces, tables and figures of the delayed-hits study."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def steps():
 
 
 def test_the_traces_are_those_of_the_published_runs():
-    """The sizes of these runs are shares of the most objects active at once, which were 242 and 65."""
+    """The published runs give sizes as shares of the most objects active at once, which must be 242 and 65."""
     assert runs.most_active(read_steps(DATA / "sample.csv")) == 242
     assert runs.most_active(bursts()) == 65
 
@@ -45,7 +45,8 @@ def test_gains(steps):
 
 
 def test_claims(steps):
-    """All that a table decides holds, but for a maximum on other traces; none of the authors' counts is typed here."""
+    """All that a table decides must hold, except a maximum on other traces; none of the authors' counts is typed
+    here."""
     ledger = load_ledger(DATA.parents[2], "delayed_hits")
     verdicts = judge(ledger, {"delayed_hits": claims}, {"delayed_hits_runs": steps}).set_index("id")["verdict"]
     undecided = {"delayed_hits.abstract.offline", "delayed_hits.abstract.cdn"}
@@ -59,7 +60,7 @@ def test_claims(steps):
 
 
 def times():
-    """Two policies on two devices: `a` has the most hits, `b` is faster on the second."""
+    """Return times of two policies on two devices: `a` has the most hits, and `b` is faster on the second device."""
     rows = [("a", 0.6, "1ms", 400.0, 1000.0), ("b", 0.5, "1ms", 500.0, 1000.0)]
     rows += [("a", 0.6, "d", 440.0, 900.0), ("b", 0.5, "d", 400.0, 800.0)]
     frame = pd.DataFrame(rows, columns=["policy", "hit_ratio", "device", "mean_us", "p99_us"])
@@ -79,13 +80,13 @@ def test_winners_and_disagreement():
 
 
 def test_a_tie_is_no_disagreement():
-    """Two policies with the most hits, one of them fastest."""
+    """If two policies have the most hits and one of them is fastest, the winners do not differ."""
     tied = times().assign(hit_ratio=0.5)
     assert not tables.winners(tied)["mean_differs"].any()
 
 
 def test_response_times(tmp_path):
-    """A small capture run through everything: every policy on every device, and its first part as a separate trace."""
+    """A small capture must run through everything: every policy on every device, and its head as a separate trace."""
     random = np.random.default_rng(2)
     lines = [f"0,{8 * block},4096,R,{i / 1000:.3f}" for i, block in enumerate(random.integers(0, 300, 2000))]
     path = tmp_path / "x.spc"
