@@ -1,4 +1,4 @@
-"""What the tables of the dispute study obtain for each statement of its ledger."""
+"""Record what the tables of the dispute study obtain for each statement of its ledger."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ LAST_RULE = "a result of every plotted policy"
 FAST_DEMOTION = ("wtinylfu", "lirs", "2q", "slru", "arc", "s3fifo")
 TRADITIONAL = ("wtinylfu", "lirs", "2q", "slru", "arc")
 RECENT = ("cacheus", "lecar", "lhd", "fifo_merge")
-MARKS = ("p10", "p25", "median", "mean", "p75", "p90")  # of Figure 6
+MARKS = ("p10", "p25", "median", "mean", "p75", "p90")  # the marks that Figure 6 draws
 EXAMPLES = {"twitter": "cluster52", "msr": "hm_0.IQI.bin"}
 EXAMPLE_POLICIES = ("lru", "arc", "s3fifo", "wtinylfu", "wtinylfu_10")
 FILES = ("s3fifo", "2q", "arc", "lirs", "lhd", "lrb", "wtinylfu", "wtinylfu_10")
 PROGRAM_POLICIES = ("lru", "fifo", "arc", "2q", "lirs", "s3fifo", "sieve", "lfu", "opt", "wtinylfu", "slru", "clock")
-BY_RULES = ("slru", "lirs", "wtinylfu")  # also replayed by the program's rules
+BY_RULES = ("slru", "lirs", "wtinylfu")  # policies that are also replayed by the program's rules
 PROGRAM_BLOCKS = {  # 10 % of the blocks, in the order in which the ledger lists the traces
     "2-pools": 993, "cpp": 122, "cs": 140, "gli": 252, "loop": 101, "multi2": 568, "orm-busy": 7634, "sprite": 707,
 }  # fmt: skip
@@ -158,7 +158,7 @@ def _reductions(record, reductions):
 
 def _datasets(record, datasets):
     def ranks(policy, size=LARGE, selection="authors", column="rank"):
-        """Places of a policy, one per data set; a single NaN if there is no table."""
+        """Return the ranks of a policy, one per data set; a single NaN if there is no table."""
         rows = datasets[column].reset_index()
         own = rows["size_ratio"].eq(size) & rows["selection"].eq(selection) & rows["policy"].eq(policy)
         found = rows.loc[own, column].to_numpy(dtype=float)
@@ -211,10 +211,10 @@ def _replays(record, kinds, cells):
 
 
 def _most(values):
-    """The greatest; NaN if there is none or one is missing."""
+    """Return the greatest value; NaN if there is none or one is missing."""
     return np.max(values) if len(values) else np.nan
 
 
 def _count(holds, values):
-    """How many hold; NaN if there is no value or one is missing."""
+    """Count the values that hold; NaN if there is no value or one is missing."""
     return float(np.sum(holds)) if len(values) and not np.isnan(values).any() else np.nan

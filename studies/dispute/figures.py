@@ -194,7 +194,7 @@ def sieve(table, cells, published):
 
 
 def _bounded(below):
-    """A difference in % of the other's misses; for a loss, in % of the policy's own."""
+    """Return a difference in % of the other's misses; for a loss, in % of the policy's own."""
     return below.where(below > 0, below / (1 - below / 100))
 
 
@@ -217,6 +217,6 @@ def _policies(axis, policies=FIGURE_6):
 
 
 def _marks(axis, published, quantity, size, policies=FIGURE_6):
-    """Printed values of a quantity at a size, at the policies' positions."""
+    """Draw the printed values of a quantity at a size, at the policies' positions."""
     said = published[(published["quantity"] == quantity) & (published["size_ratio"] == size)]
     axis.plot(said["value"], [policies.index(policy) for policy in said["policy"]], label="published", **MARK)

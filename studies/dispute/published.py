@@ -1,12 +1,12 @@
-"""The published results aggregated again: which traces count, what each policy gains over FIFO, and how sure that is.
+"""Aggregate the published results again: choose the traces that count and estimate each policy's gain over FIFO.
 
 Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios
 if it is a gain, and (FIFO - policy) / policy if it is a loss: it is never below -1. A trace counts at a size by
 the rules of `steps`; the script looks at 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
 
-Chosen before anything was computed: percentiles interpolate linearly, as theirs do; an interval is the central 95 % of
-the percentile bootstrap. Traces are drawn with replacement, all policies on the same draw. Traces of one data set are
-not independent of each other, so a second interval draws whole data sets.
+These rules were chosen before anything was computed: percentiles interpolate linearly, as theirs do; an interval is the
+central 95 % of the percentile bootstrap. Traces are drawn with replacement, all policies on the same draw. Traces of
+one data set are not independent of each other, so a second interval draws whole data sets.
 """
 
 import numpy as np
@@ -66,7 +66,7 @@ BATCH = 25  # draws held in memory at a time
 
 
 def aggregate(table, resamples, seed):
-    """Every table made from the published results.
+    """Make every table that comes from the published results.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def aggregate(table, resamples, seed):
 
 
 def read(path):
-    """The packed results with our names for the policies, and whether a row counts by the rules on the trace alone."""
+    """Read the packed results with our names for the policies, and mark the rows that count by the rules on the trace
+    alone."""
     with open_copy(path) as stream:
         table = pd.read_csv(stream).rename(columns=POLICIES)
     keys = ["dataset", "trace"]
@@ -117,7 +118,7 @@ def read(path):
 
 
 def steps(results, size, policies):
-    """The rules of the authors' script, each on top of those before it.
+    """Apply the rules of the authors' script one after another.
 
     Parameters
     ----------
@@ -149,14 +150,15 @@ def steps(results, size, policies):
 
 
 def chosen_rows(results, size, policies):
-    """The rows that count at a size: by the authors' rules or, if `policies` is None, all rows where FIFO misses."""
+    """Return the rows that count at a size: by the authors' rules or, if `policies` is None, all rows where FIFO
+    misses."""
     if policies is None:
         return results[(results["size_ratio"] == size) & (results["fifo"] > 0)]
     return list(steps(results, size, policies).values())[-1]
 
 
 def reduction(rows, policies=EVERY):
-    """Reduction of the miss ratio from FIFO's, %, as a table of the policies; see the module.
+    """Return the reduction of the miss ratio from FIFO's, in %, as a table of the policies; see the module.
 
     Examples
     --------
@@ -195,7 +197,7 @@ REDUCTIONS = [
 
 
 def reductions(results, policies, resamples, seed):
-    """The reduction from FIFO over traces, per size and policy.
+    """Summarise the reduction from FIFO over traces, per size and policy.
 
     Parameters
     ----------
@@ -249,7 +251,7 @@ def reductions(results, policies, resamples, seed):
 
 
 def over_traces(values, resamples, seed):
-    """Interval of each column's mean, rows drawn with replacement.
+    """Return the interval of each column's mean, with rows drawn with replacement.
 
     Columns without missing values share each draw; for the others, only their present values are drawn. NaN where a
     column has fewer than two values.
@@ -286,14 +288,16 @@ def over_traces(values, resamples, seed):
 
 
 def _bootstrap(*samples, **settings):
-    """That of `scipy.stats`, imported lazily: the import takes a second, which all users of the claims would pay."""
+    """Call the bootstrap of `scipy.stats`, imported lazily: the import takes a second that all users of the claims
+    would pay."""
     from scipy.stats import bootstrap
 
     return bootstrap(*samples, **settings)
 
 
 def over_datasets(values, dataset, resamples, seed):
-    """Interval of each column's mean over rows, whole data sets drawn with replacement; NaN for fewer than two.
+    """Return the interval of each column's mean over rows, whole data sets drawn with replacement; NaN for fewer than
+    two.
 
     Returns
     -------
@@ -331,7 +335,7 @@ DATASETS = [
 
 
 def datasets(results, policies, resamples, seed):
-    """The reduction from FIFO per data set, size and policy, and the policies' ranks there.
+    """Compute the reduction from FIFO per data set, size and policy, and the policies' ranks there.
 
     Parameters
     ----------
@@ -368,7 +372,7 @@ def datasets(results, policies, resamples, seed):
 
 
 def selection(results):
-    """What each rule of the selection leaves, and its effect on the result.
+    """Show what each rule of the selection leaves, and its effect on the result.
 
     Returns
     -------
@@ -395,7 +399,7 @@ def selection(results):
 
 
 def examples(results):
-    """Miss ratios of the two traces that the paper's Table 2 looks at, at 10 % of their objects."""
+    """Return the miss ratios of the two traces in the paper's Table 2, at 10 % of their objects."""
     named = {"MSR": "hm_0.IQI.bin", "Twitter": "cluster52"}
     rows = results[(results["size_ratio"] == 0.1) & results["trace"].isin(named.values())]
     return rows.melt(

@@ -41,11 +41,11 @@ POLICIES = {
 }
 LEAST_BLOCKS = 10
 ZIPF = "zipf"
-ZIPF_BLOCKS = (10, 100, 500, 1000, 2000)  # for which an independent program has counted misses
+ZIPF_BLOCKS = (10, 100, 500, 1000, 2000)  # sizes at which an independent program has counted misses
 
 
 def replay_file(trace, replayed, traces, size_ratios, threads=None):
-    """Workflow job: every replay of one trace, from its file.
+    """Open the file of one trace and replay it with every policy at every size (a workflow job).
 
     Parameters
     ----------

@@ -12,12 +12,12 @@ KEYS = ["trace", "kind", "size_ratio"]
 
 
 def wide(replays):
-    """Miss ratios, one row per trace and size, one column per policy."""
+    """Return miss ratios with one row per trace and size and one column per policy."""
     return replays.pivot(index=KEYS, columns="policy", values="miss_ratio").reset_index()
 
 
 def replayed_reductions(replays, resamples, seed):
-    """Gain of each policy over FIFO on the replayed traces, by kind of trace and size.
+    """Compute the gain of each policy over FIFO on the replayed traces, by kind of trace and size.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def replayed_reductions(replays, resamples, seed):
 
 
 def trace_comparisons(replays):
-    """Where SIEVE and S3-FIFO win and lose: their misses over those of other policies, per trace and size.
+    """Compare SIEVE's and S3-FIFO's misses with those of other policies, per trace and size.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def trace_comparisons(replays):
 
 
 def program(replays, published):
-    """Misses counted by other authors' programs next to ours.
+    """Compare the misses that other authors' programs counted with ours.
 
     Parameters
     ----------

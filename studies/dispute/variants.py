@@ -23,7 +23,7 @@ BY_PROGRAM = "SLRU, LIRS and W-TinyLFU by the rules of the program"
 
 
 def conditions(reductions, datasets, selection, replayed_reductions, program, examples):
-    """Workflow job: result tables under other conditions.
+    """Return the result tables under other conditions (a workflow job).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def _reductions(table, datasets):
     seven = means.rename(columns={"mean": "mean_of_datasets"}).assign(selection="sieve")
     parts = [pd.concat([whole, seven]).assign(condition=NO_SELECTION)]
     parts += [_at(pd.concat([rules, web]), size, words) for size, words in OTHER_SIZES.items()]
-    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # of the plain means
+    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # of plain means only
     for column, words in (("median", MEDIANS), ("mean_of_datasets", OF_DATASETS), ("unbounded_mean", UNBOUNDED)):
         parts.append(rules.assign(**leads, mean=rules[column], condition=words))
     parts.append(web.assign(mean_of_datasets=web["mean"], condition=OF_TRACES))
@@ -72,7 +72,7 @@ def _datasets(table):
 
 
 def _ranked(table):
-    """The same with ranks by its means."""
+    """Return the table with ranks by its means."""
     keys = ["selection", "size_ratio", "dataset"]
     seven = table["policy"].isin(FIGURE_7)
     ranks = {
@@ -119,6 +119,6 @@ def _of(table, **keys):
 
 
 def _at(table, size, words):
-    """Rows of another size in place of both sizes of the paper."""
+    """Return the rows of another size in place of both sizes of the paper."""
     rows = table[table["size_ratio"] == size]
     return pd.concat([rows.assign(size_ratio=other) for other in (LARGE, SMALL)]).assign(condition=words)

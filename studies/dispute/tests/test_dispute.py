@@ -1,4 +1,4 @@
-"""The dispute study on a small table of results made by hand."""
+"""Test the dispute study on a small table of results made by hand."""
 
 from itertools import product
 from pathlib import Path
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def results(fifo, **others):
-    """Packed results of one trace per value, at every size."""
+    """Return packed results of one trace per value, at every size."""
     rows = []
     for number, size in product(range(len(fifo)), map(float, packing.RATIOS)):
         row = {"dataset": "MSR", "trace": f"t{number}", "requests": 10**6, "size_ratio": size}
