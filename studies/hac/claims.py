@@ -1,4 +1,4 @@
-"""What the tables of the HAC study obtain for each statement of the paper."""
+"""Record what the tables of the HAC study obtain for each statement of the paper."""
 
 import numpy as np
 import pandas as pd
@@ -9,9 +9,9 @@ from misspenalty_studies.common.claims import Table, below, cross
 POINT = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client cache of Figure 9, MB
 TRAVERSALS = list(POINT)
 ID = {"T6": "t6", "T1-": "t1minus", "T1": "t1", "T1+": "t1plus"}
-LINES = ("traversal", "exception", "concurrency", "usage", "residency", "swizzling", "indirection")  # of Table 3
+LINES = ("traversal", "exception", "concurrency", "usage", "residency", "swizzling", "indirection")  # lines of Table 3
 RATIO = "replacement_plus_conversion_over_fetch_pct"
-QUANTITIES = {  # of the projections, by case
+QUANTITIES = {  # quantities of the projections, by case
     "fig9_point": (
         "server_cache_hit_pct",
         "installed_objects_per_fetch",
@@ -28,7 +28,7 @@ QUANTITIES = {  # of the projections, by case
     "pentium_pro": ("conversion_over_alpha_pct", "replacement_over_alpha_pct"),
     "pentium_pro_larger_l2": ("replacement_over_alpha_pct",),
 }
-# cases that the paper gives for only two traversals; the claims read all that the table holds
+# The paper gives these cases for only two traversals; the claims read all that the table holds.
 NAMED = dict.fromkeys(("server_hit_23", "pentium_pro", "pentium_pro_larger_l2"), ("T1-", "T1"))
 TABLES = {
     "projections": Table(
@@ -88,13 +88,14 @@ def claims(record, tables):
 
 
 def _curve(sweep, traversal):
-    """Replacement over the sizes swept; the paper's size is missing if hot iterations fetch next to nothing there."""
+    """Return the replacement overhead over the sizes swept; omit the paper's size if hot iterations fetch next to
+    nothing there."""
     curve = sweep.xs((traversal, "replacement"), level=("traversal", "component"))
     return curve.dropna() if curve.count() > 1 else curve
 
 
 def _penalties(record, sweep, fig9, fetch, replacement, conversion):
-    """Figure 9: the parts of the miss penalty at the four points."""
+    """Record Figure 9: the parts of the miss penalty at the four points."""
     share = 100 * conversion / fetch
     for traversal, id in ID.items():
         at = {"traversal": traversal}
@@ -119,7 +120,7 @@ def _penalties(record, sweep, fig9, fetch, replacement, conversion):
 
 
 def _parts(record, fig10, fig11, fetch, overhead):
-    """Figures 10 and 11: the parts of replacement and of a fetch."""
+    """Record Figures 10 and 11: the parts of replacement and of a fetch."""
     stack, replaced, fetched = (
         fig10.sel(component="stack_scanning"),
         fig10.sum("component", skipna=False),
@@ -147,7 +148,7 @@ def _parts(record, fig10, fig11, fetch, overhead):
 
 
 def _projections(record, values, fig10, fetch, replacement, conversion):
-    """Section 4.4: what the paper projects for other processors, networks and servers."""
+    """Record section 4.4: what the paper projects for other processors, networks and servers."""
 
     def over_traversals(case, quantity):
         found = values.xs((case, quantity), level=("case", "quantity"))
@@ -201,7 +202,7 @@ def _projections(record, values, fig10, fetch, replacement, conversion):
 
 
 def _hit_time(record, seconds):
-    """Table 3: the time of hot traversals without misses, line by line; T6 is printed in milliseconds."""
+    """Record Table 3: the time of hot traversals without misses, line by line; T6 is printed in milliseconds."""
     for traversal, units in (("T1", 1), ("T6", 1000)):
         times = units * seconds[traversal]
         for line in LINES:
@@ -210,7 +211,7 @@ def _hit_time(record, seconds):
 
 
 def logged(server, fit):
-    """Values for the notes of claims that no table decides, and the result of the fit.
+    """Return values for the notes of claims that no table decides, and the result of the fit.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ PAGES = {
     "pages in the order of their creation": {"page_order": "contiguous"},
     "pages spread at random over the whole drive": {"page_order": "scattered"},
 }
-PER_OBJECT = {  # instructions of the testbed, of which Table 3 is made
+PER_OBJECT = {  # instructions of the testbed, which make up Table 3
     "method_instructions": "the program itself",
     "exception_instructions": "exception code",
     "concurrency_instructions": "concurrency control",
@@ -63,11 +63,11 @@ DECIDING = {  # unit costs that decide a claim which is not reproduced
     "scan_object_instructions": "{:g} instructions to examine an object",
     ACTIVATION: "activation records of {:g} words",
 }
-CONVERSION = ("install_instructions", "swizzle_instructions")  # of these, replacement does not depend on
+CONVERSION = ("install_instructions", "swizzle_instructions")  # unit costs on which replacement does not depend
 
 
 def explored(layouts):
-    """Every set of conditions: none, each alone, then combinations by size.
+    """Return every set of conditions: none, each alone, then combinations by size.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def under_conditions(
     layouts,
     sizes,
 ):
-    """Workflow job: Figures 9 to 11 and the projections under each condition, means over seeds.
+    """Compute Figures 9 to 11 and the projections under each condition, as means over seeds (a workflow job).
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class _Database:
         self.others = projections.other_runs(data, points_mb, iterations)
 
     def _curve(self, name, swept, costs=None):
-        """Replacement at every size of a sweep, which no server changes: rows of Figure 9."""
+        """Return the rows of Figure 9 for replacement, at every size of a sweep; no server changes them."""
         sizes = memory_of(swept)["cache_mb"]
         return [
             (name, size, "replacement", client_us(fetches, size, costs or self.costs)["replacement"])
@@ -197,7 +197,7 @@ class _Database:
         ]
 
     def unit_costs(self):
-        """Conditions in words, and tables by item, with one unit cost changed at a time.
+        """Yield conditions in words, and tables by item, with one unit cost changed at a time.
 
         The fetch is not simulated again: the client's costs could change it only through what the drive reads ahead
         meanwhile.
@@ -223,7 +223,7 @@ class _Database:
             yield words, made
 
     def _run_again(self, words):
-        """Fetches at the points with activation records of another size."""
+        """Fetch again at the points, with activation records of another size."""
         return {
             name: run(self.data, "hac", name, size, self.iterations, activation_words=words).fetches
             for name, size in self.points_mb.items()
@@ -233,7 +233,7 @@ class _Database:
         return {name: self._curve(name, swept, costs) for name, swept in self.sweeps.items()}
 
     def under(self, chosen):
-        """Tables by item under some conditions; none if a point has no hot misses left."""
+        """Return the tables by item under some conditions; none if a point has no hot misses left."""
         calls, changed = CALLS in chosen, {}
         for words in chosen:
             changed |= (SERVER | PAGES).get(words, {})
@@ -253,7 +253,7 @@ class _Database:
 
 
 def at_client(one, fetches, cache_mb, costs):
-    """A penalty with the client's part priced again.
+    """Return a penalty whose client part is priced again.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def at_client(one, fetches, cache_mb, costs):
 
 
 def hit_times(data, cache_mb, testbed):
-    """Table 3 with each alternative of `PER_OBJECT` in the testbed's file.
+    """Yield Table 3 with each alternative of `PER_OBJECT` in the testbed's file.
 
     Yields
     ------
@@ -287,7 +287,8 @@ def hit_times(data, cache_mb, testbed):
 
 
 def with_points(curve, at_points, points_mb):
-    """Replacement at every size, which does not depend on the server, and everything at the points, priced again.
+    """Join replacement at every size, which does not depend on the server, with all components priced again at the
+    points.
 
     Parameters
     ----------
@@ -309,7 +310,7 @@ def with_points(curve, at_points, points_mb):
 
 
 def batched(paths):
-    """Paths, one per traversal for each database, as one tuple per database.
+    """Group paths, one per traversal for each database, into one tuple per database.
 
     Examples
     --------

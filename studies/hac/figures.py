@@ -25,13 +25,13 @@ _MARK = {"color": PUBLISHED, "marker": "D", "markersize": 4, "linestyle": ""}
 
 
 def at_points(table, points_mb):
-    """The rows of a sweep at one size for each traversal."""
+    """Return the rows of a sweep at one size for each traversal."""
     wanted = table["traversal"].map(points_mb)
     return table[np.isclose(table["cache_mb"], wanted)]
 
 
 def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
-    """Stacked bars, one per traversal in `table`, one part per component; returns the names of the traversals."""
+    """Draw stacked bars, one per traversal in `table`, one part per component; return the names of the traversals."""
     names = [name for name in TRAVERSALS if name in set(table["traversal"])]
     wide = table.pivot_table(index="traversal", columns="component", values=value).reindex(names) * scale
     foot = np.zeros(len(names))
@@ -49,7 +49,7 @@ def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
 
 
 def _half_of_sum(table, parts, value, names):
-    """Half width of the interval of a stack, as if its parts varied together: an upper bound."""
+    """Return the half width of the interval of a stack, as if its parts varied together: an upper bound."""
     half = f"{value}_ci95"
     if half not in table:
         return np.zeros(len(names))
@@ -101,7 +101,7 @@ def fig9(table, published):
             printed = said.loc[name, f"{part}_over_fetch_pct"]
             if pd.notna(printed):
                 right.plot(place, printed, zorder=5, **_MARK)
-            # a mark in the number's place moves it up
+            # a mark in the place of the number moves the number up
             lifted = pd.notna(printed) and -0.04 * top < printed - share[name] < 0.1 * top
             above = printed + 0.025 * top if lifted else share[name]
             right.text(place, above, f"{share[name]:.1f}", ha="center", va="bottom", fontsize=7)
@@ -170,7 +170,7 @@ def _one_stack(table, parts, label, name):
 
 
 def _curve(axis, table, column, look, scale=1.0):
-    """A line over the size of the client cache, with the intervals of its means as a band."""
+    """Draw a line over the size of the client cache, with the intervals of its means as a band."""
     sizes, means = table["cache_mb"], table[column] * scale
     axis.plot(sizes, means, markeredgecolor="white", **look)
     if f"{column}_ci95" in table:
@@ -249,7 +249,7 @@ def peaks(table, frames, published):
                 best = part.loc[part["us"].idxmax()]
                 axis.plot(best["cache_mb"], best["us"] / 1000, "o", markersize=8, fillstyle="none", color=look["color"])
         axis.axvline(said[name], color=INK, linewidth=0.9, linestyle=(0, (3, 2)))
-        axis.set(title=name, ylim=(0, 1.15 * axis.dataLim.y1))  # room for the circles
+        axis.set(title=name, ylim=(0, 1.15 * axis.dataLim.y1))  # leaves room for the circles
         axis.locator_params(axis="x", nbins=4)
     axes[0].set_ylabel("Replacement per fetch (ms)")
     figure.supxlabel("Client cache (MB)")
@@ -377,12 +377,12 @@ def sensitivity(costs, algorithm, traversal="T1"):
 
 
 def _moves(part, own, name, columns):
-    """Whether a parameter moves either share by more than a tenth of a point."""
+    """Tell whether a parameter moves either share by more than a tenth of a point."""
     values = part[part["parameter"] == name]
     return any((values[column] - own[column].iloc[0]).abs().max() > 0.1 for column in columns) if len(own) else True
 
 
-_STATES = {  # use of the bytes of a frame
+_STATES = {  # what the bytes of a frame are used for
     "used much": {"facecolor": "#004c8c", "edgecolor": "none"},
     "used little": {"facecolor": "#8fb8dc", "edgecolor": "none"},
     "copies never used": {"facecolor": "#f0d9c8", "edgecolor": "none"},
@@ -426,7 +426,7 @@ def frames(contents, classes, most=40):
 
 
 def _bytes(thing, classes):
-    """Size of an object in a frame."""
+    """Return the size of an object in a frame."""
     if isinstance(thing.values, bytes):
         return 8 + len(thing.values)
     return classes[thing.kind].size if thing.kind < len(classes) else 8 + 4 * len(thing.values)

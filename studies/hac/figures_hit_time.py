@@ -74,7 +74,8 @@ def _of(table, traversal, column="seconds"):
 
 
 def _bars(axis, sources, lines, form, whiskers=None):
-    """Groups of bars, one per line from the top; whiskers are quartiles of the last source, followed by its numbers."""
+    """Draw groups of bars, one per line from the top; whiskers are quartiles of the last source, followed by its
+    numbers."""
     height = 0.8 / len(sources)
     ends = max(float(values[list(lines)].max()) for values in sources.values())
     ends = max(ends, float(whiskers[1][list(lines)].max())) if whiskers else ends

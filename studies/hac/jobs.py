@@ -12,12 +12,12 @@ DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
 
 
 def _means(tables, keys):
-    """Means over seeds of each of several tables; `tables` has the tables of each seed, `keys` those of each table."""
+    """Average each of several tables over seeds; `tables` has the tables of each seed, `keys` those of each table."""
     return {name: mean_over_seeds([each[name] for each in tables], keys[name]) for name in tables[0]}
 
 
 def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
-    """The projections of section 4.4, and elapsed times, from the points of Figure 9; means over seeds.
+    """Compute the projections of section 4.4, and elapsed times, from the points of Figure 9; means over seeds.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
 def other_tables(
     sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
 ):
-    """Hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; as in `at_points`.
+    """Compute hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; as in `at_points`.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]
 
 
 def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds):
-    """One traversal as HAC's parameters and the database vary; means over seeds.
+    """Run one traversal while HAC's parameters and the database vary; means over seeds.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
 
 
 def measured_times(seed, sizes, hit_time_mb, points_mb, iterations):
-    """Hit time and the operations of a fetch, measured on the machine at hand; parameters as in `at_points`.
+    """Measure hit time and the operations of a fetch on the machine at hand; parameters as in `at_points`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How much of its pages each traversal uses, by the database's layout.
+"""Measure how much of its pages each traversal uses, by the database's layout.
 
 The representation of objects was chosen to match shares of a page and a database size that are recollected from the
 paper (``data/calibration.yaml``); this table shows the results next to them.
@@ -17,7 +17,8 @@ KEYS = ["documents", "traversal"]
 
 
 def layouts(calibration, seeds, sizes):
-    """Workflow job: `used` for documents between the composite parts and apart from them; means over seeds.
+    """Compute `used` for documents between the composite parts and apart from them, as means over seeds (a workflow
+    job).
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Pages that each traversal touches, and how much of them it uses, in a cache that holds everything.
+    """Count the pages that each traversal touches, and how much of them it uses, in a cache that holds everything.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The HAC study measured on the machine at hand: hit time line by line (Table 3), and the operations of a fetch.
+"""Measure HAC on the machine at hand: hit time line by line (Table 3), and the operations of a fetch.
 
-Nothing here is priced: times are the processor's own, never the same twice, and are kept in separate tables that no
-claim reads.
+Nothing here is priced: times are the processor's own, vary between runs, and are kept in separate tables that no claim
+reads.
 
 Hit time is measured by difference. One traversal is compiled seven times, bare and with one more mechanism each time,
 and run on the contents of a cache; a mechanism's line is the median of its step minus the median of the step before, so
@@ -23,7 +23,7 @@ from misspenalty_studies.hac.runs import MB
 
 
 def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
-    """Hit time line by line, of hot traversals in a cache that holds everything.
+    """Measure hit time line by line, of hot traversals in a cache that holds everything.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _seconds(program, name):
 
 
 def penalty(data, points_mb, iterations=3):
-    """Median time of each operation in a fetch, of the last iteration.
+    """Measure the median time of each operation in a fetch, of the last iteration.
 
     Timers around the operations cost some 20 ns each, so conversion, which is timed object by object, is overestimated
     by that much.

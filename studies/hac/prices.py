@@ -66,7 +66,7 @@ class Costs(NamedTuple):
 
 
 def load_fitted(machine, fit):
-    """The testbed with its fitted cost.
+    """Load the testbed with its fitted cost.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def penalty(
 
 
 def _stream(used, times, fetch, register, background):
-    """The stream of one client, iterations one after another."""
+    """Return the stream of one client, iterations one after another."""
     work = (times["hit"] + times["conversion"]).to_numpy()
     if not background:
         work = work + times["replacement"].to_numpy()
@@ -182,7 +182,7 @@ def _stream(used, times, fetch, register, background):
 
 
 def _shifted(used, times, register, clients):
-    """The same hot fetches for several clients, each beginning elsewhere."""
+    """Return the same hot fetches for several clients, each beginning elsewhere."""
     fetch = used["page"].to_numpy() > 0
     stream = _stream(used, times, fetch, register, False)
     n = len(stream.page)
@@ -215,7 +215,8 @@ def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations
 
 
 def client_us(fetches, cache_mb, costs, processor=None):
-    """Replacement, by component and in total, and conversion of `penalty`'s hot iterations, without the fetches."""
+    """Price replacement, by component and in total, and conversion of `penalty`'s hot iterations, without the
+    fetches."""
     wanted = list(hot_iterations(int(fetches["iteration"].max()) + 1))
     used = fetches[fetches["iteration"].isin(wanted)].reset_index(drop=True)
     spent = priced(used, cache_mb, costs, processor).sum() / (used["page"] > 0).sum() / 1000
@@ -223,7 +224,7 @@ def client_us(fetches, cache_mb, costs, processor=None):
 
 
 class InstallFit(NamedTuple):
-    """The one fitted cost.
+    """The result of fitting the one cost that is fitted.
 
     Attributes
     ----------
@@ -242,7 +243,8 @@ class InstallFit(NamedTuple):
 
 
 def fit_install(runs, cache_mb, target, low, high):
-    """Instructions of installing an object at which conversion has the published share of the fetch time on average.
+    """Fit the instructions of installing an object, so that conversion has the published share of the fetch time on
+    average.
 
     Parameters
     ----------
@@ -260,7 +262,7 @@ def fit_install(runs, cache_mb, target, low, high):
     """
 
     def shares(value):
-        """For each seed, conversion over fetch time, and its growth per instruction."""
+        """Return, as means over the seeds, conversion over fetch time and its growth per instruction."""
         rows = []
         for fetches, costs in runs:
             with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
@@ -270,7 +272,7 @@ def fit_install(runs, cache_mb, target, low, high):
         return np.mean(rows, axis=0)
 
     value = low
-    for _ in range(3):  # the fetch time hardly depends on it: only through what the drive reads ahead meanwhile
+    for _ in range(3):  # the fetch time depends on it only through what the drive reads ahead meanwhile
         share, slope = shares(value)
         value += (target / 100 - share) / slope
     bounded = float(min(max(value, low), high))

@@ -39,7 +39,7 @@ class OtherRuns(NamedTuple):
 
 
 def other_runs(data, points_mb, iterations):
-    """The runs on one database.
+    """Run on one database what the projections need besides Figure 9.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ PENTIUM_PRO = {"pentium_pro": "ppro", "pentium_pro_larger_l2": "ppro_larger_l2"}
 
 
 def projections(runs, costs, others, *, brief=False):
-    """All cases.
+    """Compute every case of the projections.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def projections(runs, costs, others, *, brief=False):
 
 
 def processors(runs, costs):
-    """The cases of the Pentium Pro, as far as they are about the client alone.
+    """Compute the cases of the Pentium Pro, as far as they are about the client alone.
 
     Parameters
     ----------
@@ -136,11 +136,12 @@ class _Rows:
         self.found += [(case, traversal, quantity, value) for quantity, value in values.items()]
 
     def everywhere(self, **change):
-        """Penalties of all traversals with something changed, as in `penalty`."""
+        """Return the penalties of all traversals with something changed, as in `penalty`."""
         return {name: run.penalty(self.costs, **change) for name, run in self.runs.items()}
 
     def visible(self, name, idle):
-        """Replacement per fetch that does not fit into the share `idle` of the wait in which the processor is free."""
+        """Return the replacement per fetch that does not fit into the share `idle` of the wait in which the processor
+        is free."""
         one = self.runs[name].penalty(self.costs)
         wait = one.us["fetch"] - one.us["client"]
         return max(0.0, one.us["replacement"] - idle * wait)
@@ -170,7 +171,7 @@ def _ratio(one):
 
 
 def _servers(rows, base, brief):
-    """Other servers and networks with the client unchanged, and all offsets of a faster network."""
+    """Add other servers and networks with the client unchanged, and all offsets of a faster network."""
     testbed = rows.costs.testbed
     slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
     clients = testbed["shared_clients"]
@@ -205,7 +206,7 @@ def _processors(rows, base):
 
 
 def _quickstore(rows, others, costs):
-    """QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
+    """Add QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
     prices, cold = Prices(costs.testbed), others.cold.fetches
     in_t6 = _page_conversion(others.mapped.fetches, 1, others.entries, prices)
     rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)
@@ -214,7 +215,7 @@ def _quickstore(rows, others, costs):
     correction = prices.corrected_ns(others.pointers[pages], others.cold.cache_mb * 2**20).mean()
     rows.add("quickstore_mapped", "T1", conversion_us=as_recorded / 1000)
     one = others.cold.penalty(costs, cold=True)
-    # pages are not replaced object by object and nothing is installed: fetches, faults and the traversal remain
+    # QuickStore replaces whole pages and installs nothing: only fetches, faults and the traversal remain
     total_s = one.hit_s + one.fetches * (one.us["fetch"] + as_recorded / 1000) / 1e6
     rows.add(
         "quickstore_unmapped",

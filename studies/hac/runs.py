@@ -42,7 +42,7 @@ class TraversalRun(NamedTuple):
 
 
 def database(seed, **sizes):
-    """The database of the study: OO7's medium one unless `sizes` say otherwise."""
+    """Generate the database of the study: OO7's medium one unless `sizes` say otherwise."""
     return oo7.generate(oo7.Parameters(**sizes), np.random.default_rng(seed))
 
 
@@ -84,7 +84,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
 
 
 def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
-    """A dynamic traversal, once; its fetches have iteration 0. Parameters as in `run`."""
+    """Run a dynamic traversal once; its fetches have iteration 0. Parameters are those of `run`."""
     cache = make_cache(data, system, cache_mb, **parameters)
     Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
     table = intervals(*cache.log())
@@ -93,14 +93,14 @@ def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
 
 
 def make_cache(data, system, cache_mb, **parameters):
-    """A cache by its name and size in 2**20 bytes."""
+    """Return a cache by its name and size in 2**20 bytes."""
     if system not in SYSTEMS:
         raise ParameterError(f"system {system!r}; expected one of {', '.join(SYSTEMS)}")
     return SYSTEMS[system](data, int(cache_mb * MB), **parameters)
 
 
 def intervals(pages, counts, before=None):
-    """`TraversalRun.fetches` of one iteration, without its number, from a cache's log.
+    """Return `TraversalRun.fetches` of one iteration, without its number, from a cache's log.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def intervals(pages, counts, before=None):
 
 
 def hot_iterations(iterations):
-    """Which iterations *hot* averages."""
+    """Return the iterations that *hot* averages."""
     return range(1, max(iterations - 1, 2))
 
 
@@ -130,7 +130,7 @@ def misses(found):
 
 
 def count_misses(fetches):
-    """Fetches of the cold iteration, and mean of the hot ones (None if there are none)."""
+    """Return the fetches of the cold iteration, and the mean of the hot ones (None if there are none)."""
     number = fetches[fetches["page"] > 0].groupby("iteration").size()
     count = int(fetches["iteration"].max()) + 1
     number = number.reindex(range(count), fill_value=0)
@@ -139,7 +139,7 @@ def count_misses(fetches):
 
 
 def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=()):
-    """Misses of some systems at some cache sizes.
+    """Count the misses of some systems at some cache sizes.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
 
 
 def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters):
-    """HAC's fetches of one traversal at several sizes, concatenated.
+    """Run one traversal on HAC at several sizes and concatenate its fetches.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
 def sweeps(
     machine, traversal, seeds, sizes, iterations, total_mb, frames_mb=None, others_mb=None, shares=(), threads=1
 ):
-    """Workflow job: one traversal on HAC, and on every other system, at every cache size, for every seed.
+    """Run one traversal on HAC and on every other system, at every cache size, for every seed (a workflow job).
 
     Parameters
     ----------

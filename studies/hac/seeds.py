@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 
 def samples(paths, machine, fit, sizes):
-    """Every seed of stored sweeps, one after another.
+    """Yield every seed of stored sweeps, one after another.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def samples(paths, machine, fit, sizes):
 
 
 def read_sweeps(paths):
-    """Sweeps by seed and traversal, from files in the order of `STATIC`."""
+    """Read sweeps by seed and traversal, from files in the order of `STATIC`."""
     return BySeed(dict(zip(STATIC, paths, strict=True)))
 
 
@@ -100,12 +100,12 @@ class BySeed(Mapping):
 
 
 def each_seed(tables, seeds):
-    """The tables of several seeds below each other, with a column ``seed``."""
+    """Concatenate the tables of several seeds, with a column ``seed``."""
     return pd.concat([table.assign(seed=seed) for seed, table in zip(seeds, tables, strict=True)], ignore_index=True)
 
 
 def mean_over_seeds(tables, keys):
-    """Means, row by row, of the tables of several seeds.
+    """Average the tables of several seeds row by row.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Database(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """The database can be built."""
+        """Check that the database can be built."""
         Parameters(**self.plain())
         return self
 
@@ -65,7 +65,7 @@ class Mix(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """The shares add up to 1."""
+        """Check that the shares add up to 1."""
         total = sum(self.plain().values())
         if abs(total - 1) > 1e-9:
             raise SettingError(f"the shares add up to {total:g}, expected 1")
@@ -194,7 +194,7 @@ class HacSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Points are swept, and the study's fit has its target."""
+        """Check that points are swept, and that the study's fit has its target."""
         points, sweeps = self.points_mb.plain(), self.sweep_mb.plain()
         for name in STATIC:
             if points[name] not in sweeps[name]:

@@ -17,7 +17,7 @@ from misspenalty_studies.hac.runs import MISSES, count_misses, database
 from misspenalty_studies.hac.seeds import BySeed, each_seed, mean_over_seeds
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
-AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a cache size includes -> table
+AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a cache size includes -> name of the table
 OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that price nothing at the client
 KEYS = {  # columns that tell rows apart
     "fig9": ["traversal", "cache_mb", "component"],
@@ -31,7 +31,7 @@ KEYS = {  # columns that tell rows apart
 
 
 def at_size(runs, cache_mb):
-    """The fetches of one size among those of several.
+    """Return the fetches of one size among those of several.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def at_size(runs, cache_mb):
 
 
 class Point:
-    """A traversal's run at its size in Figure 9, whose penalties are worked out once, however often they are asked for.
+    """A traversal's run at its size in Figure 9; each of its penalties is computed only once.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class Point:
         self.fetches, self.cache_mb, self._times, self._known = fetches, cache_mb, {}, {}
 
     def penalty(self, costs, **change):
-        """`misspenalty_studies.hac.prices.penalty` of the run; `change` is passed on to it."""
+        """Return `misspenalty_studies.hac.prices.penalty` of the run; `change` is passed on to it."""
         values = costs.testbed.values
-        if change.get("hit_share") is not None:  # hits are drawn: how large the server's cache is does not matter
+        if change.get("hit_share") is not None:  # hits are drawn, so the size of the server's cache does not matter
             values = values | {"server_cache_mb": None}
         key = (tuple(values.items()), costs.pages, costs.seed, tuple(change.items()))
         if key not in self._known:
@@ -75,7 +75,7 @@ class Point:
         return self._known[key]
 
     def _priced(self, costs, processor):
-        """Times of the fetches, which no server changes."""
+        """Return the times of the fetches, which no server changes."""
         key = (tuple((costs.testbed.values | dict.fromkeys(OF_THE_SERVER)).items()), processor)
         if key not in self._times:
             self._times[key] = priced(self.fetches, self.cache_mb, costs, processor)
@@ -83,18 +83,18 @@ class Point:
 
 
 def runs_at(sweeps, points_mb):
-    """A `Point` of each traversal, from its sweep."""
+    """Return a `Point` of each traversal, from its sweep."""
     return {name: Point(at_size(sweeps[name], points_mb[name]), points_mb[name]) for name in STATIC}
 
 
 def memory_of(runs):
-    """Memory of the runs of a sweep: ``cache_mb, frames_mb, table_mb``, smallest first."""
+    """Return the memory of the runs of a sweep: ``cache_mb, frames_mb, table_mb``, smallest first."""
     columns = ["cache_mb", "frames_mb", "table_mb"]
     return runs[columns].drop_duplicates().sort_values("cache_mb", ignore_index=True)
 
 
 def misses(traversal, runs):
-    """HAC's misses at every size of a sweep, in the columns of `hac_runs.sweep`."""
+    """Count HAC's misses at every size of a sweep, in the columns of `hac_runs.sweep`."""
     rows = []
     for one in memory_of(runs).itertuples():
         cold, hot = count_misses(at_size(runs, one.cache_mb))
@@ -103,7 +103,7 @@ def misses(traversal, runs):
 
 
 def enough(fetches, least_share):
-    """Whether a hot iteration fetches at least this share of what the cold one fetches."""
+    """Tell whether a hot iteration fetches at least this share of what the cold one fetches."""
     cold, hot = count_misses(fetches)
     return bool(hot) and hot >= least_share * cold
 
@@ -141,7 +141,7 @@ def fig9(traversal, runs, costs, least_share):
 
 
 def points(sweeps, points_mb, costs):
-    """Penalties at the sizes of the published Figure 9, by traversal.
+    """Compute the penalties at the sizes of the published Figure 9, by traversal.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def points(sweeps, points_mb, costs):
 
 
 def components(found, points_mb, names):
-    """One row per traversal and component: Figure 10 (`REPLACEMENT`) or Figure 11 (`COMPONENTS`).
+    """Return one row per traversal and component: Figure 10 (`REPLACEMENT`) or Figure 11 (`COMPONENTS`).
 
     Returns
     -------
@@ -166,12 +166,12 @@ def components(found, points_mb, names):
 
 
 def fig10(found, points_mb):
-    """Replacement overhead by component, from `points`."""
+    """Return the replacement overhead by component, from `points`."""
     return components(found, points_mb, REPLACEMENT)
 
 
 def fig11(found, points_mb):
-    """Fetch time by component, from `points`."""
+    """Return the fetch time by component, from `points`."""
     return components(found, points_mb, COMPONENTS)
 
 
@@ -197,7 +197,7 @@ def fit(runs, cache_mb, target, low, high):
 
 
 def peaks(axes, samples, published):
-    """Where replacement overhead per fetch is greatest, on both axes.
+    """Find where replacement overhead per fetch is greatest, on both axes.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _peak_mb(curve):
 
 
 def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
-    """Workflow job: `fit` to what ``data/calibration.yaml`` says.
+    """Call `fit` with the target that ``data/calibration.yaml`` names (a workflow job).
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
 
 
 def from_sweeps(total, frames, others, machine, fit, published, points_mb, least_share, sizes):
-    """Figures 9 to 11, the peaks of replacement, and misses against cache size; means over seeds.
+    """Compute Figures 9 to 11, the peaks of replacement, and misses against cache size, as means over seeds.
 
     Parameters
     ----------
@@ -306,6 +306,6 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
 
 
 def all_of_fig9(sweeps, costs, least_share):
-    """`fig9` of every traversal."""
+    """Return `fig9` of every traversal."""
     parts = [fig9(traversal, runs, costs, least_share) for traversal, runs in sweeps.items()]
     return as_written(pd.concat(parts, ignore_index=True))

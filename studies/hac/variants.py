@@ -16,7 +16,7 @@ IN_A_FETCH = (
     "client_cpi", "network_mbit_per_s", "packet_us", "request_bytes", "server_page_us", "server_cache_mb", "drive",
     "database_at", "page_order", "client_page_instructions",
 )  # fmt: skip
-NOT_AT_THE_POINTS = (  # no effect at these points: other machines, other tables
+NOT_AT_THE_POINTS = (  # without effect at these points: values of other machines and other tables
     "ppro_cpi", "ppro_l2_ns", "ppro_memory_ns", "ppro_larger_l2_kb", "slower_mbit_per_s", "faster_mbit_per_s",
     "shared_clients", "activation_words", "method_instructions", "exception_instructions", "concurrency_instructions",
     "residency_instructions", "swizzle_check_instructions", "indirection_instructions", "fault_us",
@@ -25,7 +25,7 @@ NOT_AT_THE_POINTS = (  # no effect at these points: other machines, other tables
 
 
 def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
-    """Hit time line by line, as in the paper's Table 3: hot traversals in a cache that holds everything.
+    """Price hit time line by line, as in the paper's Table 3: hot traversals in a cache that holds everything.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
 
 
 def without_misses(data, traversal, cache_mb):
-    """Counts of a hot traversal with HAC in a cache that holds everything.
+    """Count the operations of a hot traversal with HAC in a cache that holds everything.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def priced_hits(counts, cache_mb, testbed):
 
 
 def elapsed(data, sweeps, points_mb, costs, iterations):
-    """Elapsed time of HAC and page caching at the points of Figure 9.
+    """Compute the elapsed time of HAC and page caching at the points of Figure 9.
 
     ``hac`` does replacement while it waits for a fetch, ``hac-fg`` in the foreground; ``fpc-no`` is ``fpc`` without
     replacement and conversion.
@@ -104,7 +104,8 @@ def elapsed(data, sweeps, points_mb, costs, iterations):
 
 
 def updates(data, cache_mb, costs):
-    """Cold T1, T2a and T2b in one transaction each, and what their commits ship to the modified object buffer.
+    """Run cold T1, T2a and T2b in one transaction each, and count what their commits ship to the modified object
+    buffer.
 
     Returns
     -------
@@ -136,7 +137,8 @@ def updates(data, cache_mb, costs):
 
 
 def server(sweeps, points_mb, costs, server_mb):
-    """The server's hit rate and the time of a disk read, by its cache size and by the order of the pages on the drive.
+    """Compute the server's hit rate and the time of a disk read, by its cache size and by the order of the pages on the
+    drive.
 
     Returns
     -------
@@ -159,7 +161,8 @@ def server(sweeps, points_mb, costs, server_mb):
 
 
 def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
-    """Misses of a dynamic traversal; `data` has two modules. Columns as in `hac_runs.sweep`, without hot misses.
+    """Count the misses of a dynamic traversal; `data` has two modules. Columns are those of `hac_runs.sweep`, without
+    hot misses.
 
     `best` holds the best split of the dual buffer for each size; missing entries are found here and added.
     """
@@ -183,7 +186,8 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
 
 
 def cost_sensitivity(sweeps, points_mb, costs):
-    """Shares of the fetch time at the points of Figure 9, varying the testbed's values one at a time without refitting.
+    """Compute shares of the fetch time at the points of Figure 9, varying the testbed's values one at a time without
+    refitting.
 
     The fetch time is simulated again only for the values in `IN_A_FETCH`: the others could change it only through what
     the drive reads ahead while the client works.
@@ -212,7 +216,7 @@ def cost_sensitivity(sweeps, points_mb, costs):
 
 
 def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings):
-    """The same, varying HAC's recollected parameters one at a time over the values in `settings`."""
+    """Compute the same shares, varying HAC's recollected parameters one at a time over the values in `settings`."""
     rows = []
     for parameter, values in {"none": [""], **settings}.items():
         for value in values:
@@ -227,7 +231,7 @@ def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings
 
 
 def layout_sensitivity(traversal, cache_mb, costs, iterations, layouts):
-    """The same for other databases; `layouts` maps each name to its seed and sizes."""
+    """Compute the same shares for other databases; `layouts` maps each name to its seed and sizes."""
     rows = []
     for name, sizes in layouts.items():
         data = database(**sizes)

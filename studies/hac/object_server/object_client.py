@@ -44,7 +44,7 @@ class Processor:
         return 1000 * self.cpi / self.mhz
 
     def line_ns(self, cache_bytes):
-        """Expected access time to a line of a client cache of this size."""
+        """Return the expected access time to a line of a client cache of this size."""
         inside = min(1.0, self.l2_bytes / cache_bytes)
         return inside * self.l2_ns + (1 - inside) * self.memory_ns
 
@@ -71,14 +71,15 @@ class ObjectServerTestbed:
         return value
 
     def with_values(self, **values):
-        """The same with other values."""
+        """Return the same testbed with other values."""
         unknown = set(values) - set(self.values)
         if unknown:
             raise ParameterError(f"the testbed has no {', '.join(sorted(unknown))}")
         return replace(self, values=self.values | values)
 
     def processor(self, which="client"):
-        """The Alpha (``client``), the Pentium Pro (``ppro``), or the latter with a larger L2 (``ppro_larger_l2``)."""
+        """Return the Alpha (``client``), the Pentium Pro (``ppro``), or the latter with a larger L2
+        (``ppro_larger_l2``)."""
         name = "ppro" if which.startswith("ppro") else "client"
         l2 = self["ppro_larger_l2_kb"] if which == "ppro_larger_l2" else self[f"{name}_l2_kb"]
         numbers = (self[f"{name}_{key}"] for key in ("mhz", "cpi"))
@@ -86,7 +87,7 @@ class ObjectServerTestbed:
         return Processor(*numbers, 1024 * l2, *latencies, self["line_bytes"])
 
     def variations(self):
-        """(name, value) of the sensitivity runs, in the file's order, without its own values."""
+        """Return (name, value) of the sensitivity runs, in the file's order, without its own values."""
         return variations(self.entries, self.values)
 
 
@@ -114,7 +115,7 @@ class Prices:
         return instructions * p.instruction_ns + lines * p.line_ns(cache_bytes) + near * p.l2_ns
 
     def replacement(self, counts, cache_bytes):
-        """Foreground replacement by component, ns.
+        """Price foreground replacement by component, in ns.
 
         Parameters
         ----------
@@ -158,13 +159,13 @@ class Prices:
         return pd.DataFrame(dict(zip(REPLACEMENT, (usage, compaction, stack), strict=True)))
 
     def conversion(self, counts, cache_bytes):
-        """Installing objects and swizzling references, ns; parameters as in `replacement`."""
+        """Price installing objects and swizzling references, in ns; parameters as in `replacement`."""
         return self.testbed["install_instructions"] * counts["installed"] * self.processor.instruction_ns + (
             self.conversion_without_install(counts, cache_bytes)
         )
 
     def conversion_without_install(self, counts, cache_bytes):
-        """Conversion without the instructions of installing, which are fitted."""
+        """Price conversion without the instructions of installing, which are fitted."""
         swizzles = self.testbed["swizzle_instructions"] * counts["swizzled"]
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 
@@ -187,15 +188,16 @@ class Prices:
         )
 
     def client_page_ns(self):
-        """Registering a page in the client cache, ns."""
+        """Price the registration of a page in the client cache, in ns."""
         return self.testbed["client_page_instructions"] * self.processor.instruction_ns
 
     def mapped_ns(self, entries):
-        """QuickStore's conversion of a page mapped where it was recorded, by the entries of its mapping object."""
+        """Price QuickStore's conversion of a page mapped where it was recorded, by the entries of its mapping
+        object."""
         return 1000 * self.testbed["fault_us"] + (
             self.testbed["map_entry_instructions"] * entries * self.processor.instruction_ns
         )
 
     def corrected_ns(self, pointers, cache_bytes):
-        """QuickStore's additional cost if it has to correct the pointers of a page."""
+        """Price QuickStore's additional work if it has to correct the pointers of a page."""
         return self._ns(cache_bytes, self.testbed["correct_pointer_instructions"] * pointers, pointers)

@@ -1,4 +1,4 @@
-"""A page server and its clients in time: network, server processor, page cache, disk, and the clients' own work.
+"""Simulate a page server and its clients in time: network, server processor, page cache, disk, and the clients' work.
 
 Clients are given as streams of fetches: the page, and the client's processor time before the request. Each fetch
 crosses the network to the server, takes its processor, is found in the page cache (LRU) or read from the drive, and
@@ -61,7 +61,7 @@ class FetchTimes:
 
 
 def message_ns(testbed, payload, rate=None):
-    """(processor time of sender and receiver that the wire does not hide, time on the wire), ns.
+    """Return (processor time of sender and receiver that the wire does not hide, time on the wire), in ns.
 
     Packets are sent, transmitted and received in a pipeline: its slowest stage counts for every packet, the other
     processor's work once.
@@ -106,7 +106,7 @@ class PageServer:
         self.block = self._placed(pages)
 
     def _placed(self, pages):
-        """First block of every page, by its id."""
+        """Return the first block of every page, by the page's id."""
         slots = self.drive.blocks // self.count
         order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
         if order != "contiguous" and self.generator is None:
@@ -157,7 +157,7 @@ class PageServer:
         return [FetchTimes(ns[at], begun[at.start + i : at.stop + i + 1], hit[at]) for i, at in enumerate(rows)]
 
     def _joined(self, streams):
-        """The streams one after another: first fetch of each, pages, times before them, and times to register."""
+        """Concatenate the streams: the first fetch of each, pages, times before them, and times to register."""
         first = np.cumsum([0, *(len(stream.page) for stream in streams)])
         page, before = (
             np.concatenate([np.asarray(getattr(stream, name), np.int64) for stream in streams])
@@ -174,7 +174,7 @@ class PageServer:
         return first, page, before, register
 
     def _cache(self, earlier):
-        """The page cache, or None if hits are drawn or there is no room for a page."""
+        """Return the page cache, or None if hits are drawn or there is no room for a page."""
         if self.hit_share is not None or not self.capacity:
             return None
         cache = LRU(self.capacity, len(self.block))
@@ -182,6 +182,6 @@ class PageServer:
         return cache
 
     def _hits(self, number):
-        """Whether each fetch is a hit, in the order in which they are looked up, if no cache tells."""
+        """Draw whether each fetch hits, in the order in which they are looked up, if there is no cache."""
         share = self.hit_share or 0
         return (self.generator.random(number) < share if share else np.zeros(number, bool)).view(np.uint8)

@@ -11,7 +11,7 @@ cdef enum:
     INTACT = 1                      # frame: a page as it was fetched
     MIXED = 2                       # frame: objects that survived compaction
     BUFFER = 3                      # frame: part of an object buffer
-    NONE = -1                       # of a frame number
+    NONE = -1                       # no frame
 
 
 cdef extern from *:
@@ -82,7 +82,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t log_size
     cdef Py_ssize_t log_room
 
-    # Core method, each policy's own: free one frame; 0, or -1 where none can be.
+    # Core method of each policy: frees one frame and returns 0, or -1 if no frame can be freed.
     cdef int free_one(self) noexcept nogil
     # Called once per fetch, while waiting for the page.
     cdef int prepare(self) noexcept nogil
@@ -105,7 +105,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef int64_t* push(self) noexcept nogil
 
     cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
-        """The object of a table entry, fetched if need be and marked as used; NULL if that failed."""
+        """Return the object of a table entry, fetched if need be and marked as used; NULL if that failed."""
         cdef uint8_t* thing
         cdef uint32_t address = self.entries[index].address
         self.counts.accesses += 1
@@ -121,7 +121,7 @@ cdef class ObjectCache(IndirectionTable):
         return thing
 
     cdef inline uint8_t* follow(self, uint8_t* field) noexcept nogil:
-        """The object that a field refers to. Whoever holds the field has to be on the stack."""
+        """Return the object that a field refers to. Whoever holds the field has to be on the stack."""
         cdef uint32_t reference = word(field)
         if not reference & SWIZZLED:
             reference = self.swizzle(field)

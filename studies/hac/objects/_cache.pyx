@@ -240,7 +240,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- the program's stack and the log
 
     cdef int64_t* push(self) noexcept nogil:
-        """A new activation record, empty; NULL if there is no memory."""
+        """Push a new, empty activation record and return it; NULL if there is no memory."""
         cdef int64_t* grown
         cdef Py_ssize_t room
         if self.stack_top + self.activation > self.stack_room:
@@ -284,7 +284,8 @@ cdef class ObjectCache(IndirectionTable):
     # --- transactions
 
     def commit(self):
-        """Ship modified objects to the server, with references as orefs; returns the bytes and objects shipped."""
+        """Ship modified objects to the server, with references as orefs; return how many bytes and objects were
+        shipped."""
         cdef Py_ssize_t frame, shipped = 0, count = 0
         cdef uint32_t offset, size
         cdef uint8_t* thing
@@ -341,7 +342,8 @@ cdef class ObjectCache(IndirectionTable):
         return np.array([self.log[i].page for i in range(self.log_size)], np.int64)
 
     def counted(self):
-        """The counts before every fetch and at the end of every run, int64, one row each, in the order of `COUNTS`."""
+        """Return the counts before every fetch and at the end of every run, int64, one row each, in the order of
+        `COUNTS`."""
         cdef Py_ssize_t i, columns = sizeof(counts_t) // sizeof(int64_t)
         self.check_unused()
         table = np.empty((self.log_size, columns), np.int64)
@@ -351,13 +353,14 @@ cdef class ObjectCache(IndirectionTable):
         return table
 
     def time_operations(self):
-        """From now on, time the operations; the log has to be empty."""
+        """Start to time the operations; tell whether that was possible, as the log has to be empty."""
         self.check_unused()
         self.timed = self.log_room == 0
         return self.timed
 
     def timed_ticks(self):
-        """Ticks spent so far at every row of the log, int64, in the order of `TIMED`; a tick is the processor's."""
+        """Return the ticks spent so far at every row of the log, int64, in the order of `TIMED`; a tick is the
+        processor's."""
         cdef Py_ssize_t i
         self.check_unused()
         table = np.zeros((self.log_size if self.timed else 0, TIMED), np.int64)
@@ -379,7 +382,7 @@ cdef class ObjectCache(IndirectionTable):
             raise MemoryError("no memory for the log of fetches")
 
     def snapshot(self):
-        """Copies of the frames' bytes, of the frames' descriptions, and of the table (0 = the unused entry)."""
+        """Copy the frames' bytes, the frames' descriptions, and the table (0 = the unused entry)."""
         cdef Py_ssize_t i
         self.check_unused()
         memory = np.empty((self.frame_count, PAGE), np.uint8)

@@ -54,7 +54,7 @@ cdef inline uint32_t usage_of(uint32_t header) noexcept nogil:
 
 
 cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexcept nogil:
-    """Bytes of an object."""
+    """Return the bytes of an object."""
     cdef uint32_t kind = class_of(word(thing))
     if kind == ARRAY:
         return (8 + 4 * word(thing + 4) + 7) & ~7
@@ -64,7 +64,7 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
 
 
 cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
-    """One of an object's references, counted modulo their number; NULL if there is none, or all are null."""
+    """Return one of an object's references, counted modulo their number; NULL if there is none, or all are null."""
     cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
     cdef uint8_t* field = NULL
     if kind == ARRAY:
@@ -90,7 +90,7 @@ cdef inline uint32_t objects_on(const uint8_t* page) noexcept nogil:
 
 
 cdef inline uint32_t end_of(const uint8_t* page) noexcept nogil:
-    """Offset of the end of the last object."""
+    """Return the offset of the end of the last object."""
     return (<const uint16_t*>(page + 6))[0]
 
 

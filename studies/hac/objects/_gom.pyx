@@ -90,7 +90,7 @@ cdef class Kernel(ObjectCache):
         self.prepend(granule, &self.vacant[order], NULL)
 
     cdef Py_ssize_t take(self, uint32_t size) noexcept nogil:
-        """First granule of a free block, split off a larger one if need be; NONE."""
+        """Take a free block, split off a larger one if need be, and return its first granule; NONE if there is none."""
         cdef int order = 0, found
         cdef uint32_t granule
         while (GRANULE << order) < size:

@@ -71,7 +71,7 @@ cdef class Kernel(ObjectCache):
         ]
 
     cdef int prepare(self) noexcept nogil:
-        """One epoch: primary scan, secondary scans, expiry."""
+        """Run one epoch: primary scan, secondary scans, expiry."""
         cdef Py_ssize_t i, looked
         cdef uint32_t frame
         self.scan_frames()
@@ -157,7 +157,7 @@ cdef class Kernel(ObjectCache):
             self.candidates[frame].entered = 0
 
     cdef Py_ssize_t least_valuable(self) noexcept nogil:
-        """The candidate with the lowest (T, H), the newest on a tie, not pinned by the stack; or NONE."""
+        """Return the candidate with the lowest (T, H), the newest on a tie, not pinned by the stack; or NONE."""
         cdef Py_ssize_t i, best = NONE
         cdef candidate_t* a
         cdef candidate_t* b

@@ -1,4 +1,4 @@
-"""Kernel that measures hit time: one traversal, compiled once per mechanism of an object cache.
+"""Measure hit time: one traversal is compiled once per mechanism of an object cache.
 
 The bare program finds objects at addresses that are in the references themselves. Each further step adds one mechanism
 to the previous one, in the order of `STEPS`; the additional time of a step is the mechanism's hit time. All run on one
@@ -217,5 +217,5 @@ cdef class Ladder(Kernel):
 
 
 def now():
-    """The counter that the caches' timers read, in ticks."""
+    """Return the counter that the caches' timers read, in ticks."""
     return ticks()

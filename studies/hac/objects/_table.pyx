@@ -32,7 +32,7 @@ cdef class IndirectionTable(Kernel):
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """The entry of an object, made if there is none; 0 if there is no memory or no such page."""
+        """Return the entry of an object, made if there is none; 0 if there is no memory or no such page."""
         cdef uint32_t index
         if oref >= self.orefs:
             self.failed = NO_OBJECT
@@ -58,7 +58,7 @@ cdef class IndirectionTable(Kernel):
         return index
 
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """An entry that the program itself refers to; 0 if there is no memory."""
+        """Return an entry that the program itself refers to; 0 if there is no memory."""
         cdef uint32_t index = self.find(oref)
         if index:
             self.entries[index].references += 1

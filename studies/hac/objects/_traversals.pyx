@@ -66,7 +66,7 @@ cdef class Traversals(Kernel):
         free(self.waiting)
 
     def hold(self, uint32_t oref):
-        """An entry for a reference of the program itself; 0 if that failed."""
+        """Return an entry for a reference of the program itself; 0 if that failed."""
         self.check_unused()
         return self.cache.hold(oref)
 
@@ -88,7 +88,7 @@ cdef class Traversals(Kernel):
         return done
 
     def descend(self, uint32_t module, const uint8_t[::1] choices, int kind):
-        """One operation of a dynamic traversal: a path to a composite part, then its visit.
+        """Run one operation of a dynamic traversal: a path to a composite part, then its visit.
 
         `choices` are the child chosen at each level and the composite part chosen at the end.
         """
@@ -172,7 +172,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef inline int64_t* record(self) noexcept nogil:
-        """The newest activation record; the stack may have moved since it was pushed."""
+        """Return the newest activation record; the stack may have moved since it was pushed."""
         return self.cache.stack + self.cache.stack_top - self.cache.activation
 
     # --- a composite part and its graph
@@ -270,7 +270,8 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int64_t iterate(self, uint8_t* root) noexcept nogil:
-        """All parts without recursion: one activation record, and a list of parts that were seen but not visited."""
+        """Visit all parts without recursion: one activation record, and a list of parts that were seen but not
+        visited."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* me
         cdef uint8_t* array

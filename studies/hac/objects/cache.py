@@ -120,14 +120,15 @@ class ClientCache:
     def time_operations(self):
         """Time the operations on the machine at hand; only before the first fetch.
 
-        The times are the machine's, never the same twice, and no table of the study holds them. Timers cost some 20 ns
+        The times are the machine's and vary between runs, and no table of the study holds them. Timers cost some 20 ns
         each, so conversion, which is timed object by object, is overestimated by that much.
         """
         if not self.kernel.time_operations():
             raise ParameterError("operations can only be timed from the first fetch on")
 
     def timed(self):
-        """Timer ticks spent before each row of the log, by `TIMED`, int64, shape (n, 5); to be read before `log`."""
+        """Return the timer ticks spent before each row of the log, by `TIMED`, int64, shape (n, 5); read it before
+        `log`."""
         return self.kernel.timed_ticks()
 
     @property
@@ -136,12 +137,12 @@ class ClientCache:
         return self.kernel.memory_used
 
     def installed(self):
-        """Orefs of the objects that are installed, in ascending order; uint32."""
+        """Return the orefs of the objects that are installed, in ascending order; uint32."""
         _, _, entries = self.kernel.snapshot()
         return np.sort(np.array([oref for address, oref, _, _ in entries[1:].tolist() if address], np.uint32))
 
     def contents(self):
-        """Everything in the frames, for tests and inspection.
+        """Return everything in the frames, for tests and inspection.
 
         Returns
         -------
@@ -208,7 +209,7 @@ class HAC(ClientCache):
                 f"retention {retention}, scan {scan}, lifetime {lifetime}, secondary {secondary}: expected a share "
                 "from 1e-6, 1 to 1000, from 1, and 0 to 16"
             )
-        share = Fraction(retention).limit_denominator(10**6)  # 2/3 is 2/3; times a page's objects it fits 32 bits
+        share = Fraction(retention).limit_denominator(10**6)  # 2/3 stays 2/3; times a page's objects it fits 32 bits
         self.kernel = _hac.Kernel(*self._common, share.as_integer_ratio(), scan, lifetime, secondary)
 
 

@@ -25,7 +25,7 @@ OID_BITS = 9
 CLASS_SHIFT = 22
 ARRAY = 14
 STRING = 15
-FIRST_PAGE = 1  # so that no oref is 0
+FIRST_PAGE = 1  # ids begin at 1 so that no oref is 0
 LARGEST = PAGE - PAGE_HEADER - 2  # bytes of an object that fills a page
 
 
@@ -57,7 +57,7 @@ class Class:
         return sum(1 << (i + 1) for i, field in enumerate(self.fields) if field in self.references)
 
     def word(self, field):
-        """The word of an object that holds a field."""
+        """Return the index of the word of an object that holds a field."""
         return self.fields.index(field) + 1
 
 
@@ -173,7 +173,7 @@ def read_object(pages, classes, oref):
 
 
 def object_sizes(pages):
-    """Where every object of a database is, and how many bytes it takes.
+    """Return where every object of a database is, and how many bytes it takes.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def object_sizes(pages):
 
 
 def references_by_page(database):
-    """How many references each page holds, and to how many distinct pages they lead.
+    """Count the references that each page holds, and the distinct pages to which they lead.
 
     Parameters
     ----------

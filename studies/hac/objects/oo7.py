@@ -81,12 +81,12 @@ class Parameters:
 
     @property
     def complex_assemblies(self):
-        """Of a module."""
+        """Complex assemblies of a module."""
         return sum(self.fan_out**level for level in range(self.levels - 1))
 
     @property
     def base_assemblies(self):
-        """Of a module."""
+        """Base assemblies of a module."""
         return self.fan_out ** (self.levels - 1)
 
 
@@ -116,7 +116,7 @@ class Database:
     parameters: Parameters
 
     def read(self, oref):
-        """The object with this oref, from its page."""
+        """Return the object with this oref, from its page."""
         return read_object(self.pages, self.classes, oref)
 
 

@@ -1,4 +1,4 @@
-"""The contents of the objects of an OO7 database: fields, arrays of references and texts, filled in after placement."""
+"""Fill in the contents of the objects of an OO7 database after placement: fields, arrays of references and texts."""
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from misspenalty_studies.hac.objects.oo7_plan import (
 
 
 def _fill_named(pages, serials, kind, types, names_at=1):
-    """The reference to the type's name, and the name itself, which follows its object."""
+    """Fill in the reference to the type's name, and the name itself, which follows its object."""
     pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + names_at])
     for number in range(TYPES):
         pages.fill_text((serials + names_at)[types == number], b"type%03d\0\0\0" % number)
 
 
 def _fill_text_tree(pages, serials, first, chunks, size, what):
-    """The array of a text's strings and their characters."""
+    """Fill in the array of a text's strings and their characters."""
     text = (b"I am the %s of this part of the database. " % what) * (CHUNK // 40 + 1)
     pieces = first[:, None] + np.arange(chunks)
     for i in range(chunks):

@@ -9,7 +9,7 @@ CHUNK = 4000  # bytes per string of a long text
 
 
 def _class(name, *members):
-    """A class from its fields; a name in angle brackets is a reference."""
+    """Return a class made from its fields; a name in angle brackets is a reference."""
     return Class(name, tuple(m.strip("<>") for m in members), frozenset(m.strip("<>") for m in members if m[0] == "<"))
 
 
@@ -86,7 +86,7 @@ class Plan:
         self.count = end if inside else end + count * self.per_document
 
     def objects(self, draws):
-        """Class and length of every object."""
+        """Return the class and length of every object."""
         p = self.p
         kinds, lengths = np.full(self.count, STRING, np.uint32), np.full(self.count, 10, np.uint32)
 
@@ -127,7 +127,7 @@ class Plan:
 
 
 def _tree(fan_out, levels):
-    """Level (1 is the root) and parent of each assembly of a module, depth first; -1 = none."""
+    """Return the level (1 is the root) and parent of each assembly of a module, depth first; -1 = none."""
     level, parent = [], []
 
     def visit(depth, above):
@@ -142,7 +142,7 @@ def _tree(fan_out, levels):
 
 
 def _incoming(to):
-    """Connections into each part: their order by composite and part, and how many each part has."""
+    """Return the connections in the order of the parts that they enter, and how many enter each part."""
     count, parts, _ = to.shape
     where = to.astype(np.int64) + (np.arange(count) * parts)[:, None, None]
     order = np.argsort(where.ravel(), kind="stable")

@@ -156,7 +156,8 @@ class Ladder:
         self._kernel.prepare(step)
 
     def round(self):
-        """Seconds of processor time of every step, each on its own fresh copy and after a run that is not timed."""
+        """Return the seconds of processor time of every step, each on its own fresh copy and after a run that is not
+        timed."""
         return [self._seconds(step) for step in range(len(HIT_STEPS))]
 
     def _seconds(self, step):
@@ -168,7 +169,7 @@ class Ladder:
 
 
 def ticks_per_second(seconds=0.05):
-    """Rate of the tick counter that `Ladder` uses, measured with the system's clock for `seconds`."""
+    """Measure the rate of the tick counter that `Ladder` uses, with the system's clock for `seconds`."""
     begin, ticks = time.perf_counter(), _hit_time.now()
     while time.perf_counter() - begin < seconds:
         pass

@@ -1,4 +1,4 @@
-"""The HAC study: what runs record, what prices add up to, and the columns of every table."""
+"""Test the HAC study: what runs record, what prices add up to, and the columns of every table."""
 
 from pathlib import Path
 
@@ -126,7 +126,7 @@ def test_cold_iterations_read_the_disk_and_hot_ones_do_not(sweeps, costs):
 
 @pytest.mark.parametrize("name", STATIC)
 def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
-    """With room for the whole database all its hits are hits, as with one client."""
+    """With room for the whole database every fetch from the server must hit, as with one client."""
     for clients in (1, 2, 8):
         found = penalty(fetches(sweeps, name), POINTS[name], costs, clients=clients)
         assert (found.hit_pct, found.us["disk"]) == (100, 0)
@@ -289,7 +289,7 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
 
 
 def test_means_have_students_intervals_and_only_rows_of_every_seed():
-    """Three values, by hand: mean 2, deviation 1, t of 2 degrees of freedom 4.302653."""
+    """By hand, three values have mean 2 and deviation 1, and t of 2 degrees of freedom is 4.302653."""
     tables = [pd.DataFrame({"size": [1, 2], "us": [us, 0.0], "n": [4, 1]}) for us in (1.0, 2.0, 3.0)]
     tables[2] = tables[2][:1]
     table = mean_over_seeds(tables, ["size"])
@@ -299,7 +299,7 @@ def test_means_have_students_intervals_and_only_rows_of_every_seed():
 
 
 def test_the_interval_of_a_value_that_a_seed_lacks_is_that_of_the_others():
-    """Two values: mean 2, deviation 2 ** 0.5, t of 1 degree of freedom 12.7062."""
+    """By hand, two values have mean 2 and deviation 2 ** 0.5, and t of 1 degree of freedom is 12.7062."""
     tables = [pd.DataFrame({"size": [1], "us": [us]}) for us in (1.0, None, 3.0)]
     assert mean_over_seeds(tables, ["size"])[["us", "us_ci95"]].loc[0].tolist() == pytest.approx([2, 12.7062])
 

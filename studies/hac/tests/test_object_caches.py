@@ -1,4 +1,4 @@
-"""The client caches: against their references, by invariants, and traced by hand."""
+"""Test the client caches against their references, by invariants, and by hand-traced runs."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Graph:
 
 
 def make_graph(kinds, lengths, targets):
-    """Objects of given classes; `targets` gives each reference in turn an object's number, -1 = null."""
+    """Make objects of given classes; `targets` gives each reference in turn an object's number, -1 = null."""
     pages = Pages((NODE,), kinds, lengths)
     numbers = iter(targets)
     for i, (kind, length) in enumerate(zip(kinds, lengths, strict=True)):
@@ -49,7 +49,7 @@ def make_graph(kinds, lengths, targets):
 
 @st.composite
 def graphs(draw):
-    """Graphs over some 3 to 40 pages, with arrays and strings of up to half a page among the nodes."""
+    """Draw graphs over some 3 to 40 pages, with arrays and strings of up to half a page among the nodes."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     count = draw(st.integers(300, 3000))
     kinds = generator.choice([0, 0, 0, ARRAY, STRING], count)
@@ -106,7 +106,7 @@ def make(system, database, size, **parameters):
 
 
 def places(cache):
-    """Where each installed object is: its frame or, in an object buffer, its first byte."""
+    """Return where each installed object is: its frame or, in an object buffer, its first byte."""
     _, frames, entries = cache.kernel.snapshot()
     buffered = [frame["kind"] == BUFFER for frame in frames]
     found = {oref: address for address, oref, _, _ in entries[1:].tolist() if address}
@@ -209,14 +209,14 @@ PER_PAGE = (PAGE - 8) // 26
 
 
 def chain(pages):
-    """A graph of nodes that refer to the next page's first node (left), the next node (right) and nothing."""
+    """Make a graph of nodes that refer to the next page's first node (left), the next node (right) and nothing."""
     count = pages * PER_PAGE
     targets = [t for i in range(count) for t in ((i // PER_PAGE + 1) * PER_PAGE % count, (i + 1) % count, -1)]
     return make_graph([0] * count, [0] * count, targets)
 
 
 def one(cache):
-    """Counts so far."""
+    """Return the counts so far."""
     return dict(zip(COUNTS, cache.log()[1][-1].tolist(), strict=True))
 
 
@@ -249,7 +249,8 @@ def test_usage_decays_by_half_rounded_up_and_never_to_zero():
 
 @pytest.mark.parametrize(("retention", "expected"), [(2 / 3, (4, 0, 3)), (0.667, (0, 2, 3))])
 def test_a_share_of_exactly_the_retention_is_not_below_it(retention, expected):
-    """Two nodes in use and a string that is not, on one page: 2/3 of it is hot above no threshold below 4."""
+    """One page has two nodes in use and a string that is not, so exactly 2/3 of it is hot at every threshold below
+    4."""
     database = make_graph([0, 0, STRING, 0], [0, 0, 8110, 0], [1, -1, -1, 3, -1, -1, -1, -1, -1])
     cache = HAC(database, 4 * PAGE, table=False, retention=retention, secondary=0)
     Program(cache, database).walk(database.roots[0], [0, 0])
@@ -265,7 +266,10 @@ def test_pages_behind_4_gb_are_found(tmp_path):
 
 
 def compacted():
-    """Ten nodes of page 1 used, twenty of each of the next three, in four frames, one of which has to stay free.
+    """Use ten nodes of page 1 and twenty of each of the next three, in four frames, one of which has to stay free.
+
+    Page 4 is the last that finds a free frame. Page 1 is then the least valuable: its ten used nodes stay, the frame
+    becomes the target; the twenty nodes of the next victim go behind them, and its frame is free.
 
     Page 4 is the last that finds a free frame. Page 1 is then the least valuable: its ten used nodes stay, the frame
     becomes the target; the next victim's twenty go behind them, and its frame is free.
@@ -318,7 +322,7 @@ def test_entries_go_when_nothing_refers_to_them():
 
 
 def test_frames_on_the_stack_are_not_touched():
-    """T1 of a composite larger than the cache: its parts lie on the stack, so nothing can be freed."""
+    """If a composite is larger than the cache, its parts lie on the stack during T1, so nothing can be freed."""
     parameters = oo7.Parameters(composites=2, levels=2, document_bytes=100, manual_bytes=100)
     database = oo7.generate(parameters, np.random.default_rng(1))
     program = Program(HAC(database, 6 * PAGE), database)

@@ -1,4 +1,4 @@
-"""Prices of what a client cache counted, and the page server in time: closed forms and hand-traced runs."""
+"""Test prices of what a client cache counted, and the page server in time: closed forms and hand-traced runs."""
 
 from pathlib import Path
 
@@ -191,7 +191,7 @@ def test_scattered_pages_need_a_generator(testbed):
 
 @st.composite
 def _replays(draw):
-    """Streams of one to four clients on a small database, and how they are replayed."""
+    """Draw streams of one to four clients on a small database, and how they are replayed."""
     several = []
     for _ in range(draw(st.integers(1, 4))):
         pages = draw(st.lists(st.integers(1, 40), min_size=1, max_size=60))

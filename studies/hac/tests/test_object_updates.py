@@ -1,4 +1,4 @@
-"""Transactions on the client caches: what is modified stays until the commit, and all of it reaches the server."""
+"""Test transactions on the client caches: what is modified stays until the commit, and all of it reaches the server."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def commits(cache, database):
 
 @pytest.fixture(scope="module")
 def updated():
-    """A database of 63 pages, and what a cache that holds all of it makes of `UPDATES`."""
+    """Return a database of 63 pages, and what a cache that holds all of it makes of `UPDATES`."""
     parameters = oo7.Parameters(parts=20, composites=60, levels=3, document_bytes=2000, manual_bytes=9000)
     database = oo7.generate(parameters, np.random.default_rng(1))
     return database, commits(HAC(database, 2**24, writable=True), database)

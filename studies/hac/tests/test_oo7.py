@@ -1,4 +1,4 @@
-"""OO7's database and traversals: counts, structure, layout, bytes."""
+"""Test OO7's database and traversals: counts, structure, layout, bytes."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def fields(database, oref, *path):
 
 
 def reach(database, root):
-    """Every object that references lead to from `root`."""
+    """Return every object that references lead to from `root`."""
     found, waiting = {}, [root]
     while waiting:
         oref = waiting.pop()
@@ -87,7 +87,7 @@ def test_medium_has_the_benchmarks_counts(medium):
 
 
 def headers_of(database):
-    """Headers of all objects, page by page, and the check that objects fill their pages without a gap."""
+    """Return the headers of all objects, page by page, and check that objects fill their pages without a gap."""
     headers = []
     for page in database.pages:
         _, packed = page[:8].view(np.uint32)
@@ -284,7 +284,8 @@ def accesses(name, parameters=TINY):
 
 
 def test_accesses_follow_from_the_structure():
-    """Module and, per assembly, itself and one array; then what each traversal does at its 9 composite visits."""
+    """Accesses must be the module and, per assembly, itself and one array, then what each traversal does at its 9
+    composite visits."""
     tree = 1 + (1 + 3) * 2
     visits, n = 9, TINY.parts
     assert accesses("T6") == tree + visits * 2

@@ -8,7 +8,7 @@ TOP = 9  # order of the largest, a frame
 
 
 class Buddies:
-    """Blocks of 16 << order bytes; the one freed last is given first.
+    """Blocks of 16 << order bytes; the block freed last is given out first.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Buddies:
         self.vacant[order].append(granule)
 
     def take(self, size):
-        """(First granule, order) of a block for this many bytes; None if there is none."""
+        """Take a block for this many bytes and return (first granule, order); None if there is none."""
         order = next(order for order in range(TOP + 1) if GRANULE << order >= size)
         found = next((larger for larger in range(order, TOP + 1) if self.vacant[larger]), None)
         if found is None:
@@ -60,7 +60,7 @@ class GOMReference(CacheReference):
             super().touch(thing)
 
     def place(self, thing):
-        """Bytes from the start of the frames to an object in the buffer."""
+        """Return the bytes from the start of the frames to an object in the buffer."""
         return self.first * PAGE + GRANULE * self.blocks[thing][0]
 
     def free_one(self, pinned):

@@ -83,7 +83,7 @@ class CacheReference:
         return entry.thing
 
     def touch(self, thing):
-        """What an access does for the policy."""
+        """Do what the policy does at an access."""
         self.tick += 1
         thing.frame.used = self.tick
 
@@ -193,12 +193,12 @@ class CacheReference:
         return [f for f in self.frames if f.kind in (INTACT, MIXED) and f is not self.incoming and f not in pinned]
 
     def prepare(self):
-        """What a policy does once per fetch."""
+        """Do what the policy does once per fetch."""
 
     # --- a program
 
     def walk(self, oref, steps):
-        """As `Program.walk`."""
+        """Walk as `Program.walk` does."""
         start = self.hold(oref)
         self.stack.append([])
         thing = self.at(start)
@@ -311,7 +311,7 @@ class HACReference(CacheReference):
             del self.page_frame[frame.page]
         self.counts["frames_compacted"] += 1
         things, frame.things, frame.kind = frame.things, [], MIXED
-        retained, passed, kept_bytes = 0, 0, 0  # bytes passed over so far, and of those kept here
+        retained, passed, kept_bytes = 0, 0, 0  # bytes passed over so far, and bytes of those kept here
         for thing in things:
             if thing.entry is None:
                 self.counts["dropped"] += 1

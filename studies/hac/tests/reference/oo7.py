@@ -23,7 +23,7 @@ class Thing:
     oref: int = 0
 
     def body(self):
-        """Bytes behind the header, not yet rounded."""
+        """Return the bytes behind the header, not yet rounded."""
         if self.kind == STRING:
             return struct.pack("<I", len(self.words[0])) + self.words[0]
         words = [len(self.words), *self.words] if self.kind == ARRAY else self.words
@@ -53,13 +53,13 @@ class Builder:
         return self.things[-1]
 
     def named(self, kind, type_, words):
-        """An object followed by its type's name; the name's entry in `words` is None."""
+        """Create an object followed by its type's name; the name's entry in `words` is None."""
         thing = self.new(kind, words)
         words[words.index(None)] = self.new(STRING, [b"type%03d\0\0\0" % type_])
         return thing
 
     def text(self, length, what):
-        """A tree of strings of 4000 characters at most."""
+        """Create a tree of strings of 4000 characters at most."""
         sentence = b"I am the %s of this part of the database. " % what
         array = self.new(ARRAY, [])
         for start in range(0, length, CHUNK):
@@ -123,7 +123,7 @@ class Builder:
         return me
 
     def link_bases(self):
-        """Composites refer to their documents and the base assemblies that use them, and these refer back."""
+        """Link composites with their documents and with the base assemblies that use them, in both directions."""
         for composite, document in zip(self.composites, self.documents, strict=True):
             composite.words[3], document.words[3] = document, composite
         for field, chosen in enumerate((self.draws.private, self.draws.shared)):
@@ -135,7 +135,7 @@ class Builder:
 
 
 def generate(parameters, generator):
-    """The pages of a database as bytes, and the orefs of its modules."""
+    """Return the pages of a database as bytes, and the orefs of its modules."""
     built = Builder(parameters, generator)
     pages, at = [[]], HEADER
     for thing in built.things:
@@ -149,7 +149,7 @@ def generate(parameters, generator):
 
 
 def write_page(number, things):
-    """Objects from the front, their offsets from the back."""
+    """Write objects from the front of a page, and their offsets from the back."""
     body, offsets = b"", []
     for oid, thing in enumerate(things):
         offsets.append(HEADER + len(body))

@@ -13,7 +13,7 @@ from misspenalty_studies.hac.object_server.page_server import COMPONENTS, FetchT
 
 
 def run(server, streams, earlier=(), enough=None):
-    """As `PageServer.run`."""
+    """Replay the streams as `PageServer.run` does."""
     replay = Replay(server, streams, earlier)
     replay.go(enough)
     return [FetchTimes(*parts) for parts in zip(replay.ns, replay.begun, replay.hit, strict=True)]
@@ -26,7 +26,7 @@ class PageCache:
         self.capacity, self.pages = capacity, OrderedDict()
 
     def is_hit(self, page):
-        """Whether the page is cached; from now on it is."""
+        """Tell whether the page is cached; from now on it is."""
         hit = page in self.pages
         if hit:
             self.pages.move_to_end(page)
@@ -73,7 +73,7 @@ class Replay:
         self.ns[client][self.at[client], COMPONENTS.index(component)] += ns
 
     def _ask(self, now, client):
-        """The client needs a page; if none is left, it has finished."""
+        """Request the client's next page; if none is left, the client has finished."""
         self.begun[client][self.at[client]] = now
         if self.at[client] == len(self.streams[client].page):
             return
@@ -83,7 +83,7 @@ class Replay:
         self._schedule(done, client, self._look)
 
     def _look(self, now, client):
-        """The request is at the server."""
+        """Look up the page when its request has reached the server."""
         done = self._serve("server", now, self.page_ns)
         self._book(client, "server", done - now)
         page = int(self.streams[client].page[self.at[client]])
@@ -99,7 +99,7 @@ class Replay:
         return self.cache.is_hit(page)
 
     def _read(self, now, client):
-        """The page is read from the drive."""
+        """Read the page from the drive."""
         begin = max(now, self.free["disk"])
         lbn = int(self.server.block[self.streams[client].page[self.at[client]]])
         done = self.free["disk"] = self.drive.service(begin, lbn, self.server.count, False)["done"]
@@ -107,7 +107,7 @@ class Replay:
         self._schedule(done, client, self._answer)
 
     def _answer(self, now, client):
-        """The page crosses the network and is registered."""
+        """Send the page over the network and register it."""
         processor, wire = self.server.reply
         done = self._serve("wire", now, wire) + processor
         self._book(client, "network", done - now)
