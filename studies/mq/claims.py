@@ -1,4 +1,4 @@
-"""What the tables of the Multi-Queue study obtain for each statement of the paper."""
+"""Record what the tables of the Multi-Queue study obtain for each statement of the paper."""
 
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def claims(record, tables):
 
 
 def logged(table4, fig7, fit, facts, raw):
-    """Values for the notes of claims that no table decides, and the result of the fit.
+    """Return values for the notes of claims that no table decides, and the result of the fit.
 
     Parameters
     ----------

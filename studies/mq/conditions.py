@@ -12,7 +12,7 @@ from misspenalty_studies.mq.first_level import calibrate
 from misspenalty_studies.mq.runs import behind, replay
 
 COLUMNS = ["cache_mb", "policy", "hit_ratio_pct"]
-TESTBED = {  # in words, and what its values are multiplied by
+TESTBED = {  # parameter -> its words, and the factor of its values
     "terminals": ("{} terminals", 1),
     "think_time_us": ("a think time of {} ms", 1e-3),
     "database_cpus": ("{} database processors", 1),
@@ -30,7 +30,7 @@ RULES = {"ignore": "writes ignored by the storage cache", "refresh": "writes ref
 def under_conditions(
     replays, first_levels, long, shorter, sensitivity, rates, table4, fig7, cache_mb, threshold_mb, threads=1
 ):
-    """Workflow job: Table 4, and Figure 7 where it was run, under each condition.
+    """Compute Table 4, and Figure 7 where it was run, under each condition (a workflow job).
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def under_conditions(
 
 
 def level_of(mb):
-    """A first level in words."""
+    """Describe a first level in words."""
     return f"LRU first level of {mb} MB"
 
 
 def over_another(trace, levels, threshold_mb, cache_mb):
-    """Table 4 behind a first level calibrated over another capture, with all reads that the level lets through.
+    """Compute Table 4 behind a first level calibrated over another capture, with all reads that the level lets through.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def over_another(trace, levels, threshold_mb, cache_mb):
 
 
 def with_rules(trace, levels, cache_mb, threads):
-    """Table 4 behind every first level under other rules for writes.
+    """Compute Table 4 behind every first level under other rules for writes.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def with_rules(trace, levels, cache_mb, threads):
 
 
 def of_the_testbed(rates):
-    """Figure 7 with each testbed value that no source states changed in turn.
+    """Return Figure 7 with each testbed value that no source states changed in turn.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def of_the_testbed(rates):
 
 
 def testbed_of(parameter, value):
-    """A changed value of Figure 7's testbed in words.
+    """Describe a changed value of Figure 7's testbed in words.
 
     >>> testbed_of("think_time_us", "10000")
     'Figure 7 with a think time of 10 ms'

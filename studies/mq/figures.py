@@ -42,7 +42,7 @@ WRITES = {"count": "writes are accesses", "ignore": "writes are ignored", "refre
 
 
 def capture_name(label):
-    """A capture's label in figures: ``128mb`` is the stream behind a first level of 128 MB."""
+    """Return a capture's label in figures: ``128mb`` is the stream behind a first level of 128 MB."""
     size = _first_level_mb(label)
     return label if size is None else f"behind {size:g} MB"
 
@@ -67,7 +67,7 @@ def table2(table):
     need(table, ["capture", "policy", "cache_mb", "writes", "hit_ratio_pct"], "table2")
     modes = list(dict.fromkeys(table["writes"]))
     whole = table.groupby("capture", sort=False)["writes"].nunique() == len(modes)
-    captures = list(whole.index[whole])  # the others only have writes counted
+    captures = list(whole.index[whole])  # for the others only writes are counted
     table = table[table["capture"].isin(captures)]
     figure = new_figure(PAGE, 0.55 + 1.75 * len(modes))
     axes = figure.subplots(len(modes), len(captures), sharex=True, sharey=True, squeeze=False)

@@ -1,27 +1,27 @@
-"""A first level of any size, simulated over a capture behind a smaller one, and its size calibrated on Table 3.
+"""Simulate a first level of any size over a capture behind a smaller one, and calibrate its size on Table 3.
 
-The paper's Table 3 says how far apart the re-accesses are that reach the storage server: 28.8 % of them are closer than
-64 k references. No claim reads that share. Behind PostgreSQL's buffers of the paper's 128 MB it is lower, so that first
-level absorbs more than the paper's did. Here the first level is LRU, which according to the paper is similar to
-Oracle's replacement, over the references that a much smaller buffer lets through, and its size is the one whose share
-is closest. Distances are numbered over all accesses to the server's cache, reads and writes, as section 3.1 defines
-them.
+The paper's Table 3 gives the temporal distance of the re-accesses that reach the storage server: 28.8 % of them are
+closer than 64 k references. No claim reads that share. Behind PostgreSQL's buffers of the paper's 128 MB it is lower,
+so that first level absorbs more than the paper's did. Here the first level is LRU, which according to the paper is
+similar to Oracle's replacement, over the references that a much smaller buffer lets through, and its size is the one
+whose share is closest. Distances are numbered over all accesses to the server's cache, reads and writes, as section 3.1
+defines them.
 
 The first level writes back, as a database's buffer does: a write makes a block dirty, and the block is written when it
-leaves. Written down on 2026-11-26, before any of it was run: until then every write of the smaller buffer passed at
-once, also of blocks that the simulated level holds, which no real buffer of that size does. The check is the real
-capture behind 128 MB, where 16.9 % of the re-accesses are short: a simulated level of 128 MB has to come nearer to that
-than the 14.4 % of the stream without write-back, and within 1.5 points of it, or the old stream stays. The size is then
-chosen by the rule above, over the same range, whatever it decides. Dirty blocks that a database writes before they
-leave, at checkpoints, are not modelled.
+leaves. The following was written down on 2026-11-26, before any of it was run: until then every write of the smaller
+buffer passed at once, also of blocks that the simulated level holds, which no real buffer of that size does. It is
+checked on the real capture behind 128 MB, where 16.9 % of the re-accesses are short: a simulated level of 128 MB has to
+come nearer to that than the 14.4 % of the stream without write-back, and within 1.5 points of it, or the old stream
+stays. The size is then chosen by the rule above, over the same range, whatever it decides. Dirty blocks that a database
+writes before they leave, at checkpoints, are not modelled.
 
 How the paper's cache treats a write is printed nowhere, and the size depends on it: numbered over the reads alone, the
-same stream's re-accesses are closer, and the size found is larger. Written down on 2026-11-24, before any of it was
-run: the rule judged remains the one that section 3.1 implies, that writes are accesses, unless three printed facts that
-no claim reads all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses closer than the cache
-size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not: numbered over the reads
-alone, more of them are first reads, and both shares lie above 12 %. `misspenalty_studies.mq.conditions` tries the other
-rules.
+same stream's re-accesses are closer, and the size found is larger. The following was written down on 2026-11-24, before
+any of it was run: the rule judged remains the one that section 3.1 implies, that writes are accesses, unless three
+printed facts that no claim reads all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses
+closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not:
+numbered over the reads alone, more of them are first reads, and both shares lie above 12 %.
+`misspenalty_studies.mq.conditions` tries the other rules.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ from misspenalty_studies.mq.runs import behind, blocks_of, replay
 
 
 def distances(trace, threshold_mb):
-    """Shares of the reads by temporal distance.
+    """Compute the shares of the reads by temporal distance.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def distances(trace, threshold_mb):
 
 
 def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1):
-    """The size, in whole MB, whose stream has the share of short re-accesses closest to a published one.
+    """Find the size, in whole MB, whose stream has the share of short re-accesses closest to a published one.
 
     The share falls as the first level grows, so the size is found by bisection.
 
@@ -121,7 +121,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         low, high = (middle, high) if share(middle) >= target_pct else (low, middle)
     chosen = min((low, high), key=lambda mb: abs(share(mb) - target_pct))
 
-    def rows(mb):  # no stream is kept, as each takes a hundred megabytes
+    def rows(mb):  # does not keep the stream, which takes a hundred megabytes
         stream = behind(trace, mb, reads)
         shares = found[mb] if mb in found else distances(stream, threshold_mb)
         level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}
@@ -135,7 +135,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
 
 
 def claims_over_size(levels, ledger):
-    """How many claims on Table 4's hit ratios come out behind first levels of several sizes.
+    """Count the verdicts on claims about Table 4's hit ratios behind first levels of several sizes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the papers print, in the columns that figures compare."""
+"""Put what the papers print into the columns that figures compare."""
 
 import pandas as pd
 
@@ -6,12 +6,12 @@ from misspenalty.plotting.style import need
 
 
 def printed_hit_ratios(published):
-    """The paper's Table 4 in the columns that `pairs` takes."""
+    """Return the paper's Table 4 in the columns that `pairs` takes."""
     return published.rename(columns={"storage_cache_mb": "cache_mb"}).assign(derived=False)
 
 
 def published_rates(published):
-    """The bars of the paper's Figure 7 that its text gives or implies.
+    """Return the bars of the paper's Figure 7 that its text gives or implies.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
 POLICIES = ("mq", "lru")
 OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
-STEP_US = 100  # of the processor time, far finer than a printed ratio can resolve
+STEP_US = 100  # step of the processor time, far finer than a printed ratio can resolve
 WHOLE = 0.999  # a stream that lasts this share of its capture counts as all of it
 
 
@@ -59,7 +59,7 @@ class Rates(NamedTuple):
 
 
 def points(trace, cache_mb, policies=POLICIES, threads=None):
-    """Outcome of every reference at each point of Figure 7.
+    """Replay each point of Figure 7 and return the outcome of every reference.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _fit_row(fit, within, variant):
 
 
 def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, seed, references=None, threads=None):
-    """Normalised rates as the testbed's parameters vary one at a time; the processor time stays as fitted.
+    """Simulate normalised rates as the testbed's parameters vary one at a time; the processor time stays as fitted.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
 
 
 def recorded_reads(trace, facts, raw):
-    """Reads that reach the server over the transactions that the database completed meanwhile.
+    """Return the reads that reach the server per transaction that the database completed meanwhile.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def recorded_reads(trace, facts, raw):
 
 
 def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threads):
-    """Workflow job: the fit on one capture, and every bar of Figure 7.
+    """Fit the model on one capture and compute every bar of Figure 7 (a workflow job).
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
 
 
 def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
-    """Workflow job: transaction rates as the testbed's parameters vary one at a time, as in `fig7`.
+    """Simulate transaction rates as the testbed's parameters vary one at a time, as in `fig7` (a workflow job).
 
     Returns
     -------

@@ -27,7 +27,7 @@ KEYS = ["cache_mb", "policy", "writes"]
 
 
 def blocks_of(trace, cache_mb):
-    """Blocks of the trace's size in a cache of `cache_mb` MB; at least 1."""
+    """Return the number of blocks of the trace's size in a cache of `cache_mb` MB; at least 1."""
     return max(int(cache_mb * MB) // trace.block_bytes, 1)
 
 
@@ -44,7 +44,7 @@ def replay(
     threads=None,
     progress=False,
 ):
-    """Hit ratios of one policy over cache sizes (a row of the paper's Table 2).
+    """Compute the hit ratios of one policy over cache sizes (a row of the paper's Table 2).
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def replay(
 
 
 def _combinations(parameters, grid):
-    """Every combination of a grid, with the parameters that are not varied."""
+    """Return every combination of a grid, with the parameters that are not varied."""
     grid = grid or {}
     return [(parameters or {}) | dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, threads=1, progress=False):
-    """Hit ratios of one policy with these parameters over cache sizes, in the columns of `replay`."""
+    """Compute the hit ratios of one policy with these parameters over cache sizes, in the columns of `replay`."""
     sizes = [blocks_of(trace, mb) for mb in cache_mb]
     curve = hit_ratio_curve(
         trace,
@@ -108,7 +108,7 @@ def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, 
 
 
 def _best(curves):
-    """The combination of a policy's grid with the most hits at each size; the first of equals."""
+    """Choose the combination of a policy's grid with the most hits at each size; on ties, the first."""
     table = pd.concat(curves, ignore_index=True)
     best = table.sort_values("hits", ascending=False, kind="stable").drop_duplicates(KEYS).sort_index()
     best = best.assign(evictions=best["total_evictions"])
@@ -117,7 +117,7 @@ def _best(curves):
 
 
 def distance_split(trace, policy, cache_mb, *, label=None, writes="count", parameters=None):
-    """Where a policy's hits come from: re-accesses below and beyond the cache size (the paper's Table 3).
+    """Split a policy's hits into re-accesses below and beyond the cache size (the paper's Table 3).
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def distance_split(trace, policy, cache_mb, *, label=None, writes="count", param
 
 
 def distance_histogram(trace):
-    """Temporal distances of the re-accesses, in power-of-two bins (the paper's Figures 2 and 3).
+    """Count the temporal distances of the re-accesses in power-of-two bins (the paper's Figures 2 and 3).
 
     Returns
     -------
@@ -177,7 +177,7 @@ def distance_histogram(trace):
 
 
 def frequency_curve(trace):
-    """How unevenly blocks are accessed (the paper's Figure 4).
+    """Measure how unevenly blocks are accessed (the paper's Figure 4).
 
     Returns
     -------
@@ -193,7 +193,8 @@ def frequency_curve(trace):
 
 
 def behind(trace, cache_mb, reads=None):
-    """The trace that an LRU first level that writes back lets through: its read misses, and dirty blocks as they leave.
+    """Return the trace that an LRU first level that writes back lets through: its read misses, and dirty blocks as they
+    leave.
 
     Parameters
     ----------
@@ -240,7 +241,7 @@ def _end_of(write, reads, cache_mb):
 
 
 def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
-    """Hit ratios of the storage cache behind simulated first levels.
+    """Compute hit ratios of the storage cache behind simulated first levels.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None)
 
 
 def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
-    """MQ's hit ratio as its parameters vary one at a time.
+    """Compute MQ's hit ratio as its parameters vary one at a time.
 
     Parameters
     ----------
@@ -302,7 +303,7 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
 
 
 def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads, known=None):
-    """Workflow job: every policy on one capture (the capture's part of the paper's Table 2).
+    """Replay every policy on one capture: the capture's part of the paper's Table 2 (a workflow job).
 
     Parameters
     ----------
@@ -351,7 +352,7 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
 
 
 def split_policies(trace, replays, capture, policies, cache_mb, threads):
-    """Workflow job: hits by distance of every policy, with the settings that its replay found best.
+    """Split the hits of every policy by distance, with the settings that its replay found best (a workflow job).
 
     Parameters
     ----------
@@ -383,7 +384,8 @@ def split_policies(trace, replays, capture, policies, cache_mb, threads):
 
 
 def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, first_level_of, warm_up, threads):
-    """Workflow job: characteristics of the captures, LRU over a fine grid, MQ's parameters, and first levels.
+    """Compute the characteristics of the captures, LRU over a fine grid, MQ's parameters, and first levels (a workflow
+    job).
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class PolicyRow(Settings):
 
     @model_validator(mode="after")
     def check_combinations(self):
-        """Every combination that the replay would try is valid."""
+        """Check that every combination that the replay would try is valid."""
         check_policy(self.policy, self.parameters, self.grid)
         return self
 
@@ -161,7 +161,7 @@ class MqSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Tables 3 and 4 are made from the replays of Table 2, and the study's fit from Table 4's sizes."""
+        """Check that the replays of Table 2 suffice for Tables 3 and 4, and Table 4's sizes for the study's fit."""
         for label in ("mq", "lru"):
             if label not in self.policies:
                 raise SettingError(f"{label} is missing; Table 4 compares mq with lru: add it", "policies")
@@ -221,7 +221,7 @@ def _listed(sizes):
 
 
 def _check_fit(fit, sizes):
-    """The fit is to LRU with one cache over LRU with the smallest."""
+    """Check that the fit is to LRU with one cache over LRU with the smallest."""
     for cell in fit.published:
         fitted = cell["where"].get("cache_mb")
         if fitted is not None and (fitted not in sizes or fitted == min(sizes)):

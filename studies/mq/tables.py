@@ -7,7 +7,7 @@ from misspenalty.errors import ParameterError
 
 
 def write_rules(runs, published, cache_mb):
-    """Each treatment of writes next to the paper's Table 3: hit ratios at its cache size, and their differences.
+    """Compare each treatment of writes with the paper's Table 3: hit ratios at its cache size, and their differences.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def write_rules(runs, published, cache_mb):
 
 
 def table4(replays, rates, cache_mb):
-    """MQ next to LRU at the paper's cache sizes, writes counted as accesses (the paper's Table 4).
+    """Compare MQ with LRU at the paper's cache sizes, writes counted as accesses (the paper's Table 4).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def table4(replays, rates, cache_mb):
 
 
 def bounds(table4, fig7, lru_curve):
-    """The paper's two arguments, computed: the upper bound on the end-performance gain, and the doubling of the LRU
+    """Compute the paper's two arguments: the upper bound on the end-performance gain, and the doubling of the LRU
     cache.
 
     Parameters

@@ -240,7 +240,7 @@ cdef class Server(Kernel):
 
     cdef inline void take_read(self, event_t event, int64_t reference, uint8_t outcome, uint8_t disk,
                                int64_t access) noexcept nogil:
-        """The request is at its server: processor, then disk on a miss."""
+        """Serve a request at its server: the processor, then the disk on a miss."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.request)
         terminal.outcome = outcome
@@ -258,7 +258,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, reference, event.what))
 
     cdef inline void leave_disk(self, event_t event, uint8_t disk) noexcept nogil:
-        """A disk has finished: an interrupt, then the reply; nobody (-1) waits for a write."""
+        """Let a disk finish: an interrupt, then the reply; nobody (-1) waits for a write."""
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.interrupt)
         if event.what < 0:
             pop(&self.queue)
@@ -269,7 +269,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_LINK, sequence_of(event), event.what))
 
     cdef inline void deliver(self, event_t event) noexcept nogil:
-        """The block crosses the link, then the terminal computes on it and asks for its next one."""
+        """Send the block over the link; the terminal then computes on it and asks for its next one."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t done = serve(self.first[REPLIES], event.time, self.machine.transfer), resumed
         terminal.read[NETWORK_QUEUE] += done - self.machine.transfer - event.time
@@ -282,7 +282,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_REQUEST, event.what, event.what))
 
     cdef inline int64_t send_write(self, int64_t now, int64_t reference, int64_t message) except -1 nogil:
-        """The writer sends a block; returns when it reaches its server."""
+        """Send a written block and return when it reaches its server."""
         cdef int64_t arrival = serve(self.first[SENDS], now, self.machine.transfer) + message
         push(&self.queue, make_event(arrival, AT_WRITE, reference, -1))
         self.cursor += 1
@@ -290,7 +290,7 @@ cdef class Server(Kernel):
         return arrival
 
     cdef inline void store(self, event_t event, uint8_t disk, int64_t access) noexcept nogil:
-        """A written block is at its server: processor, then disk."""
+        """Serve a written block at its server: the processor, then the disk."""
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.request)
         if not self.machine.write_through:
             pop(&self.queue)
@@ -299,7 +299,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, sequence_of(event), -1))
 
     cdef inline bint finish_read(self, terminal_t* terminal) noexcept nogil:
-        """Account for the terminal's last read, and its transaction if that ends; returns whether it starts another."""
+        """Account for the terminal's last read, and its transaction if that ends; tell whether it starts another."""
         cdef int i
         if terminal.outcome >= 0:
             for i in range(COMPONENTS):
@@ -327,7 +327,7 @@ cdef class Server(Kernel):
         return self.first[ALL_SERVERS] + self.server_of_disk[disk]
 
     cdef inline server_t* free_processor(self) noexcept nogil:
-        """The database processor that becomes free first; the lowest on a tie."""
+        """Return the database processor that becomes free first; the lowest on a tie."""
         cdef server_t* best = self.first[ALL_CPU]
         cdef Py_ssize_t i
         for i in range(1, self.number[ALL_CPU]):

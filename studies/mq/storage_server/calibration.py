@@ -1,4 +1,4 @@
-"""The one fit of the storage-server model, and how much its results depend on what no source states."""
+"""Fit the one parameter of the storage-server model, and vary those that no source states."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class DatabaseCpuFit:
 
     @property
     def note(self):
-        """One sentence for a report."""
+        """A sentence for a report."""
         if self.reached:
             return f"database_cpu_us = {self.value} gives {self.ratio:.4f} for the published {self.target:g}"
         side = "above" if self.target > self.highest else "below"
@@ -56,7 +56,7 @@ class DatabaseCpuFit:
 
 
 def fit_database_cpu(run_ratio, target, low, high, step=1):
-    """Processor time per transaction at which two rates have the published ratio, by bisection.
+    """Find by bisection the processor time per transaction at which two rates have the published ratio.
 
     The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
     except for the model's noise where the disks are the bottleneck; there `compatible` shows how little the value
@@ -98,7 +98,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
 
 
 def compatible(run_ratio, target, low, high, step=1):
-    """Processor times whose ratio is indistinguishable from the published one, rounded as printed.
+    """Return the processor times whose ratio is indistinguishable from the published one, rounded as printed.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def compatible(run_ratio, target, low, high, step=1):
 def sensitivity(
     machine, testbed, trace, outcomes, reads_per_transaction, baseline, seed, references=None, threads=None
 ):
-    """Normalised rates as the testbed's parameters vary one at a time.
+    """Simulate normalised rates as the testbed's parameters vary one at a time.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def sensitivity(
 
 
 def _text(value):
-    """A varied value as text, since one column holds numbers, words and booleans."""
+    """Return a varied value as text, since one column holds numbers, words and booleans."""
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value:g}"

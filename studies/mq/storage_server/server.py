@@ -62,7 +62,7 @@ LONGEST_ACCESS = 0xFFFFFFFF  # ns of disk service a kernel can hold
 
 @dataclass(frozen=True)
 class ClosedLoopResult:
-    """What happened between the end of the warm-up and the moment when a terminal found no read left to ask for.
+    """What happened between the end of the warm-up and the moment when a terminal ran out of reads.
 
     A read or transaction counts when its terminal asks for its next block.
 
@@ -128,7 +128,8 @@ class ClosedLoopResult:
         return pd.DataFrame(rows)
 
     def access_time_shares(self):
-        """Shares of hits and of misses in the time all reads spend outside the database, ``{"hit": …, "miss": …}``."""
+        """Return the shares of hits and of misses in the time all reads spend outside the database, ``{"hit": …,
+        "miss": …}``."""
         spent = {
             name: sum(ns for component, ns in part.items() if not component.startswith("database"))
             for name, part in (("hit", self.hit_ns), ("miss", self.miss_ns))
@@ -136,7 +137,7 @@ class ClosedLoopResult:
         return {name: ns / max(sum(spent.values()), 1) for name, ns in spent.items()}
 
     def row(self):
-        """The counts, the rate, mean latencies in us and utilisations as a flat dict."""
+        """Return the counts, the rate, mean latencies in us and utilisations as a flat dict."""
         return {
             "transactions": self.transactions,
             "hits": self.hits,
@@ -170,13 +171,13 @@ class LiveResult(ClosedLoopResult):
         return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
 
     def row(self):
-        """Like `ClosedLoopResult`, with the reads, hits and hit ratio of the whole trace."""
+        """Return the row of a `ClosedLoopResult` with the reads, hits and hit ratio of the whole trace."""
         whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
         return super().row() | whole
 
 
 def outcomes(hits, write):
-    """Outcome of each reference, for `run`.
+    """Return the outcome of each reference, for `run`.
 
     Parameters
     ----------
@@ -195,7 +196,8 @@ def outcomes(hits, write):
 
 
 def disks_of(trace, testbed):
-    """Disk of each reference: `stripe_blocks` consecutive addresses on one, then the next; uint8, shape (n,)."""
+    """Return the disk of each reference: `stripe_blocks` consecutive addresses on one, then the next; uint8, shape
+    (n,)."""
     disk = trace.address // np.uint64(testbed.stripe_blocks) % np.uint64(testbed.disks)
     return disk.astype(np.uint8)[trace.ids]
 
@@ -296,7 +298,7 @@ def _warm_up(outcome, testbed):
 
 
 def disk_times(testbed, references, generator=None):
-    """Service times of the disks in ns; uint32, shape (1,) if constant, else (references,).
+    """Return the service times of the disks in ns; uint32, shape (1,) if constant, else drawn, shape (references,).
 
     Raises
     ------
@@ -325,7 +327,7 @@ def _check(outcome, disk, testbed, reads_per_transaction):
 
 
 def _collect(server, testbed, references):
-    """The fields of a `ClosedLoopResult`."""
+    """Return the fields of a `ClosedLoopResult`."""
     if not server.transactions or server.end == server.begin:
         raise ParameterError(f"no transaction was completed in {references} references; use a longer trace")
     (hits, misses), elapsed = server.reads, server.end - server.begin

@@ -52,7 +52,7 @@ class StorageServerTestbed:
         return round(1_000_000 * self.disk_access_ms + 1000 * self.block_bytes / self.disk_mb_per_s)
 
     def burst_ns(self, reads_per_transaction):
-        """Database processor time after each read.
+        """Return the database processor time after each read.
 
         Raises
         ------

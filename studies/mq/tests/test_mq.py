@@ -1,4 +1,4 @@
-"""The MQ study's tables on traces small enough to count by hand."""
+"""Test the MQ study's tables on traces small enough to count by hand."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -60,7 +60,7 @@ def test_a_grid_keeps_the_best_setting_size_by_size(busy):
 
 
 def test_settings_keep_their_digits(busy):
-    """The split by distances runs the policy with the settings as they are written."""
+    """The split by distances must run the policy with the settings as they are written."""
     table = mq.replay(busy, "mq", [4], writes=["count"], parameters={"life_time": 1_234_567, "history": 0.25})
     assert table["parameters"].tolist() == ["life_time=1234567 history=0.25"]
 
@@ -70,7 +70,7 @@ def test_a_cache_is_never_smaller_than_a_block():
 
 
 def test_distance_split_by_hand():
-    # A B A C A B with C = 2 blocks of LRU: A returns at 2 (a hit, but not below C), A at 2 again (hit), B at 4 (gone)
+    # A B A C A B with C = 2 blocks of LRU: A returns at 2 (a hit, but not below C), A at 2 again (hit), B at 4 (miss)
     row = mq.distance_split(trace_of([0, 1, 0, 2, 0, 1]), "lru", 2).iloc[0]
     assert (row.hits_short, row.misses_short, row.hits_long, row.misses_long, row.first_reads) == (0, 0, 2, 1, 3)
     assert row.hit_ratio_pct == pytest.approx(100 * 2 / 6)
@@ -134,7 +134,7 @@ def test_bounds_follow_the_papers_arithmetic():
     assert row.rate_bound_pct == pytest.approx(22.7, abs=0.05)
     assert row.rate_gain_pct == pytest.approx(10)
     assert row.equal_lru_mb == pytest.approx(768) and row.equal_lru_factor == pytest.approx(1.5)
-    assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: not made up
+    assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: no value
 
 
 def test_the_fitted_time_reaches_its_target_and_the_objective_is_shown_beyond(busy):

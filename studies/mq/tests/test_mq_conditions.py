@@ -1,4 +1,5 @@
-"""Table 4 and Figure 7 of the MQ study under other readings: every condition once, with the rows that claims read."""
+"""Test Table 4 and Figure 7 of the MQ study under other readings: every condition once, with the rows that claims
+read."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ SIZES = [8, 16]
 
 @pytest.fixture
 def trace():
-    """Reads and writes whose blocks are the more frequent, the lower their number."""
+    """Return reads and writes of blocks that are the more frequent, the lower their number."""
     rng = np.random.default_rng(5)
     ids = (6000 * rng.random(40_000) ** 3).astype(np.int64)
     return Trace.from_blocks(ids, rng.random(40_000) < 0.3, block_bytes=8192)

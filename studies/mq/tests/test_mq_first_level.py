@@ -1,4 +1,4 @@
-"""The first level that is simulated and calibrated: shares of distances by hand, and the size found among all sizes."""
+"""Test the simulated, calibrated first level: shares of distances by hand, and the size found among all sizes."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def stream(n=60_000, blocks=6000, seed=3):
-    """Reads and writes whose blocks are the more frequent, the lower their number."""
+    """Return reads and writes of blocks that are the more frequent, the lower their number."""
     rng = np.random.default_rng(seed)
     ids = (blocks * rng.random(n) ** 3).astype(np.int64)
     return Trace.from_blocks(ids, rng.random(n) < 0.3, block_bytes=8192)
@@ -65,7 +65,7 @@ def test_every_stream_ends_with_the_reads_asked_for():
 
 
 def test_claims_are_counted_at_every_size():
-    """The printed hit ratios themselves reproduce every claim that they alone decide."""
+    """The printed hit ratios themselves must reproduce every claim that they alone decide."""
     printed = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv").rename(
         columns={"storage_cache_mb": "cache_mb"}
     )

@@ -1,4 +1,4 @@
-"""The closed-loop storage server: by hand and against queueing theory; its parameters, fit and sensitivity."""
+"""Test the closed-loop storage server by hand and against queueing theory; its parameters, fit and sensitivity."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ DATABASE_LINK = 10 + 70 + 81.92 + 30  # us: message, server processor, one block
 
 
 def references(count, hits=0.3, writes=0.3, seed=1, disks=24):
-    """Random outcomes and disks."""
+    """Draw random outcomes and disks."""
     generator = np.random.default_rng(seed)
     share = [(1 - writes) * hits, (1 - writes) * (1 - hits), writes]
     return generator.choice(3, count, p=share).astype(np.uint8), generator.integers(0, disks, count).astype(np.uint8)
@@ -48,7 +48,8 @@ def test_utilisation_equals_the_references_exact_one(changes):
 
 
 def test_one_terminal_that_always_hits_spends_the_sum_of_its_components():
-    """With one process, nobody waits: each read takes message, server, link, and 3000/4 us of database processor."""
+    """With one process nobody waits, so each read must take message, server, link, and 3000/4 us of database
+    processor."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0)
     got = run(np.zeros(400, np.uint8), np.zeros(400, np.uint8), testbed, 4)
     assert (got.transactions, got.reads) == (100, 400)
@@ -66,7 +67,7 @@ def test_one_terminal_that_always_misses_adds_a_disk_and_an_interrupt():
 
 
 def test_nobody_waits_for_writes_but_they_hold_the_disks():
-    """Each read finds its disk busy with the write sent just before it, or idle if writes stay in memory."""
+    """Each read must find its disk busy with the write sent just before it, or idle if writes stay in memory."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0, server_request_us=0, database_cpu_us=0)
     outcome = np.array([MISS, WRITE] * 100 + [MISS], np.uint8)
     through = run(outcome, np.zeros(201, np.uint8), testbed, 1)
@@ -87,7 +88,8 @@ def test_reads_are_spread_evenly_over_transactions():
 
 
 def demands(testbed, outcome, reads_per_transaction):
-    """Service demands of a transaction at its busiest stations, s: database processor, one disk of many."""
+    """Return the service demands of a transaction at its busiest stations, in s: database processor, one disk of
+    many."""
     reads, misses, writes = np.count_nonzero(outcome != WRITE), np.sum(outcome == MISS), np.sum(outcome == WRITE)
     visits = reads_per_transaction * (misses + testbed.write_through * writes) / reads
     return testbed.database_cpu_us / 1e6 / testbed.database_cpus, visits * testbed.disk_ns / 1e9 / testbed.disks
@@ -97,7 +99,8 @@ def demands(testbed, outcome, reads_per_transaction):
 @pytest.mark.parametrize("database_cpu_us", [0, 3000, 60_000])
 @pytest.mark.parametrize("disk_time", ["constant", "exponential"])
 def test_laws_of_queueing(terminals, database_cpu_us, disk_time):
-    """Asymptotic bounds, utilisation law, Little's law, flow balance, up to the requests in progress at both ends."""
+    """The asymptotic bounds, the utilisation law, Little's law and flow balance must hold, up to the requests in
+    progress at both ends."""
     testbed = replace(TESTBED, terminals=terminals, database_cpu_us=database_cpu_us, disk_time=disk_time)
     outcome, disk = references(100_000, seed=terminals)
     got = run(outcome, disk, testbed, 7.5, np.random.default_rng(5))
@@ -118,7 +121,7 @@ def test_laws_of_queueing(terminals, database_cpu_us, disk_time):
 
 @pytest.mark.parametrize(("terminals", "think_us"), [(1, 0), (6, 0), (24, 0), (100, 0), (30, 20_000)])
 def test_exponential_disks_follow_mean_value_analysis(terminals, think_us):
-    """With disks alone the model is a product-form network, which exact MVA solves."""
+    """With disks alone the model must be a product-form network, which exact MVA solves."""
     testbed = replace(
         TESTBED, terminals=terminals, think_time_us=think_us, database_cpu_us=0, message_latency_us=0.001,
         interrupt_us=0, server_request_us=0, network_mb_per_s=1e9, disk_time="exponential",
@@ -134,7 +137,7 @@ def test_exponential_disks_follow_mean_value_analysis(terminals, think_us):
 
 
 def test_bottleneck_moves_from_the_disks_to_the_database():
-    """What a larger cache is worth falls from its disk-bound value to nothing as the database computes longer."""
+    """The gain of a larger cache must fall from its disk-bound value to nothing as the database computes longer."""
     (few, disk), (many, _) = references(60_000, hits=0.1), references(60_000, hits=0.2)
     gains = []
     for us in (0, 5_000, 20_000, 200_000):
@@ -168,7 +171,7 @@ def test_latency_table_adds_up():
 
 
 def test_outcomes_and_disks_of_a_trace():
-    """Blocks 0-7 lie on disk 0, 8-15 on disk 1, …, and disk 0 follows disk 23."""
+    """Blocks 0-7 must lie on disk 0, 8-15 on disk 1, …, and disk 0 must follow disk 23."""
     address = np.array([0, 7, 8, 24 * 8 - 1, 24 * 8], np.uint64)
     ids, write = np.array([0, 1, 2, 3, 4, 2], np.uint32), np.array([0, 0, 1, 0, 0, 1], bool)
     trace = Trace(ids, write, None, address, 8192, "made", "made")
@@ -179,7 +182,7 @@ def test_outcomes_and_disks_of_a_trace():
 
 
 def test_tables_are_spread_evenly_over_the_disks():
-    """Addresses as the capture reader makes them: a relation's number above a 32-bit block number."""
+    """Addresses are as the capture reader makes them: a relation's number above a 32-bit block number."""
     relation, block = np.arange(9, dtype=np.uint64), np.arange(24_000, dtype=np.uint64)
     address = (relation[:, None] << np.uint64(32) | block).ravel()
     trace = Trace(np.arange(len(address), dtype=np.uint32), None, None, address, 8192, "made", "made")
@@ -189,7 +192,7 @@ def test_tables_are_spread_evenly_over_the_disks():
 
 
 def test_a_larger_cache_is_worth_a_higher_rate():
-    """From a trace to a rate: replay, count, price."""
+    """The whole way from a trace to a rate must work: replay, count, price."""
     generator = np.random.default_rng(2)
     ids = (4000 * generator.random(40_000) ** 3).astype(np.uint32)
     trace = Trace(ids, generator.random(40_000) < 0.3, None, np.arange(4000, dtype=np.uint64), 8192, "made", "made")
@@ -274,7 +277,7 @@ def test_unreadable_files_are_refused(tmp_path):
 
 @given(st.floats(1.001, 1.499), st.integers(100, 100_000))
 def test_fit_inverts_an_analytic_ratio(target, scale):
-    """Ratio of max(cpu, disks) times: 1 + 0.5 / (1 + us / scale) falls from 1.5 to 1."""
+    """The fit must invert a ratio that falls from 1.5 to 1 as 1 + 0.5 / (1 + us / scale)."""
     fit = fit_database_cpu(lambda us: 1 + 0.5 / (1 + us / scale), target, 0, 100_000_000)
     assert fit.reached and abs(fit.value - scale * (0.5 / (target - 1) - 1)) <= 1
     assert fit.evaluations <= 2 + math.ceil(math.log2(100_000_000))
@@ -338,7 +341,7 @@ def test_sensitivity_needs_its_baseline():
     "target, half", [(1.3, 0.05), (1.08, 0.005), (1.5, 0.05), (1.7, 0.05), (1.05, 0.005), (1.12, 0.005)]
 )
 def test_processor_times_that_cannot_be_told_from_the_target(target, half):
-    # a ratio printed with one digit means 0.05 to either side, with two digits 0.005
+    # a ratio printed with one digit is known to within 0.05, with two digits to within 0.005
     found = compatible(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
     within = [us for us in range(1001) if abs(1.5 - us * 0.0004 - target) <= half]
     assert (found is None) == (not within)

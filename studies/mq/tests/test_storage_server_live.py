@@ -1,4 +1,4 @@
-"""The storage server with its cache live: one process gives the untimed replay, several depend on timing."""
+"""Test the storage server with its cache live: one process gives the untimed replay, several depend on timing."""
 
 import math
 from dataclasses import fields, replace
@@ -21,21 +21,21 @@ ONLINE = [name for name, definition in known_policies().items() if not definitio
 
 
 def trace_of(ids, write=None):
-    """A trace of 8 KB blocks; block i has address i."""
+    """Return a trace of 8 KB blocks; block i has address i."""
     ids = np.asarray(ids, np.uint32)
     address = np.arange(int(ids.max()) + 1, dtype=np.uint64)
     return Trace(ids, None if write is None else np.asarray(write, bool), None, address, 8192, "made", "made")
 
 
 def skewed(references=20_000, writes=0.3, seed=2):
-    """References to 2000 blocks, some of them far more frequent than others."""
+    """Draw references to 2000 blocks, some of them far more frequent than others."""
     generator = np.random.default_rng(seed)
     ids = (2000 * generator.random(references) ** 3).astype(np.uint32)
     return trace_of(ids, generator.random(references) < writes)
 
 
 def replayed(trace, policy, cache_blocks):
-    """The untimed replay's result and whether each read hit."""
+    """Return the untimed replay's result, and whether each read hit."""
     hits = np.zeros(len(trace), bool)
     result = simulate(trace, policy, cache_blocks, hits=hits)
     return result, hits if trace.write is None else hits & ~trace.write
@@ -47,7 +47,8 @@ def replayed(trace, policy, cache_blocks):
 @pytest.mark.parametrize("policy", ONLINE)
 @pytest.mark.parametrize("changes", [{}, {"disk_time": "exponential", "network_mb_per_s": 1, "think_time_us": 500}])
 def test_alone_the_cache_sees_the_traces_order(policy, changes):
-    """A write is an access before the read that follows it, however slow the link is: each outcome is the replay's."""
+    """A write is an access before the read that follows it, however slow the link is: each outcome must be the
+    replay's."""
     trace, hits = skewed(), np.zeros(20_000, bool)
     got = run_live(trace, policy, 150, replace(ALONE, **changes), 6.3, np.random.default_rng(1), hits=hits)
     expected, hit = replayed(trace, policy, 150)
@@ -64,7 +65,7 @@ def test_alone_and_without_writes_live_is_priced():
 
 
 def test_a_request_follows_the_writes_before_it():
-    """Two written blocks go over the link first, 81.92 us each; where they go to disk, the read waits there."""
+    """Two written blocks go over the link first, 81.92 us each; if they go to disk, the read must wait there."""
     trace = trace_of([0, 1, 2] * 100, [True, True, False] * 100)
     got = run_live(trace, "lru", 1, replace(ALONE, warm_up_share=0, write_through=False), 1)
     assert (got.misses, got.trace_reads, got.writes) == (100, 100, 198)
@@ -92,7 +93,7 @@ def test_timing_changes_the_hits_but_not_the_references():
 @pytest.mark.parametrize("terminals", [1, 7, 48])
 @pytest.mark.parametrize("reads_per_transaction", [1, 6.3, 60])
 def test_every_reference_reaches_the_cache_once(terminals, reads_per_transaction, monkeypatch):
-    """All blocks differ: n look-ups that add n blocks and find none are one per reference."""
+    """All blocks differ, so n look-ups that add n blocks and find none are one per reference."""
     caches, make = [], storage_server.make_kernel
     monkeypatch.setattr(storage_server, "make_kernel", lambda *given: caches.append(make(*given)) or caches[0])
     write = np.random.default_rng(terminals).random(5000) < 0.4
@@ -106,14 +107,14 @@ def test_every_reference_reaches_the_cache_once(terminals, reads_per_transaction
 
 @pytest.mark.parametrize("mb_per_s", [100, 0.1])
 def test_no_read_overtakes_a_write_of_its_stretch(mb_per_s):
-    """Each transaction writes its own block and reads it: the cache always has it, even behind a slow link."""
+    """Each transaction writes its own block and reads it: the cache must always have it, even behind a slow link."""
     ids, write = np.repeat(np.arange(2000), 2), np.tile([True, False], 2000)
     got = run_live(trace_of(ids, write), "lru", 2000, replace(TESTBED, network_mb_per_s=mb_per_s), 1)
     assert (got.trace_hits, got.trace_reads) == (2000, 2000)
 
 
 def test_a_terminal_works_through_a_stretch_of_its_own():
-    """Two terminals, four reads each: both ask for their first block first, then for their second."""
+    """Two terminals with four reads each must both ask for their first block first, then for their second."""
     trace, hits = trace_of([0, 1, 2, 3, 1, 0, 4, 5]), np.zeros(8, bool)
     bed = replace(TESTBED, terminals=2, warm_up_share=0, disks=6, stripe_blocks=1, storage_servers=6)
     got = run_live(trace, "lru", 8, bed, 4, hits=hits)

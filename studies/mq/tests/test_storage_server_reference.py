@@ -1,4 +1,4 @@
-"""The storage server's kernel equals its reference to the nanosecond, priced and live."""
+"""Check that the storage server's kernel equals its reference to the nanosecond, priced and live."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ READS_PER_TRANSACTION = st.integers(64, 224).map(lambda reads: reads / 64)
 
 @st.composite
 def small_testbeds(draw):
-    """Testbeds of every shape with costs of a few us."""
+    """Draw testbeds of every shape with costs of a few us."""
     return replace(
         TESTBED,
         terminals=draw(st.integers(1, 8)),

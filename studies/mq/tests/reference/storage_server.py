@@ -20,7 +20,7 @@ from misspenalty_studies.mq.storage_server.server import (
     disk_times,
 )
 
-# Kinds of event in their order at equal time. Completions come first, so that whoever arrives next does so in order.
+# Kinds of event in their order at equal time. Completions come first, so that the next arrivals are in order.
 COMPLETION, AT_DISK_DONE, AT_WRITE, AT_REQUEST, AT_LINK = range(5)
 
 
@@ -33,7 +33,7 @@ class Station:
         self.periods = []  # when a server worked, (begin, end)
 
     def arrive(self, process, service):
-        """`process` waits here, is served, and continues with the time that it waited."""
+        """Let `process` wait here, be served, and continue with the time that it waited."""
         self.queue.append((self.reference.now, process, service))
         self.start()
 
@@ -47,7 +47,7 @@ class Station:
             self.reference.at(now + service, COMPLETION, None, lambda: self.complete(process, now - arrived))
 
     def complete(self, process, waited):
-        """The process leaves, the next one starts."""
+        """Let the process leave and the next one start."""
         self.idle += 1
         self.start()
         self.reference.resume(process, waited)
@@ -105,7 +105,7 @@ class Reference:
         return LiveResult(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
-        """Do `action` at `time`; without a `sequence` number, after those of its kind."""
+        """Do `action` at `time`; without a `sequence` number, after the other actions of its kind."""
         heapq.heappush(self.events, (time, kind, next(self.numbers) if sequence is None else sequence, action))
 
     def resume(self, process, value):
@@ -119,7 +119,7 @@ class Reference:
         return lambda process: self.at(time, kind, sequence, lambda: self.resume(process, 0))
 
     def terminal(self, number):
-        """A database process: one transaction after another."""
+        """Run a database process: one transaction after another."""
         bed, left, finished, transaction, stretch = self.testbed, 0, [], Counter(), self.trace
         while True:
             yield self.until(self.now + self.message, AT_REQUEST, number)
@@ -145,7 +145,7 @@ class Reference:
         yield None
 
     def read(self, reference, spent):
-        """A read from its arrival at the server until the database has the block."""
+        """Follow a read from its arrival at the server until the database has the block."""
         self.arrive(reference)
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
@@ -164,7 +164,8 @@ class Reference:
         yield self.until(self.now + bed.reply_ns, COMPLETION, None)
 
     def write(self, reference, follow=None):
-        """A written block on its way to disk; runs `follow`, if there is one, when it reaches its server."""
+        """Follow a written block on its way to disk; run `follow`, if there is one, when the block reaches its
+        server."""
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         yield lambda process: self.link_out.arrive(process, bed.transfer_ns)
@@ -181,7 +182,7 @@ class Reference:
         yield None
 
     def arrive(self, reference):
-        """A reference reaches the servers; live, they look its block up."""
+        """Note that a reference reaches the servers; live, look its block up."""
         self.served.append(reference)
         if self.cache:
             hit = self.cache.access(self.blocks[reference])
@@ -189,7 +190,7 @@ class Reference:
                 self.outcome[reference] = HIT if hit else MISS
 
     def deal(self, reads):
-        """The beginning of the trace up to its `reads`-th read."""
+        """Take the beginning of the trace up to its `reads`-th read."""
         stretch = deque()
         while reads and self.trace:
             stretch.append(self.trace.popleft())
@@ -197,7 +198,8 @@ class Reference:
         return stretch
 
     def take(self, stretch, number):
-        """The next read of a stretch, None at its end; writes before it are sent, and live its request follows them."""
+        """Take the next read of a stretch, None at its end; send the writes before it, which its request follows if
+        live."""
         writes = list(itertools.takewhile(lambda reference: self.outcome[reference] == WRITE, stretch))
         if len(writes) == len(stretch):
             self.send(writes if self.cache else [], stretch)
@@ -216,7 +218,7 @@ class Reference:
         return stretch.popleft()
 
     def send(self, writes, stretch, follow=None):
-        """The writer sends the stretch's next writes; `follow` comes after the last."""
+        """Send the stretch's next writes, one after another; `follow` comes after the last."""
         for write in writes:
             stretch.popleft()
             self.resume(self.write(write, follow if write == writes[-1] else None), None)
@@ -225,11 +227,11 @@ class Reference:
 
     @property
     def measuring(self):
-        """Whether the warm-up is over and a read was left for whoever asked."""
+        """Whether the warm-up is over and whoever asked still found a read."""
         return self.begin is not None and self.end is None
 
     def grant(self):
-        """Reads of the next transaction."""
+        """Return the number of reads of the next transaction."""
         self.credit += round(CREDIT * self.reads_per_transaction)
         reads, self.credit = divmod(self.credit, CREDIT)
         return reads
