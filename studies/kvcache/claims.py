@@ -1,4 +1,4 @@
-"""What the tables of the kvcache study obtain for each statement of its ledger."""
+"""Record what the tables of the kvcache study obtain for each statement of its ledger."""
 
 import numpy as np
 import xarray as xr
@@ -200,7 +200,7 @@ def _times(record, tables):
 
 
 def cells(column, **where):
-    """The cells of a column whose keys have these members, along the other keys."""
+    """Return the cells of a column whose keys have these members, along the other keys."""
     return column.xs(tuple(where.values()), level=tuple(where)).to_xarray()
 
 

@@ -1,4 +1,4 @@
-"""Prefill servers, each with its own cache or sharing one, behind a scheduler.
+"""Simulate prefill servers behind a scheduler, each with its own cache or sharing one.
 
 R. Qin et al., FAST 2025, sections 4.1, 5.3.2 and Figure 5. A server prefills one request at a time, in the order of
 arrival. Caches are LRU (3.2.1). Readings, fixed before the first run, where the paper is silent:
@@ -93,7 +93,8 @@ def _servers(workload, machine, cache):
 
 
 def _prices(machine, prompts, cache):
-    """Seconds of prefill, and of loading, of a request with that many leading blocks in the cache."""
+    """Return functions for the seconds of prefill, and of loading, of a request with that many leading blocks in the
+    cache."""
     whole = cost.prefill_s(machine, prompts.input_tokens)
     most = int(prompts.count.max())
     lengths = np.arange(most + 1) * prompts.block_tokens
@@ -111,8 +112,8 @@ def _prices(machine, prompts, cache):
 
 
 def _fastest(servers, blocks, now, service):
-    """The server with the lowest predicted time to first token."""
-    known = {}  # a shared cache is searched once
+    """Return the server with the lowest predicted time to first token."""
+    known = {}  # so that a shared cache is searched only once
 
     def predicted(server):
         key = id(server.cache)
@@ -124,7 +125,7 @@ def _fastest(servers, blocks, now, service):
 
 
 def clusters(trace, machine, settings, threads=1):
-    """Workflow job: every cache under every routing.
+    """Serve the trace with every cache under every routing (a workflow job).
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def clusters(trace, machine, settings, threads=1):
 
 
 def cluster_table(workload, machine, seed, threads=1):
-    """What `clusters` returns, for a workload and a machine."""
+    """Return what `clusters` returns, for a workload and a machine."""
     points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
     served = in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
     rows = []

@@ -3,7 +3,7 @@
 R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
 of p tokens saves as many as a prefill of p tokens takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes.
 Reuse pays where loading takes less time than that prefill (their Equation 2). Loading and prefill follow each other, as
-there. Left out: queueing, overlap of loading with computing, the first token's own step.
+there. Queueing, overlap of loading with computing, and the first token's own step are left out.
 """
 
 import numpy as np
@@ -14,7 +14,8 @@ TERA = 1e12
 
 
 def load_gb_s(machine, kind):
-    """Bandwidth of loading from a kind of second level, 10^9 bytes/s: that of the slowest link on the way to the GPUs.
+    """Return the bandwidth of loading from a kind of second level, 10^9 bytes/s: that of the slowest link on the way to
+    the GPUs.
 
     Parameters
     ----------
@@ -28,14 +29,14 @@ def load_gb_s(machine, kind):
 
 
 def operations(machine, tokens):
-    """Operations of a prefill of that many tokens without reuse; Equation 1."""
+    """Return the operations of a prefill of that many tokens without reuse; Equation 1."""
     tokens = np.asarray(tokens, float)
     width = machine.model_dim
     return machine.layers * (machine.attention_factor * tokens**2 * width + machine.linear_factor * tokens * width**2)
 
 
 def prefill_s(machine, tokens, reused=0):
-    """Seconds to prefill prompts of `tokens` tokens of which the first `reused` are in the cache.
+    """Return the seconds to prefill prompts of `tokens` tokens of which the first `reused` are in the cache.
 
     Examples
     --------
@@ -51,21 +52,21 @@ def prefill_s(machine, tokens, reused=0):
 
 
 def token_bytes(machine):
-    """Bytes of cache per token."""
+    """Return the bytes of cache per token."""
     return machine.layers * 2 * machine.model_dim / machine.query_heads_per_kv_head * machine.element_bytes
 
 
 def load_s(machine, tokens, kind):
-    """Seconds to load the cache of that many tokens."""
+    """Return the seconds to load the cache of that many tokens."""
     return np.asarray(tokens) * token_bytes(machine) / (load_gb_s(machine, kind) * GB)
 
 
 def least_gb_s(machine, prefix, gpu_tflops):
-    """Bandwidth above which reusing a prefix is faster than its prefill, 10^9 bytes/s; Equation 2."""
+    """Return the bandwidth above which reusing a prefix is faster than its prefill, 10^9 bytes/s; Equation 2."""
     seconds = operations(machine, prefix) / (machine.gpus * gpu_tflops * TERA)
     return float(prefix * token_bytes(machine) / seconds / GB)
 
 
 def gpu_cache_tokens(machine):
-    """Tokens whose cache fits into the GPUs' memory next to the weights."""
+    """Return the number of tokens whose cache fits into the GPUs' memory next to the weights."""
     return int((machine.gpus * machine.gpu_memory_gb - machine.weights_gb) * GB / token_bytes(machine))

@@ -173,7 +173,7 @@ def _name(policy):
 
 
 def _tokens(count, _=None):
-    """A number of tokens, formatted for print.
+    """Format a number of tokens for print.
 
     >>> _tokens(10_000), _tokens(5_120_000)
     ('10 k', '5.12 M')

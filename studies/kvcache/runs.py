@@ -74,7 +74,7 @@ class Workload:
         return np.minimum(self.prefix_blocks(hits) * self.prompts.block_tokens, self.prompts.input_tokens)
 
     def seen_before(self):
-        """References to blocks that were referenced before: the hits of a cache without limit."""
+        """Mark references to blocks that were referenced before: the hits of a cache without limit."""
         ids = np.asarray(self.trace.ids)
         seen = np.ones(len(ids), bool)
         seen[np.unique(ids, return_index=True)[1]] = False
@@ -112,7 +112,8 @@ def load_workload(path, settings):
 
 
 def replay(workload, policy, tokens, backwards=False, **parameters):
-    """Outcome of each reference in one cache, bool; with `backwards`, prompts are referenced last block first."""
+    """Return the outcome of each reference in one cache, bool; with `backwards`, prompts are referenced last block
+    first."""
     hits = np.zeros(len(workload.trace), bool)
     if not backwards:
         simulate(workload.trace, policy, workload.capacity(tokens), hits=hits, **parameters)
@@ -126,7 +127,7 @@ def replay(workload, policy, tokens, backwards=False, **parameters):
 
 
 def single(trace, settings, threads=1):
-    """Workflow job: every policy and size of a single cache.
+    """Replay every policy and size of a single cache (a workflow job).
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def _facts(workload):
 
 
 def counts(workload, policy, tokens, hits, unlimited):
-    """Rows of `single` for one run, one row per part; `unlimited` are the hits of a cache without limit."""
+    """Return the rows of `single` for one run, one row per part; `unlimited` are the hits of a cache without limit."""
     prompts, covered = workload.prompts, workload.prompts.covered()
     request = np.repeat(np.arange(len(prompts)), prompts.count)
     prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
@@ -209,7 +210,7 @@ def counts(workload, policy, tokens, hits, unlimited):
 
 
 def two_levels(trace, machine, settings, threads=1):
-    """Workflow job: every policy and size of a second level, behind each first level.
+    """Replay every policy and size of a second level, behind each first level (a workflow job).
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ def two_levels(trace, machine, settings, threads=1):
 
 
 def behind(workload, machine, first_levels, policies, second_levels, threads=1):
-    """What `two_levels` returns, for a workload, a machine's values and the combinations to run."""
+    """Return what `two_levels` returns, for a workload, a machine's values and the combinations to run."""
     points = []
     for first_tokens in first_levels:
         first = replay(workload, "lru", first_tokens)
@@ -287,7 +288,7 @@ def _two_levels(workload, machine, first_tokens, first, stream, policy, second_t
 
 
 def _loaded_tokens(workload, first, either):
-    """Tokens of each prompt's reused prefix that the second level has to deliver."""
+    """Return the tokens of each prompt's reused prefix that the second level has to deliver."""
     prompts = workload.prompts
     count = prompts.count
     place = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)

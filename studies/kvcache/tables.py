@@ -5,19 +5,20 @@ import pandas as pd
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.kvcache import cost
 
-NODE_TOKENS = 3_000_000  # of the paper's 1 TB of memory
+NODE_TOKENS = 3_000_000  # tokens in the paper's 1 TB of memory
 LARGE_TOKENS = 50_000_000
 LONG_TOKENS = 128 * 1024
 PREFIX_TOKENS = 8192
 
 
 def table2(workload):
-    """The whole trace, next to the paper's Table 2; see `misspenalty_studies.kvcache.runs.single`."""
+    """Return the whole trace's facts, to compare with the paper's Table 2; see
+    `misspenalty_studies.kvcache.runs.single`."""
     return workload[workload["part"] == "all"].drop(columns="part")
 
 
 def hits(hits):
-    """Hit ratios of a single cache.
+    """Compute the hit ratios of a single cache.
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ def hits(hits):
 
 
 def fig9(hits):
-    """LRU on the whole trace, next to the paper's Figure 9: ``workload, cache_tokens, hit_pct, possible_pct,
-    share_of_possible_pct``.
+    """Return LRU on the whole trace, to compare with the paper's Figure 9: ``workload, cache_tokens, hit_pct,
+    possible_pct, share_of_possible_pct``.
 
     Parameters
     ----------
@@ -60,8 +61,8 @@ def fig9(hits):
 
 
 def table1(hits):
-    """LRU and LFU on the whole trace, next to Table 1 of the report before the paper (arXiv 2407.00079): ``workload,
-    policy, cache_blocks, hit_pct``.
+    """Return LRU and LFU on the whole trace, to compare with Table 1 of the report before the paper (arXiv 2407.00079):
+    ``workload, policy, cache_blocks, hit_pct``.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def table1(hits):
 
 
 def fig10(cluster):
-    """The cluster on the whole trace, next to the paper's Figures 5, 8 and 10.
+    """Return the cluster on the whole trace, to compare with the paper's Figures 5, 8 and 10.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def fig10(cluster):
 
 
 def second_level(levels):
-    """Hit ratios of a second level.
+    """Compute the hit ratios of a second level.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def second_level(levels):
 
 
 def ttft(times):
-    """Times to first token, and by how much a second level shortens them.
+    """Compare times to first token with those without a second level.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def ttft(times):
 
 
 def costs(machine):
-    """What follows from the paper's formulas and its parameters.
+    """Compute what follows from the paper's formulas and its parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the results depend on: other readings of the paper, and parameters of the machine varied one at a time."""
+"""Show what the results depend on: other readings of the paper, and parameters of the machine varied one at a time."""
 
 from types import SimpleNamespace
 
@@ -24,9 +24,9 @@ COMPARED = ("opt", "mq", "lirs", "arc", "lru")
 
 
 def sensitivity(trace, machine, settings, threads=1):
-    """Workflow job: times to first token as the machine's parameters vary one at a time.
+    """Compute times to first token as the machine's parameters vary one at a time (a workflow job).
 
-    A second level as large as a server's memory, behind the smallest first level of the settings.
+    The second level is as large as a server's memory and lies behind the smallest first level of the settings.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def sensitivity(trace, machine, settings, threads=1):
 
 
 def conditions(trace, machine, settings, threads=1):
-    """Workflow job: Table 1, Figures 9 and 10 under other readings of what the papers leave open.
+    """Compute Table 1, Figures 9 and 10 under other readings of what the papers leave open (a workflow job).
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def conditions(trace, machine, settings, threads=1):
 
 
 def on_parts(hits, second_level, ttft):
-    """Workflow job: the tables of this project's own statements, judged on other parts of the trace.
+    """Return the tables of this project's own statements, judged on other parts of the trace (a workflow job).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _run(workload, settings, policy, **options):
 
 
 def _measured(hits, measure, *others):
-    """Figure 9 with its rate counted in another way."""
+    """Return Figure 9 with its rate counted in another way."""
     hit, possible = {
         BLOCKS: ("prefix_block_pct", "possible_block_pct"),
         REQUESTS: ("request_hit_pct", "possible_request_pct"),
@@ -139,13 +139,13 @@ def _measured(hits, measure, *others):
 
 
 def _counted(cluster, measure, condition):
-    """The hits of the cluster, counted in another way; its times do not depend on that."""
+    """Return the hits of the cluster, counted in another way; its times do not depend on that."""
     table = tables.fig10(cluster.assign(hit_pct=cluster[measure]))
     return table[["workload", "cache", "routing", "hit_pct"]].assign(condition=condition)
 
 
 def _routed(cluster, routing):
-    """The cluster with another routing in place of the aware one, where servers have caches of their own."""
+    """Return the cluster with another routing in place of the aware one, where servers have caches of their own."""
     own = cluster["cache"].isin(["local", "gpu"])
     kept = cluster[~(own & (cluster["routing"] == "aware"))]
     routed = cluster[own & (cluster["routing"] == routing)].assign(routing="aware")
