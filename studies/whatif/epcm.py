@@ -24,7 +24,7 @@ CLAIM = "prefetching the files that a context model predicts shortens builds"
 THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes
-MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # of a device without description; order of magnitude
+MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # order of magnitude, for a device without description
 
 
 class Conclusion:
@@ -63,7 +63,7 @@ class Conclusion:
         self.played = cache(self._played)
 
     def _workload(self, build, drive, modern):
-        """The study of a build on a drive, independent of the machine's times."""
+        """Return the study of a build on a drive, independent of the machine's times."""
         machine = replace(self.today if modern else self.own, drive=drive)
         study, _ = setup.set_up(build, self.recorded(build), machine, **setup.options(self.settings))
         return study._replace(measured=study.measured[: self.measured])
@@ -79,7 +79,7 @@ class Conclusion:
         return found
 
     def machine(self, machines, era, device):
-        """The year's client with a given device."""
+        """Return the year's client with a given device."""
         faster, modern = machines.faster(STUDY, era), era.year >= MODERN
         base = self.today if modern else self.own
         times = {name: getattr(self.own, name) / faster for name in TIMES}
@@ -94,13 +94,13 @@ class Conclusion:
         )  # fmt: skip
 
     def compute_scale(self, machines, era, build):
-        """Factor on recorded compute on a year's machine."""
+        """Return the factor on recorded compute on a year's machine."""
         last = machines.eras[max(machines.eras)]
         share = np.log(machines.faster(STUDY, era)) / np.log(machines.faster(STUDY, last))
         return float(self.scale[build] ** (1 - share))
 
     def measures(self, machines, era, device, case):
-        """Times of a build.
+        """Replay a build without and with EPCM and return its times.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """(what, archived, computed here) on the study's machine of today; the study measures more runs."""
+        """Return (what, archived, computed here) on the study's machine of today; the study measures more runs."""
         rows, play = [], partial(self.played, modern=True)
         for build in self.cases:
             cold, epcm = play(build, self.today, 1.0)
@@ -135,7 +135,7 @@ class Conclusion:
 
 
 def job(machines, machine, today, fit, archived, captures, settings, measured):
-    """Workflow job: EPCM on all machines; see `Conclusion`.
+    """Try EPCM on all machines; see `Conclusion` (a workflow job).
 
     Returns
     -------

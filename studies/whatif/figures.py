@@ -11,13 +11,13 @@ from misspenalty_studies.whatif.machines import NAMES
 COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
 LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
 MARKERS = {"disk": "o", "sata_ssd": "s", "nvme": "^", "remote_memory": "D"}
-VERDICTS = {  # lightness and hatching tell them apart without colour
+VERDICTS = {  # differ in lightness and hatching, so that no colour is needed
     "holds": {"facecolor": "#9ecae1", "hatch": ""},
     "partly": {"facecolor": "#f2f2f2", "hatch": "////"},
     "reversed": {"facecolor": "#fdae6b", "hatch": "xxxx"},
     "saturated": {"facecolor": "white", "hatch": "...."},
 }
-MOST_LETTERS = 24  # in one line of a title
+MOST_LETTERS = 24  # most letters in one line of a title
 SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
 
 
@@ -26,7 +26,7 @@ def _look(year):
 
 
 def _panel(axis, curve, cells, case, threshold):
-    """One case: one line per year, one mark per device."""
+    """Draw one case: one line per year, one mark per device."""
     for year, line in curve[curve["case"] == case].groupby("year"):
         axis.plot(line["device_us"], line["gain_pct"], linewidth=1, **_look(year))
     for cell in cells[cells["case"] == case].itertuples():
@@ -52,7 +52,7 @@ def _legend(figure, curve, cells):
 
 
 def _gains(curve, cells, module, ylabel):
-    """The panels of one conclusion."""
+    """Draw the panels of one conclusion."""
     need(curve, ["year", "case", "device_us", "gain_pct"], module.STUDY)
     need(cells, ["year", "device", "case", "device_us", "gain_pct"], module.STUDY)
     cases = list(dict.fromkeys(curve["case"]))
@@ -189,7 +189,7 @@ def verdicts(summary):
 
 
 def _words(cell):
-    """The gains in a cell of the summary, and how many of its cases have none."""
+    """Describe the gains in a cell of the summary, and how many of its cases have none."""
     low, high = (f"{round(value, 1) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
     if cell.verdict == "saturated":
         return "saturated"

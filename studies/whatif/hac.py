@@ -37,7 +37,7 @@ class Conclusion:
         self.cases = tuple(dict.fromkeys(hot["traversal"]))
 
     def measures(self, machines, era, device, case):
-        """Times of the two caches.
+        """Price the two caches and return their times.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """(what, archived, priced) on the testbed itself, where only the network's formula is new."""
+        """Return (what, archived, priced) on the testbed itself, where only the network's formula is new."""
         rows = []
         for case in self.cases:
             row = self.counts[case, "hac-fg"]
@@ -75,7 +75,7 @@ class Conclusion:
 
 
 def overheads(conclusion, machines):
-    """Device times at which HAC's replacement and conversion take as long as a fetch.
+    """Find the device times at which HAC's replacement and conversion take as long as a fetch.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def overheads(conclusion, machines):
 
 
 def job(machines, elapsed, parts):
-    """Workflow job: HAC on all machines.
+    """Try HAC on all machines (a workflow job).
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Era:
         return self.message_us(REQUEST) + self.message_us(PAGE)
 
     def remote_memory(self):
-        """Another machine's memory as a device: a page is read or written over the network."""
+        """Return another machine's memory as a device: a page is read or written over the network."""
         return Device(REMOTE, self.fetch_us, self.fetch_us, NEAR_ENDLESS)
 
 
@@ -106,15 +106,16 @@ class Machines:
     entries: dict
 
     def faster(self, study, era):
-        """How many times as fast a year's machine is as its study's own."""
+        """Return how many times as fast a year's machine is as its study's own."""
         return era.speed / self.testbeds[study]
 
     def cells(self):
-        """(era, device) of all years."""
+        """Return (era, device) of all years."""
         return [(self.eras[year], device) for year, devices in self.devices.items() for device in devices.values()]
 
     def variations(self, study, year, name):
-        """The same machines with one parameter at an end of its range, for every parameter that a cell depends on.
+        """Yield the same machines with one parameter at an end of its range, for every parameter that a cell depends
+        on.
 
         Yields
         ------
@@ -134,7 +135,7 @@ class Machines:
 
 
 def _with(entries, path, value):
-    """The entries with another value at a place."""
+    """Return the entries with another value at a place."""
     if not path:
         return entries | {"value": value}
     return entries | {path[0]: _with(entries[path[0]], path[1:], value)}
@@ -164,7 +165,7 @@ def load(path, schema=None):
 
 
 def from_entries(entries):
-    """Machines from a file's entries."""
+    """Build machines from a file's entries."""
     unknown = sorted(set(entries["devices"]) - set(entries["machines"]))
     if unknown:
         raise ParameterError(f"devices of {unknown[0]}; expected one of the years {', '.join(entries['machines'])}")
@@ -188,7 +189,7 @@ def _device(name, entry):
 
 
 def disk(drive, name="disk"):
-    """A described disk as a device: mean times of random requests of 8 KB over all of it, nothing cached."""
+    """Return a described disk as a device: mean times of random requests of 8 KB over all of it, nothing cached."""
     return Device(name, service_us(drive, False), service_us(drive, True), 1, drive)
 
 
@@ -207,5 +208,6 @@ def service_us(drive, write):
 
 
 def at(device, read_us):
-    """A device that takes another time to read 8 KB, and to write them in the same proportion; no disk any more."""
+    """Return a device that takes another time to read 8 KB, and to write them in the same proportion; it is no disk any
+    more."""
     return replace(device, read_us=read_us, write_us=read_us * device.write_us / device.read_us, drive=None)

@@ -22,7 +22,7 @@ BYTES = 8192
 
 
 def rate(demands, delay, terminals, constant=()):
-    """Throughput of a closed network.
+    """Return the throughput of a closed network.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Conclusion:
         self.cases = tuple(dict.fromkeys(case for case, _ in self.points))
 
     def _rate(self, row, faster, link, read_us, write_us, parallel):
-        """Transactions per second at one point, by the utilisation law: demand = utilisation / rate."""
+        """Return the transactions per second at one point, by the utilisation law: demand = utilisation / rate."""
         second = 1e6
         reads, writes = row.misses / row.transactions, row.writes / row.transactions
         busy = {name: getattr(row, f"utilisation_{name}") / row.rate_per_s for name in self.STATIONS}
@@ -95,7 +95,7 @@ class Conclusion:
     STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")
 
     def measures(self, machines, era, device, case):
-        """Transaction rates of the two policies.
+        """Solve the network for both policies and return their transaction rates.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class Conclusion:
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}
 
     def checks(self, machines):
-        """(what, simulated, solved) on the testbed itself."""
+        """Return (what, simulated, solved) on the testbed itself."""
         own = 1000 * 9 + BYTES / 15  # us: 9 ms and 15 MB/s
         rows = []
         for case in self.cases:
@@ -122,7 +122,7 @@ class Conclusion:
 
 
 def job(machines, recorded, calibrated):
-    """Workflow job: MQ on all machines.
+    """Try MQ on all machines (a workflow job).
 
     Parameters
     ----------

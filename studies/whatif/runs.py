@@ -1,4 +1,4 @@
-"""The five conclusions tried on every machine and device, over a range of device times, and where they turn.
+"""Try the five conclusions on every machine and device, over a range of device times, and find where they reverse.
 
 A conclusion is an object with ``study``, ``cases``, ``threshold_pct`` and ``measures(machines, era, device, case)``,
 whose ``gain_pct`` says how much better the paper's proposal does than its baseline. A conclusion
@@ -17,17 +17,17 @@ import pandas as pd
 from misspenalty_studies.whatif.machines import Device
 
 DEVICE_US = tuple(float(f"{value:.3g}") for value in np.geomspace(1, 50_000, 25))
-STEPS = 10  # of a bisection, on a logarithmic scale
+STEPS = 10  # steps of a bisection, on a logarithmic scale
 ANY = "any"  # a device that serves one request at a time
 
 
 def any_device(read_us):
-    """A device that reads and writes 8 KB in this time, one request at a time."""
+    """Return a device that reads and writes 8 KB in this time, one request at a time."""
     return Device(ANY, read_us, read_us)
 
 
 def cells(conclusion, machines):
-    """A conclusion on every machine and device.
+    """Try a conclusion on every machine and device.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def cells(conclusion, machines):
 
 
 def _span(conclusion, changed, era, device, case, gain):
-    """The lowest and the highest gain of a cell over machines with one parameter changed."""
+    """Return the lowest and the highest gain of a cell over machines with one parameter changed."""
     if math.isnan(gain):
         return {"lowest_pct": math.nan, "highest_pct": math.nan}
     gains = [gain]
@@ -59,7 +59,7 @@ def _span(conclusion, changed, era, device, case, gain):
 
 
 def curves(conclusion, machines, device_us=DEVICE_US):
-    """The gain over the time of a device that serves one request at a time.
+    """Compute the gain over the time of a device that serves one request at a time.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def _gain(conclusion, machines, era, case, device_us):
 
 
 def crossovers(conclusion, machines, curve):
-    """Device times at which a conclusion turns: where its gain crosses its threshold, and where it crosses zero.
+    """Find the device times at which a conclusion reverses: its gain crosses its threshold, or zero.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def crossovers(conclusion, machines, curve):
 
 
 def _passed(conclusion, machines, part, level):
-    """Where one curve crosses a level."""
+    """Find where one curve crosses a level."""
     year, case = part["year"].iloc[0], part["case"].iloc[0]
     over, known = (part["gain_pct"] >= level).to_numpy(), part["gain_pct"].notna().to_numpy()
     times = part["device_us"].to_numpy()
@@ -122,7 +122,7 @@ def _passed(conclusion, machines, part, level):
 
 
 def _bisected(over, low, high):
-    """Where a condition changes between two times, on a logarithmic scale."""
+    """Find where a condition changes between two times, on a logarithmic scale."""
     first = over(low)
     for _ in range(STEPS):
         middle = math.sqrt(low * high)
@@ -131,7 +131,7 @@ def _bisected(over, low, high):
 
 
 def checks(conclusion, machines):
-    """Priced values next to those simulated on the paper's own machine.
+    """Compare priced values with those simulated on the paper's own machine.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def checks(conclusion, machines):
 
 
 def tried(conclusion, machines, device_us=DEVICE_US):
-    """All tables of a conclusion.
+    """Compute all tables of a conclusion.
 
     Returns
     -------

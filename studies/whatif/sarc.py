@@ -98,7 +98,7 @@ class Conclusion:
         return share * times["read"] + (1 - share) * times["write"]
 
     def measures(self, machines, era, device, case):
-        """Response times of the policies.
+        """Price the response times of the policies.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Conclusion:
         return {"gain_pct": 100 * (1 - sarc / lru), "sarc_ms": sarc, "lru_ms": lru, "utilisation": busy}
 
     def checks(self, machines):
-        """(what, simulated, priced): the lowest load priced from counts at a higher one, and vice versa."""
+        """Return (what, simulated, priced): the lowest load priced from counts at a higher one, and vice versa."""
         rows = []
         for config, low, high in (("cache_sensitive", 2500, 12500), ("cache_insensitive", 1136, 5682)):
             for policy in ("sarc", "lru_bottom"):
@@ -132,7 +132,7 @@ class Conclusion:
 
 
 def conclusion_of(components, internals, responses, points):
-    """The conclusion, given the paths of its tables.
+    """Return the conclusion, given the paths of its tables.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def conclusion_of(components, internals, responses, points):
 
 
 def job(machines, components, internals, responses, points):
-    """Workflow job: SARC on all machines; see `conclusion_of`.
+    """Try SARC on all machines; see `conclusion_of` (a workflow job).
 
     Returns
     -------

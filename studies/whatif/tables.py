@@ -9,7 +9,7 @@ CONCLUSIONS = {module.STUDY: module for module in (hac, mq, epcm, vlog, sarc)}
 
 
 def gathered(tables):
-    """Tables of all conclusions, concatenated.
+    """Concatenate the tables of all conclusions.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def gathered(tables):
 
 
 def summary(tables):
-    """Which conclusions still hold, by year and device.
+    """Show which conclusions still hold, by year and device.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def summary(tables):
 
 
 def crossovers(tables, overheads):
-    """Device times at which conclusions turn.
+    """Return the device times at which conclusions reverse.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def crossovers(tables, overheads):
 
 
 def parameters(machines):
-    """The parameters of all machines, with value, unit, status, source and range.
+    """List the parameters of all machines, with value, unit, status, source and range.
 
     Parameters
     ----------

@@ -54,14 +54,15 @@ class Conclusion:
         self.simulated = cache(self._simulated)
 
     def _simulated(self, drive, factor, **changes):
-        """ms by component, of both systems, on a slice of a drive, with all host times multiplied by `factor`."""
+        """Return ms by component, of both systems, on a slice of a drive, with all host times multiplied by
+        `factor`."""
         kind = disks.load(drive, "disk").replace({"cache.write_behind": False})
         kind = cut(kind, CYLINDERS, **changes)
         platform = Platform(drive, self.host.scaled(factor), kind, drive, CYLINDERS)
         return {system: random_updates(platform, system, self.workload) for system in SYSTEMS}
 
     def measures(self, machines, era, device, case):
-        """Times of an update.
+        """Return the times of an update.
 
         Returns
         -------
@@ -90,7 +91,7 @@ class Conclusion:
         }
 
     def _positioned(self, machines, era, locate_us, factor):
-        """Updates with an arm that takes `locate_us` in place, all else as on the year's disk."""
+        """Return the times of updates with an arm that takes `locate_us` in place, all else as on the year's disk."""
         ms = self.simulated(machines.devices[era.year]["disk"].drive, factor)
         old, new = (ms[system] for system in SYSTEMS)
         share = new["locate"] / old["locate"]
@@ -98,7 +99,7 @@ class Conclusion:
         return rest[0] + locate_us, rest[1] + share * locate_us
 
     def rotation(self, machines, year):
-        """The speed-up on the year's disk as rotation and seeks change.
+        """Compute the speed-up on the year's disk as rotation and seeks change.
 
         Returns
         -------
@@ -118,14 +119,14 @@ class Conclusion:
         return rows
 
     def checks(self, machines):
-        """(what, archived, computed here) on the paper's third platform."""
+        """Return (what, archived, computed here) on the paper's third platform."""
         ms = self.simulated("st19101", 1.0)
         old, new = (ms[system]["total"] for system in SYSTEMS)
         return [("speed-up, UltraSPARC-170 and Seagate", self.archived["ultra170_seagate"], old / new)]
 
 
 def job(machines, hosts, what_if, table2, workload):
-    """Workflow job: the virtual log on all machines.
+    """Try the virtual log on all machines (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The what-if: its machines, the closed network, priced counts, crossovers, tables and figures."""
+"""Test the what-if: its machines, the closed network, priced counts, crossovers, tables and figures."""
 
 import math
 from pathlib import Path
@@ -45,7 +45,8 @@ def test_every_year_has_machines_and_devices(found):
 
 
 def test_a_disk_is_as_described(found):
-    """A random 8 KB on a 7200 rpm disk: half a revolution, a mean seek of 8.5 ms minus the short ones, little else."""
+    """A random 8 KB on a 7200 rpm disk must take half a revolution, a mean seek of 8.5 ms minus the short ones, and
+    little else."""
     assert 12_000 < found.devices[2015]["disk"].read_us < 13_500
 
 
@@ -75,7 +76,7 @@ def test_impossible_machines_are_refused(tmp_path, change, error):
 
 
 def test_the_network_of_queues_against_closed_formulas():
-    """Balanced exponential stations: X = N / (D (N + M - 1)); a delay alone: N / Z; saturation: 1 / D."""
+    """Balanced exponential stations give X = N / (D (N + M - 1)), a delay alone N / Z, saturation 1 / D."""
     for stations, terminals in ((1, 5), (3, 7), (24, 48)):
         assert mq.rate([(2.0, stations)], 0.0, terminals) == pytest.approx(terminals / (2 * (terminals + stations - 1)))
     assert mq.rate([(0.0, 1)], 4.0, 8) == pytest.approx(2)
@@ -84,7 +85,7 @@ def test_the_network_of_queues_against_closed_formulas():
 
 
 def test_waits():
-    """One server: M/M/1; several: less; saturated: none."""
+    """One server must give M/M/1, several a shorter wait, and a saturated one none."""
     assert sarc.wait(0.8, 1) == pytest.approx(4)
     assert 0 < sarc.wait(0.8, 16) < 0.3
     assert math.isnan(sarc.wait(1.0, 1)) and math.isnan(sarc.wait(sarc.SATURATED, 1))
@@ -105,7 +106,7 @@ def test_mq_gains_by_devices_and_by_the_work_of_a_miss_alone(rates, found):
     # Without a device's time, fewer misses save work of the servers' processors, and nothing else.
     work = {p: row[p].utilisation_server_cpu / row[p].rate_per_s for p in ("mq", "lru")}
     assert 0 < rates.measures(found, era, instant, case)["gain_pct"] < 100 * (work["lru"] / work["mq"] - 1)
-    # That does not tell either where every transaction keeps the database busy for 20 ms.
+    # Even that makes no difference if every transaction keeps the database busy for 20 ms.
     busy = mq.Conclusion({"calibrated": calibrated.assign(utilisation_database_cpu=0.02 * calibrated["rate_per_s"])})
     assert busy.measures(found, era, instant, case)["gain_pct"] == pytest.approx(0, abs=0.01)
     requests = {p: (row[p].misses + row[p].writes) / row[p].transactions for p in ("mq", "lru")}
@@ -156,7 +157,7 @@ def test_summary(found):
 
 
 class Busy(Step):
-    """The same in two cases; with the second one, disks are saturated as they are, though not within all ranges."""
+    """Two cases that gain 10 % above 100 us; in the second one, disks are saturated, though not within all ranges."""
 
     cases = ("one", "two")
 
@@ -166,7 +167,7 @@ class Busy(Step):
 
 
 def test_a_saturated_device_has_no_gain(found):
-    """It is counted, takes no part in the verdict, and is shown as what it is."""
+    """A saturated device is counted, takes no part in the verdict, and is shown as saturated."""
     cells = runs.tried(Busy(), found)["mq_cells"]
     full = cells[cells["gain_pct"].isna()]
     assert set(full["case"]) == {"two"} and full["device_us"].min() > 1000 and not full["holds"].any()
