@@ -1,4 +1,4 @@
-"""What the virtual-log paper's text says about its other figures, compared with our tables.
+"""Compare what the virtual-log paper's text says about its other figures with our tables.
 
 The statements are those without an entry in the ledger (sections 2, 5.1 to 5.3 and 5.5). Where the text says
 "slightly", we read: by less than `SLIGHTLY`; "close": within `CLOSE`; "much": by a factor of at least `MUCH`.
@@ -10,7 +10,7 @@ SLIGHTLY, CLOSE, MUCH = 0.25, 0.10, 1.5
 
 
 def checks(fig1, fig2, fig6, fig7, fig8, bursts):
-    """Statements and our results, one row per statement and drive or platform.
+    """Compare the text's statements with our results, one row per statement and drive or platform.
 
     Parameters
     ----------
@@ -132,7 +132,8 @@ def _bursts(part):
 
 
 def _half_gain(curve):
-    """The shortest pause that brings half of the largest gain over no pause, ms; the longest one if none gains."""
+    """Return the shortest pause that brings half of the largest gain over no pause, in ms; the longest one if none
+    gains."""
     curve = curve.sort_values("idle_ms")
     latency, idle = curve["latency_ms"].to_numpy(), curve["idle_ms"].to_numpy()
     goal = (latency[0] + latency.min()) / 2

@@ -1,4 +1,4 @@
-"""What the tables of the virtual-log study obtain for each statement of the paper."""
+"""Record what the tables of the virtual-log study obtain for each statement of the paper."""
 
 import itertools
 
@@ -77,7 +77,8 @@ def claims(record, tables):
 
 
 def _evenness(parts):
-    """Entropy and variance of the shares of a time, by platform: two other measures of how balanced it is."""
+    """Return the entropy and variance of the shares of a time, by platform: two other measures of how balanced it
+    is."""
     shares = (parts / parts.sum("component", skipna=False)).transpose("platform", "component")
     found = balance(shares.to_numpy())
     platforms = shares.platform.to_numpy()
@@ -88,7 +89,7 @@ def _evenness(parts):
 
 
 def logged(latencies, platforms, utilisation):
-    """Values for the notes of claims that no table decides.
+    """Return values for the notes of claims that no table decides.
 
     Parameters
     ----------

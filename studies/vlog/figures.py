@@ -77,7 +77,7 @@ _BARS = [  # the four systems
 
 
 def platform_name(label):
-    """A platform's name in figures."""
+    """Return a platform's name in figures."""
     return PLATFORMS.get(label, label.replace("_", " "))
 
 
@@ -244,7 +244,7 @@ def _log_axis(axis):
 
 
 def _panels(table, looks, x, xlabel, ylabel, log=False):
-    """One panel per drive, one line per column."""
+    """Draw one panel per drive, one line per column."""
     figure = new_figure(PAGE, 2.2)
     groups = list(table.groupby("drive", sort=False))
     axes = figure.subplots(1, len(groups), squeeze=False)[0]
@@ -290,7 +290,7 @@ def fig7(table):
 
 
 def _bars(table, column, label, log=False):
-    """One panel per platform, one group per phase, one bar per system."""
+    """Draw one panel per platform, one group per phase, one bar per system."""
     platforms, phases = (list(dict.fromkeys(table[key])) for key in ("platform", "phase"))
     systems = [system for system in SYSTEMS if system in set(zip(table["file_system"], table["disk"], strict=True))]
     figure = new_figure(PAGE, 2.1)

@@ -24,7 +24,7 @@ SETTLING = 3  # times the live blocks are written on the log-structured disk bef
 
 
 def client(platform, file_system, disk):
-    """A new file system on a new disk of a platform."""
+    """Make a new file system on a new disk of a platform."""
     blocks, host = capacity(platform.kind), platform.host
     if disk == "vld":
         store = virtual_log(platform.kind, blocks, search_ns=host.search_ns, record_ns=host.record_ns)
@@ -34,7 +34,7 @@ def client(platform, file_system, disk):
 
 
 def fig6(platform, files):
-    """Small files: created, read after memory was emptied, deleted (Figure 6).
+    """Time small files: created, read after memory was emptied, deleted (Figure 6).
 
     Returns
     -------
@@ -52,7 +52,7 @@ def fig6(platform, files):
 
 
 def fig7(platform, size, seed):
-    """A large file: written and read in order and at random (Figure 7).
+    """Time a large file: written and read in order and at random (Figure 7).
 
     Returns
     -------
@@ -74,7 +74,7 @@ def _key(platform, file_system, disk):
 
 
 def fig8(platform, utilisations, workload):
-    """Latency of random updates against utilisation (Figure 8): UFS in place, UFS on the virtual log, LFS.
+    """Measure the latency of random updates against utilisation (Figure 8): UFS in place, UFS on the virtual log, LFS.
 
     Returns
     -------
@@ -98,12 +98,12 @@ def fig8(platform, utilisations, workload):
 
 
 def _total(platform, system, workload):
-    """Latency in ms, or None where the file does not fit."""
+    """Return the latency in ms, or None if the file does not fit."""
     return random_updates(platform, system, workload)["total"] if _fits(platform, system, workload) else None
 
 
 def _fits(platform, system, workload):
-    """Whether there is room for the file: next to the space that the virtual log keeps free, or UFS's metadata."""
+    """Tell whether there is room for the file: next to the space that the virtual log keeps free, or UFS's metadata."""
     files = _file_blocks(platform, workload)
     if system == "virtual_log":
         return files + workload.inode <= capacity(platform.kind)
@@ -112,7 +112,7 @@ def _fits(platform, system, workload):
 
 
 def settled_lfs(platform, workload, rng):
-    """A log-structured disk with a file in steady state, and the file's blocks; None if it does not fit."""
+    """Return a log-structured disk with a file in steady state, and the file's blocks; None if it does not fit."""
     blocks = physical_blocks(platform.kind)
     live = int(workload.utilisation * blocks)
     lfs = Lfs(update_in_place(platform.kind), platform.host, blocks)
@@ -137,7 +137,8 @@ def lfs_latency_ms(platform, workload):
 
 
 def bursts(platform, file_system, burst_kb, idle_ms, workload):
-    """Latency of random updates in bursts, with pauses between (Figure 10: LFS; Figure 11: the virtual log).
+    """Measure the latency of random updates in bursts, with pauses between (Figure 10: LFS; Figure 11: the virtual
+    log).
 
     LFS writes its buffer at the end of each burst; the cleaner or the compactor runs in the pause. The first half of
     the bursts brings the system to a steady state.
@@ -179,7 +180,7 @@ def _log_bursts(platform, workload, length, number, idle):
         store.replay(sector, count, before, 0)
         spent += (store.now - begin) * (burst >= number)
         due = store.now + idle
-        late = store.rest(due) - due  # a burst waits for a block and its map sector
+        late = store.rest(due) - due  # a burst may have to wait for a block and its map sector
         spent += late * (number <= burst + 1 < 2 * number)
     return spent
 

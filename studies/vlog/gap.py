@@ -1,4 +1,4 @@
-"""What Table 2 and Figure 9 depend on: conditions under which the gap widens, host costs, recollected values.
+"""Vary what Table 2 and Figure 9 depend on: conditions that widen the gap, host costs, recollected values.
 
 With the drives as described, the nearest free block and a map sector for every update, the speed-up in steady state
 stays below what the paper prints. `gap` tries the conditions that could explain it, one by one and together; none is
@@ -15,7 +15,7 @@ from scipy.stats import entropy
 from misspenalty.errors import ParameterError
 from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
 
-FIRST_UPDATES = 500  # measured if updates use up the prepared state
+FIRST_UPDATES = 500  # updates that are measured if they use up the prepared state
 
 CONDITIONS = {
     "live_80pct": "80 % of the blocks live, not counting the reserve",
@@ -32,7 +32,7 @@ CONDITIONS = {
     "updates_8kb": "updates of 8 KB on the UltraSPARC-170, whose file system has such blocks",
 }
 HOSTS = {"host_half": 0.5, "host_quarter": 0.25, "host_free": 0}
-JOINT = (  # at most one of each, in every combination
+JOINT = (  # every combination takes at most one condition of each group
     ("no_map_sector",),
     ("short_head_switch",),
     ("contiguous_file", "emptied_tracks", "filled_singly"),
@@ -48,7 +48,7 @@ COMPONENTS = ("scsi_overhead", "transfer", "locate", "other")
 
 
 def explored():
-    """Every set of conditions that `gap` tries, as tuples of names: none, each alone, then combinations by size.
+    """Return every set of conditions that `gap` tries, as tuples of names: none, each alone, then combinations by size.
 
     >>> explored()[0], explored()[-1]
     ((), ('no_map_sector', 'short_head_switch', 'filled_singly', 'host_free', 'unaligned_blocks', 'updates_8kb'))
@@ -59,7 +59,7 @@ def explored():
 
 
 def apply(conditions, platform, workload):
-    """A platform and workload under some conditions, by the names of `CONDITIONS`."""
+    """Put a platform and workload under some conditions, by the names of `CONDITIONS`."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or any(len(set(group) & set(conditions)) > 1 for group in JOINT):
         raise ParameterError(f"conditions {', '.join(conditions)}; expected some of {', '.join(CONDITIONS)}")
@@ -90,7 +90,7 @@ def apply(conditions, platform, workload):
 
 
 def short_switch_ms(kind):
-    """The alternative head-switch time that a drive's description gives.
+    """Return the alternative head-switch time that a drive's description gives.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def per_track(platform):
 
 
 def gap(platform, workload, seeds=1):
-    """Speed-ups of a platform under each set of conditions in `explored`.
+    """Compute the speed-ups of a platform under each set of conditions in `explored`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _mean(known, conditions, platform, system, workload, seeds):
 
 
 def _of_effect(conditions, platform, system):
-    """Conditions that change a run, with a single name for those that only shorten it."""
+    """Return the conditions that change a run, with a single name for those that only shorten it."""
     chosen = [name for name in conditions if name != "updates_8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":
         chosen = [name for name in chosen if name not in ("no_map_sector", "unaligned_blocks")]
@@ -166,7 +166,7 @@ def _of_effect(conditions, platform, system):
 
 
 def conditions(table):
-    """Table 2 and Figure 9 under each single condition of `gap` and the sets in `deciding`, to be judged.
+    """Return Table 2 and Figure 9 under each single condition of `gap` and the sets in `deciding`, to be judged.
 
     Returns
     -------
@@ -188,7 +188,8 @@ def conditions(table):
 
 
 def deciding(outcomes):
-    """Sets of conditions without which an outcome would be another: no smaller set that was tried has the same.
+    """Find the sets of conditions without which an outcome would be another: no smaller set that was tried has the
+    same.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def deciding(outcomes):
 
 
 def limits(latencies):
-    """How long a write of the virtual log may take for a speed-up, and how much of that is left for locating.
+    """Compute how long a write of the virtual log may take for a speed-up, and how much of that is left for locating.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def limits(latencies):
 
 
 def judged(table):
-    """What the claims that depend most on the conditions would say under each of them; none of this is judged.
+    """Return what the claims that depend most on the conditions would say under each of them; none of this is judged.
 
     Parameters
     ----------
@@ -316,7 +317,7 @@ def balance(shares):
 
 
 def host_range(platforms, workload, factors):
-    """Speed-ups and the virtual log's largest component as all host times are multiplied.
+    """Compute speed-ups and the virtual log's largest component as all host times are multiplied.
 
     Returns
     -------
@@ -331,7 +332,7 @@ def host_range(platforms, workload, factors):
 
 
 def sensitivity(platforms, workload, hosts):
-    """The same as each value that no paper states takes its alternatives, one at a time.
+    """Compute the same as each value that no paper states takes its alternatives, one at a time.
 
     Alternatives are listed next to the values: ``vary`` of the hosts' file and of the drives' descriptions; then those
     of the workload, `WORKLOADS`.
@@ -365,7 +366,7 @@ _VARIED = {
 
 
 def drive_variations(platform):
-    """(change, value) for the alternatives in a drive's description."""
+    """Yield (change, value) for the alternatives in a drive's description."""
     for key, change in _VARIED.items():
         for value in (platform.kind.source(key) or {}).get("vary", ()):
             yield change, value

@@ -1,4 +1,5 @@
-"""How long a free sector takes to locate: the virtual-log paper's Figures 1 and 2, models next to simulated disks.
+"""Measure how long a free sector takes to locate: the virtual-log paper's Figures 1 and 2, models next to simulated
+disks.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 2.1 to 2.3. Simulated times follow from the
 mechanics of a slice and start at any moment, so half a sector is added to the models, which count from a sector's

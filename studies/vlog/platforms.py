@@ -1,4 +1,4 @@
-"""The virtual-log study's jobs: everything that is simulated on the platforms."""
+"""Run the virtual-log study's jobs: everything that is simulated on the platforms."""
 
 import sys
 from dataclasses import replace
@@ -11,7 +11,7 @@ from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
 
 def updates(hosts, platforms, workload, gap_seeds, threads):
-    """Random updates by component, and the speed-up under conditions that could widen the gap.
+    """Simulate random updates by component, and the speed-up under conditions that could widen the gap.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
 
 
 def _together(parts):
-    """Tables of several platforms, concatenated by name."""
+    """Concatenate the tables of several platforms by name."""
     return {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
 
 
@@ -111,7 +111,8 @@ def files(
 
 
 def variations(hosts, platforms, workload, factors):
-    """Speed-ups and shares as host times are scaled, and as values that no paper states take their alternatives.
+    """Compute speed-ups and shares as host times are scaled, and as values that no paper states take their
+    alternatives.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def variations(hosts, platforms, workload, factors):
 
 
 def later(hosts, platforms, workload, threads):
-    """The same updates on later machines, both systems; parameters as in `updates`."""
+    """Simulate the same updates on later machines, both systems; parameters as in `updates`."""
     load = runs.Workload(**workload)
     made = what_if.make_platforms(platforms, load_hosts(hosts))
 

@@ -42,7 +42,7 @@ SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
 PREPARED = ("steady", "fresh", "emptied")
 DF_RESERVE = 0.12  # share of the disk that `df` counts as used
-INODE_BLOCK = 2  # of the first cylinder group, behind superblock and map
+INODE_BLOCK = 2  # first inode block of the first cylinder group, behind superblock and map
 IN_PLACE_WARM_UP = 100  # updates; enough for the arm's first position not to matter
 
 
@@ -68,7 +68,8 @@ class Platform:
     cylinders: int
 
     def changed(self, host_factor=1, **changes):
-        """The same platform with other values of its disk, see `misspenalty.disks.drive.slices`, or a scaled host."""
+        """Return the same platform with other values of its disk, see `misspenalty.disks.drive.slices`, or a scaled
+        host."""
         host = self.host if host_factor == 1 else self.host.scaled(host_factor)
         kind = cut(disks.load(self.drive, "disk"), self.cylinders, **changes) if changes else self.kind
         return replace(self, host=host, kind=kind)
@@ -127,7 +128,7 @@ class Workload:
 
 
 def make_platforms(entries, hosts):
-    """Platforms from the configuration.
+    """Build platforms from the configuration.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ def random_updates(platform, system, workload):
 
 
 def _file_blocks(platform, workload):
-    """Blocks of the file, a multiple of an update's."""
+    """Return the number of blocks of the file, a multiple of an update's."""
     wanted = int(workload.utilisation * physical_blocks(platform.kind)) - workload.inode
     files = min(wanted, physical_blocks(platform.kind) - 2) // workload.blocks * workload.blocks
     if files < workload.blocks:
@@ -189,13 +190,13 @@ def _file_blocks(platform, workload):
 
 
 def _in_place(platform, workload, files):
-    """Where UFS puts the file's blocks, followed by the block of its inode if that is written."""
+    """Return the places where UFS puts the file's blocks, followed by the block of its inode if that is written."""
     blocks, _ = UfsLayout(physical_blocks(platform.kind)).file(files)
     return np.array([*blocks, INODE_BLOCK] if workload.inode else blocks, np.int64)
 
 
 def steady_log(platform, workload, rng):
-    """A virtual log in the state that the workload asks for."""
+    """Return a virtual log in the state that the workload asks for."""
     files = _file_blocks(platform, workload) + workload.inode
     most = capacity(platform.kind)
     if files > most:
@@ -244,7 +245,7 @@ def _replay(store, host, workload, address, rng, updates, warm_up):
 
 
 def fig9(platforms, workload):
-    """Latency by component on every platform, both systems (Figure 9).
+    """Simulate the latency by component on every platform, both systems (Figure 9).
 
     Returns
     -------
@@ -262,7 +263,7 @@ def fig9(platforms, workload):
 
 
 def table2(latencies):
-    """Speed-up of the virtual log on each platform (Table 2), from the totals of `fig9`.
+    """Compute the speed-up of the virtual log on each platform (Table 2), from the totals of `fig9`.
 
     Returns
     -------
@@ -278,6 +279,6 @@ def table2(latencies):
 
 
 def compare_systems(platform, workload):
-    """``(speed-up, in place, virtual log)``, the latter two as returned by `random_updates`."""
+    """Return ``(speed-up, in place, virtual log)``, the latter two as returned by `random_updates`."""
     old, new = (random_updates(platform, system, workload) for system in SYSTEMS)
     return old["total"] / new["total"], old, new

@@ -56,7 +56,7 @@ class LaterPlatform(Settings):
 
     @model_validator(mode="after")
     def check_size(self):
-        """Either cylinders or erase blocks."""
+        """Check that either cylinders or erase blocks are given."""
         if (self.cylinders is None) == (self.blocks is None):
             raise SettingError("expected either cylinders (of a disk) or blocks (of a flash drive)")
         return self
@@ -157,7 +157,7 @@ class VlogSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Platforms exist, and the files fit them."""
+        """Check that platforms exist and that the files fit them."""
         for key in ("files_on", "bursts_on"):
             for name in getattr(self, key):
                 if name not in Platforms.model_fields:

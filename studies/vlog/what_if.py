@@ -1,4 +1,4 @@
-"""What if: the virtual-log paper's random updates on a disk of 2015 and on flash, with a host of 2015.
+"""Simulate the virtual-log paper's random updates on a disk of 2015 and on flash, with a host of 2015.
 
 The workload is that of Table 2 (`misspenalty_studies.vlog.runs`). No published number is involved, and no claim is
 judged.
@@ -45,7 +45,7 @@ class FlashPlatform:
 
 
 def make_platforms(entries, hosts):
-    """Platforms from the configuration.
+    """Build platforms from the configuration.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _write(drive, blocks, files, host, mapped):
         lbn, count = np.column_stack([lbn, pieces]).ravel(), np.column_stack([count, np.ones_like(count)]).ravel()
         write = np.column_stack([write, np.full_like(write, OWN_WRITE)]).ravel()
         before = np.column_stack([before, np.full_like(before, host.record_ns)]).ravel()
-    # the drive counts a delay after a request, and all delays of a kind are equal
+    # the drive counts a delay after its request, and all delays of one kind are equal
     records = drive.one_by_one(lbn, count, write, np.roll(before, -1).astype(np.int64))
     return {
         "overhead": int(records["overhead"].sum()),

@@ -30,7 +30,7 @@ class DiskClient:
         self.now += ns
 
     def call(self, size=0):
-        """A file-system call that copies `size` bytes."""
+        """Spend the time of a file-system call that copies `size` bytes."""
         self.compute(self.host.write_ns(size))
 
     def behind(self, write, sector, count):
@@ -54,5 +54,5 @@ class DiskClient:
 
 
 def permutation(count, seed):
-    """Block numbers in random order."""
+    """Return block numbers in random order."""
     return np.random.default_rng(seed).permutation(count)

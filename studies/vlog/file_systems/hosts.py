@@ -36,7 +36,7 @@ class Host:
         return round(1000 * size / self.copy_mb_per_s)
 
     def write_ns(self, size):
-        """File-system and copy time of one application write."""
+        """Return the file-system and copy time of one application write."""
         return self.ns(self.file_system) + self.copy_ns(size)
 
     def request_ns(self, size):
@@ -54,7 +54,7 @@ class Host:
         return self.ns(self.record)
 
     def scaled(self, factor):
-        """The same host with all its times multiplied; 0 is allowed."""
+        """Return the same host with all its times multiplied; 0 is allowed."""
         paths = {key: factor * getattr(self, key) for key in PATHS}
         copy = self.copy_mb_per_s / factor if factor else float("inf")
         return replace(self, copy_mb_per_s=copy, **paths)
@@ -85,13 +85,13 @@ class Hosts:
         return self.hosts[label]
 
     def variations(self, label):
-        """(parameter, value, host) of the sensitivity runs around one host."""
+        """Return (parameter, value, host) of the sensitivity runs around one host."""
         host = self[label]
         listed = variations(self.entries["both"] | self.entries[label], vars(host))
         return [(name, value, replace(host, **{name: value})) for name, value in listed]
 
     def table(self):
-        """The parameters as a table: ``host, parameter, value, unit, status, source, reason``."""
+        """Return the parameters as a table: ``host, parameter, value, unit, status, source, reason``."""
         rows = [
             {"host": label, "parameter": name} | entry.row()
             for label, entries in self.entries.items()

@@ -69,7 +69,8 @@ class UfsLayout:
         self.rotor = (self.rotor // self.group_blocks + 1) * self.group_blocks % self.blocks
 
     def file(self, count):
-        """A new file: its blocks in order, and its indirect blocks by the place of the first block they lead to."""
+        """Place a new file: return its blocks in order, and its indirect blocks by the place of the first block they
+        lead to."""
         blocks, indirect = [], {}
         while len(blocks) < count:
             worth = DIRECT if not blocks else POINTERS_A_BLOCK
@@ -104,7 +105,7 @@ class Ufs(DiskClient):
         self.cached.add(number)
 
     def inode(self, number):
-        """The block that contains an inode."""
+        """Return the block that contains an inode."""
         return 2 + number // INODES_A_BLOCK
 
     def small_files(self, count):
@@ -170,7 +171,7 @@ class Ufs(DiskClient):
         }
 
     def runs(self, blocks):
-        """Clusters of a file: at most 56 KB, contiguous on the disk, counted from the start of the file."""
+        """Yield the clusters of a file: at most 56 KB, contiguous on the disk, counted from the start of the file."""
         begin = 0
         for i in range(1, len(blocks) + 1):
             if i == len(blocks) or i - begin == CLUSTER or blocks[i] != blocks[i - 1] + 1:

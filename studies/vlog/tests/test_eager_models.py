@@ -1,4 +1,5 @@
-"""Eager writing: the printed recurrence, the closed forms, and both against the mechanics of the paper's two disks."""
+"""Test eager writing: the printed recurrence, the closed forms, and both against the mechanics of the paper's two
+disks."""
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ def sector_ns(kind):
 
 
 def boundaries(kind, track, rng, size):
-    """Times at which a random sector of a track begins."""
+    """Draw times at which a random sector of a track begins."""
     _, _, n = uniform(kind)
     time = np.empty(size, np.int64)
     for i, sector in enumerate(rng.integers(0, n, size)):
@@ -57,7 +58,7 @@ def test_microseconds_of_an_independent_computation(used, track, cylinder, kind,
 
 @pytest.mark.parametrize("p", [1, 0.9, 0.3, 0.01, 1e-4])
 def test_a_cylinder_of_one_track_has_none_to_switch_to(p):
-    """The wait there is geometric: (1-p)/p."""
+    """The wait there must be geometric: (1-p)/p."""
     assert models.cylinder_skip(72, p, 1, 12) == pytest.approx((1 - p) / p, rel=1e-9)
 
 
@@ -80,7 +81,8 @@ def test_a_block_is_best_written_whole():
 @pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
 @pytest.mark.parametrize("used", [0.3, 0.8, 0.95])
 def test_a_track_with_random_holes(kind, used):
-    """Exactly k free sectors on one track, the arm at a sector boundary: the single-track model holds within 5 %."""
+    """With exactly k free sectors on one track and the arm at a sector boundary, the single-track model must hold
+    within 5 %."""
     rng, waits = np.random.default_rng(7), []
     _, heads, n = uniform(kind)
     k = round((1 - used) * n)
@@ -94,7 +96,8 @@ def test_a_track_with_random_holes(kind, used):
 
 @pytest.mark.parametrize("used", [0.5, 0.8])
 def test_blocks_on_a_track(used):
-    """Units of eight sectors: the block-size model, whose waits are counted from a block's boundary, to 5 %."""
+    """For units of eight sectors, the block-size model, whose waits are counted from a block's boundary, must hold
+    within 5 %."""
     rng, waits = np.random.default_rng(8), []
     _, heads, n = uniform(SEAGATE)
     k = round((1 - used) * n / 8)
@@ -103,7 +106,7 @@ def test_blocks_on_a_track(used):
         free[0, rng.choice(n // 8, k, replace=False)] = True
         space = FreeSpace(SEAGATE.mechanics, heads, 8, np.repeat(free, 8, axis=1))
         waits.append(space.waits(np.zeros(1, np.int32), rng.integers(0, 10**12, 1), True))
-    # from anywhere: the model, and half a block until the next boundary
+    # writes start anywhere: half a block passes until the next boundary, then the model counts
     expected = models.block_skip(n, 8 * k / n, 8, 8) + 4
     assert np.mean(waits) / sector_ns(SEAGATE) == pytest.approx(expected, rel=0.05)
 
@@ -111,21 +114,21 @@ def test_blocks_on_a_track(used):
 @pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
 @pytest.mark.parametrize("used", [0.5, 0.8, 0.95, 0.98])
 def test_a_cylinder_with_random_holes(kind, used):
-    """Sectors free at random on one cylinder: the cylinder model holds to within 5 %."""
+    """With sectors free at random on one cylinder, the cylinder model must hold within 5 %."""
     rng, waits = np.random.default_rng(9), []
     _, heads, n = uniform(kind)
     switch = kind.data["mechanics"]["head_switch_ms"] * 1e6 / sector_ns(kind)
     for _ in range(250):
         space = FreeSpace(kind.mechanics, heads, 1, rng.random((heads, n)) < 1 - used)
         waits.append(space.waits(rng.integers(0, heads, 40).astype(np.int32), rng.integers(0, 10**12, 40)))
-    # waits from anywhere within a sector: half a sector longer than from its boundary
+    # waits start anywhere within a sector, so they are half a sector longer than from its boundary
     expected = models.cylinder_skip(n, 1 - used, heads, switch) + 0.5
     assert np.mean(waits) / sector_ns(kind) == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize(("n", "m", "kind"), [(72, 7, HP), (72, 18, HP), (256, 25, SEAGATE), (256, 64, SEAGATE)])
 def test_filling_a_track(n, m, kind):
-    """Filling from empty costs more than random holes would, and about as much as the correction says."""
+    """Filling from empty must cost more than random holes would, and about as much as the correction says."""
     rng = np.random.default_rng(10)
     heads = uniform(kind)[1]
     empty = np.ones((heads, n), bool)
@@ -146,7 +149,8 @@ def test_the_threshold_has_an_inner_optimum():
 
 
 def test_nearest_by_hand():
-    """A free sector on a higher cylinder costs the seek; if there is none, the sweep starts at the first cylinder."""
+    """A free sector on a higher cylinder costs the seek; if there is none, the sweep must start at the first
+    cylinder."""
     tracks, heads, n = uniform(HP)
     free = np.zeros((tracks, n), bool)
     free[5 * heads, 10] = free[2 * heads + 1, 3] = free[30, 7] = True
@@ -159,7 +163,8 @@ def test_nearest_by_hand():
 
 @pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
 def test_the_nearest_of_a_few_free_sectors_is_found_by_trying_each(kind):
-    """Sectors of this cylinder and those above; if there are none, of the first cylinder that has any."""
+    """The candidates are sectors of this cylinder and those above; if there are none, of the first cylinder that has
+    any."""
     rng, mechanics = np.random.default_rng(12), kind.mechanics
     tracks, heads, n = uniform(kind)
     for _ in range(200):
@@ -179,7 +184,8 @@ def test_the_nearest_of_a_few_free_sectors_is_found_by_trying_each(kind):
 
 @pytest.mark.parametrize("unit", [1, 8])
 def test_a_unit_that_begins_under_the_head_is_reached(unit):
-    """At the boundary itself there is no wait; a nanosecond later, the wait is that for the next free unit."""
+    """At the boundary itself there must be no wait; a nanosecond later, the wait must be that for the next free
+    unit."""
     kind = cut(HP, 2)
     tracks, heads, n = uniform(kind)
     rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""The virtual-log study's hosts and file systems: prices by hand, what is written when, nothing lost."""
+"""Test the virtual-log study's hosts and file systems: prices by hand, what is written when, nothing lost."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_creating_writes_inode_then_directory_and_the_data_behind():
     first_data = 2 + GROUP * 2 // 32
     directory, data = 8 * first_data, 8 * (first_data + 1)
     metadata = [(True, 16, 8), (True, directory, 8)]  # inode block 2, the directory's block
-    created = [*metadata, (True, 16, 8), *metadata, *metadata]  # the directory begins to exist: its own inode
+    created = [*metadata, (True, 16, 8), *metadata, *metadata]  # the new directory writes its own inode
     assert store.requests[: len(created)] == created
     behind = [(True, data, 2), (True, data + 2, 2), (True, data + 4, 2)]
     assert store.requests[len(created) : len(created) + 3] == behind

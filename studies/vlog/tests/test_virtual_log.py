@@ -1,4 +1,4 @@
-"""The virtual-log disk: kernel against reference, invariants, and the costs that follow from the mechanics."""
+"""Test the virtual-log disk: kernel against reference, invariants, and the costs that follow from the mechanics."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ PARTS = ("overhead", "locate", "transfer", "map_locate", "map_transfer")
 
 
 def tiny(tracks, sectors):
-    """Two cylinders of a drive with few heads and sectors, so that the reference's exhaustive search is quick."""
+    """Return two cylinders of a drive with few heads and sectors, so that the reference's exhaustive search is
+    quick."""
     kind = cut(HP, 2)
     kind.data["geometry"]["heads"] = tracks // 2
     kind.data["geometry"]["zones"][0]["sectors"] = sectors
@@ -145,7 +146,7 @@ def test_update_in_place_is_half_a_turn_and_a_seek(name):
 
 
 def test_an_empty_disk_takes_no_locating():
-    """On an empty disk a block goes where the head is: at most the rest of a block passes, and no switch is made."""
+    """On an empty disk a block must go where the head is: at most the rest of a block passes, and no switch is made."""
     disk = virtual_log(SMALL, 400, log_map=False)
     rng = np.random.default_rng(3)
     for i in range(20):
@@ -188,7 +189,7 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
 
 
 def test_the_compactor_stops_when_its_time_is_over():
-    """Nothing is begun if the pause is too short for it; an overrun ends after one block and one record."""
+    """Nothing may begin if the pause is too short for it; an overrun must end after one block and one record."""
     blocks, turn = int(0.7 * physical_blocks(SMALL)), SMALL.mechanics.revolution_ns
     disk, rng = virtual_log(SMALL, blocks, seed=5), np.random.default_rng(6)
     disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, physical_blocks(SMALL)))
@@ -214,7 +215,7 @@ def test_the_compactor_stops_when_its_time_is_over():
 
 @pytest.mark.parametrize("name", ["hp97560", "st19101"])
 def test_the_capacity_of_a_log_leaves_room_for_a_write_two_maps_and_the_tail(name):
-    """A map sector holds 100 entries, and may have a block to itself; no more than a few blocks are given away."""
+    """A map sector holds 100 entries and may have a block to itself; at most a few blocks may be given away."""
     for cylinders in range(2, 12):
         kind = cut(disks.load(name), cylinders)
         tracks, _, sectors = uniform(kind)
@@ -235,7 +236,7 @@ def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
     "zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}, {"unused_at_front": 64}]
 )
 def test_drives_with_slipped_spare_or_remapped_sectors_are_no_slices(zone):
-    """Not even with one zone; a slice that is cut from such a drive has none of these."""
+    """A drive with one zone is refused too; a slice that is cut from such a drive has none of these sectors."""
     whole = SMALL.data["geometry"]["zones"][0]
     kind = SMALL.replace({"geometry.sparing.scheme": "track", "geometry.zones": [whole | zone]})
     with pytest.raises(ParameterError, match="zones, spares, defects or unused sectors; expected a slice"):

@@ -1,4 +1,4 @@
-"""A crash after any sector: the map comes back exactly, and no acknowledged write is lost."""
+"""After a crash at any sector, the map must come back exactly, and no acknowledged write may be lost."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ DATA_MAGIC = 0x4D69737344617461
 
 
 def content(media, physical, unit):
-    """(versions, logical blocks) of physical blocks; every sector of a block has to agree."""
+    """Return (versions, logical blocks) of physical blocks; every sector of a block has to agree."""
     _, _, sectors = uniform(SLICE)
     per_track = sectors // unit
     first = physical // per_track * sectors + physical % per_track * unit
@@ -39,7 +39,7 @@ def fresh(unit, blocks, first=1):
 
 
 def check(found, media, unit, versions, pending):
-    """The recovered map leads to what was acknowledged, or entirely to the write that was cut off."""
+    """Check that the recovered map leads to what was acknowledged, or entirely to the write that was cut off."""
     got, logical = content(media, found.map, unit)
     assert (logical == np.arange(len(versions))).all()
     torn = np.array(sorted(pending), int)
@@ -71,7 +71,7 @@ def test_nothing_acknowledged_is_lost(unit, rounds, longest, idle):
             disk.request(disk.now, True, block * unit, count * unit)
             if not disk.dead:
                 versions[block : block + count] = version
-            elif count > disk.longest:  # several transactions: the first of them may be complete
+            elif count > disk.longest:  # these are several transactions, and the first of them may be complete
                 return
             if idle and not disk.dead and rng.random() < 0.1:
                 disk.rest(disk.now + 20_000_000)
@@ -105,7 +105,7 @@ def test_the_walk_from_the_tail_reads_little_and_the_scan_finds_the_same():
 @pytest.mark.parametrize("rewritten", [0, 1])
 @pytest.mark.parametrize("power", range(1, 15))
 def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
-    """A transaction that begins with the piece whose record is the tail: only its pointer there leads to the map."""
+    """If a transaction begins with the piece whose record is the tail, only its pointer there leads to the map."""
     disk, media = fresh(1, 300)
     disk.request(disk.now, True, 100 * rewritten + 5, 1)
     versions = np.zeros(300, np.int64)
@@ -125,7 +125,7 @@ def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
 
 
 def test_a_recovered_disk_is_compacted_without_loss():
-    """The compactor asks whose a block is, which recovery has to tell it."""
+    """The compactor asks to which logical block a block belongs, so recovery must have told it."""
     disk, media = fresh(8, 700)
     rng = np.random.default_rng(8)
     for block in rng.integers(0, 700, 2000):
@@ -146,7 +146,8 @@ def test_recovery_is_done_once():
 
 
 def test_records_of_a_torn_transaction_are_not_found_after_later_ones():
-    """One of its two records is written. After the recovery, a complete write has a later number; then a scan."""
+    """One of a transaction's two records is written. After the recovery, a complete write has a later number; then a
+    scan must not find the torn one."""
     disk, media = fresh(1, 300)
     disk.fail_after(11 + 1)
     disk.request(disk.now, True, 95, 11)  # blocks of pieces 0 and 1
@@ -159,7 +160,7 @@ def test_records_of_a_torn_transaction_are_not_found_after_later_ones():
 
 
 def test_a_tree_has_as_many_children_as_a_record_has_room_for():
-    """Two for the tail here; any other record may have one more."""
+    """The tail may have two children here; any other record may have one more."""
     tree = [(0, -1), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1), (6, 2)]
     check_tree(tree, 7, 2)
     for parent, others in ((0, 3), (1, 4)):
@@ -189,7 +190,7 @@ def forge(media, address, **fields):
 
 
 def refuse(media, message, blocks=300, **parameters):
-    """A recovery has to fail and to leave the media as they were."""
+    """Check that a recovery fails and leaves the media as they were."""
     before = media.copy()
     with pytest.raises(InputError, match=message):
         recovered(SLICE, blocks, media, **parameters)

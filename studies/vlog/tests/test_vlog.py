@@ -1,4 +1,4 @@
-"""The virtual-log study: tables with the columns the ledger reads, orders that must hold, conditions that act."""
+"""Test the virtual-log study: tables have the columns the ledger reads, orders hold, and conditions act."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -175,7 +175,7 @@ def test_the_host_range_has_its_ends():
     table = vlog_gap.host_range({"one": SEAGATE}, WORKLOAD, [0, 1, 100])
     assert table["other_ms"].iloc[0] == 0 and table["largest"].iloc[2] == "other"
     assert table["speedup"].is_monotonic_decreasing
-    assert 0.8 < table["speedup"].iloc[2] < 1  # the algorithm itself is what is left
+    assert 0.8 < table["speedup"].iloc[2] < 1  # only the algorithm itself is left
 
 
 def test_sensitivity_varies_hosts_and_drives():
@@ -267,7 +267,7 @@ def test_impossible_parameters(call):
 
 
 def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
-    """The gap's condition short_head_switch takes it from the description, like every other drive's."""
+    """The gap's condition short_head_switch must take the time from the drive's description, whichever drive it is."""
     assert vlog_gap.short_switch_ms(disks.load("hp97560")) < disks.load("hp97560").data["mechanics"]["head_switch_ms"]
     with pytest.raises(ParameterError, match=r"cheetah9lp.*give one as `vary`"):
         vlog_gap.short_switch_ms(disks.load("cheetah9lp"))

@@ -22,7 +22,7 @@ cdef class CompactingLog(VirtualLog):
         self.state = seed
 
     def compact(self, tracks):
-        """Empty up to that many tracks, however long it takes; returns how many could be emptied."""
+        """Empty up to that many tracks, however long it takes; return how many could be emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
         with self, nogil:
@@ -40,7 +40,7 @@ cdef class CompactingLog(VirtualLog):
                 break
 
     cdef int32_t victim(self) noexcept nogil:
-        """A random track that holds something, while the holes elsewhere have room for it; -1 = none."""
+        """Choose a random track that holds something, while the holes elsewhere have room for it; -1 = none."""
         cdef int32_t tracks = self.surface.tracks, track, i
         cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places that a block takes
         cdef int64_t holes = 0
@@ -50,7 +50,7 @@ cdef class CompactingLog(VirtualLog):
         self.state += <uint64_t>GOLDEN
         track = mix(self.state) % tracks
         for i in range(tracks):
-            # room for its live blocks next to it, for the map's records and for a transaction's old copies
+            # the holes need room for its live blocks, for the map's records and for a transaction's old copies
             if track > 0 and not is_empty(&self.surface, track) and holes - self.surface.blocks.count[track] >= each * (
                 2 * self.things(track) + 2
             ):
@@ -59,7 +59,8 @@ cdef class CompactingLog(VirtualLog):
         return NOWHERE
 
     cdef int32_t things(self, int32_t track) noexcept nogil:
-        """Blocks of a track that are not free; if blocks overlap, the number that its sectors in use amount to."""
+        """Count the blocks of a track that are not free; if blocks overlap, the number that its sectors in use amount
+        to."""
         cdef int32_t unit = self.surface.blocks.unit
         if self.surface.blocks.step == unit:
             return self.surface.blocks.units - self.surface.blocks.count[track]

@@ -63,7 +63,7 @@ cdef inline void clear_bit(bitmap_t* map, int32_t track, int32_t unit) noexcept 
 
 
 cdef inline int32_t find_from(const bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:
-    """The first free unit at or after one, around the track; the track must have one."""
+    """Return the first free unit at or after one, around the track; the track must have one."""
     cdef const uint64_t* words = map.words + track * map.width
     cdef int32_t i = unit >> 6
     cdef uint64_t word = words[i] & (<uint64_t>-1 << (unit & 63))
@@ -76,12 +76,12 @@ cdef inline int32_t find_from(const bitmap_t* map, int32_t track, int32_t unit) 
 
 
 cdef inline int32_t first_around(const bitmap_t* map, int32_t sector) noexcept nogil:
-    """The first unit that contains a sector."""
+    """Return the first unit that contains a sector."""
     return max(sector - map.unit + map.step, <int32_t>0) // map.step
 
 
 cdef inline int32_t last_around(const bitmap_t* map, int32_t sector) noexcept nogil:
-    """The last unit that contains a sector; less than the first one if none does."""
+    """Return the last unit that contains a sector; less than the first one if none does."""
     return min(sector // map.step, map.units - 1)
 
 
@@ -146,7 +146,7 @@ cdef inline void try_track(
 cdef inline choice_t nearest(
     surface_t* s, const bitmap_t* map, int32_t at, int64_t now, int32_t avoid, bint only_empty, bint no_empty
 ) noexcept nogil:
-    """The free unit that passes under a head first, with the arm on track `at` now.
+    """Find the free unit that passes under a head first, with the arm on track `at` now.
 
     The arm moves one way: this cylinder and those above are candidates; if nothing is free there, it starts again from
     the first cylinder with free space. `avoid` is a track left out (-1 = none), `only_empty` and `no_empty` choose by

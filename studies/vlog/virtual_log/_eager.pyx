@@ -53,7 +53,8 @@ cdef class FreeSpace(Kernel):
         self.surface.used = (counts[0] != sectors).sum()
 
     def nearest(self, int32_t track, int64_t now, bint blocks=False):
-        """The free sector or block that passes first: ``(track, unit, ready, start)``; None if nothing is free."""
+        """Return the free sector or block that passes first: ``(track, unit, ready, start)``; None if nothing is
+        free."""
         cdef choice_t choice = nearest(
             &self.surface, &self.surface.blocks if blocks else &self.surface.sectors, track, now, -1, False, False)
         return None if choice.start == FOREVER else (choice.track, choice.unit, choice.ready, choice.start)
@@ -88,7 +89,7 @@ cdef class FreeSpace(Kernel):
 
 
 def _words(free):
-    """Bits of each row in 64-bit words."""
+    """Pack the bits of each row into 64-bit words."""
     tracks, units = free.shape
     padded = np.zeros((tracks, -(-units // 64) * 64), np.uint8)
     padded[:, :units] = free

@@ -70,7 +70,7 @@ cdef struct piece_t:
 
 
 cdef inline uint64_t checksum(const void* content, Py_ssize_t size) noexcept nogil:
-    """FNV-1a of 64 bits."""
+    """Compute the FNV-1a hash of 64 bits."""
     cdef const uint8_t* byte = <const uint8_t*>content
     cdef uint64_t sum = <uint64_t>0xCBF29CE484222325
     cdef Py_ssize_t i
@@ -107,7 +107,7 @@ cdef inline void adopt(piece_t* pieces, int32_t parent, int32_t piece) noexcept 
 
 
 cdef inline int32_t slimmest(const piece_t* pieces, int32_t parent) noexcept nogil:
-    """The child with the fewest children, the first of them on the list."""
+    """Return the child with the fewest children, the first of them on the list."""
     cdef int32_t best = pieces[parent].child, child = pieces[parent].child
     while child != NONE:
         if pieces[child].degree < pieces[best].degree:
@@ -119,7 +119,8 @@ cdef inline int32_t slimmest(const piece_t* pieces, int32_t parent) noexcept nog
 cdef inline void fill_record(
     record_t* record, const piece_t* pieces, int32_t piece, const int32_t* map, int32_t blocks
 ) noexcept nogil:
-    """The record of a piece with up-to-date children, address and sequence number; more `pointers` may be added."""
+    """Fill in the record of a piece with up-to-date children, address and sequence number; more `pointers` may be
+    added."""
     cdef int32_t child = pieces[piece].child, i
     memset(record, 0, sizeof(record_t))
     record.magic = RECORD_MAGIC

@@ -159,15 +159,16 @@ cdef class VirtualLog(Store):
         return self.surface.tried
 
     def mapping(self):
-        """Physical block of each logical one, -1 = none; int32, a copy."""
+        """Return the physical block of each logical one, -1 = none; int32, a copy."""
         return self.arrays["map"].copy()
 
     def live(self):
-        """Places for a block that are not free on each track, int32."""
+        """Return the number of places for a block that are not free on each track, int32."""
         return self.surface.blocks.units - self.arrays["blocks_count"]
 
     def tree(self):
-        """Sector, sequence number, parent and number of children of each piece; a structured array, a copy."""
+        """Return the sector, sequence number, parent and number of children of each piece; a structured array, a
+        copy."""
         return self.arrays["pieces"][["address", "sequence", "parent", "degree"]].copy()
 
     def fail_after(self, sectors):
@@ -260,7 +261,7 @@ cdef class VirtualLog(Store):
     # Eager writing.
 
     cdef choice_t choose(self, const bitmap_t* map, int64_t now) noexcept nogil:
-        """Where to write next: on the track being filled, or on the next empty one, or whatever passes first."""
+        """Choose where to write next: on the track being filled, or on the next empty one, or whatever passes first."""
         cdef choice_t choice
         cdef int32_t left = 0 if map.unit == 1 else self.reserve
         if self.reserve >= 0 and self.avoid == NONE:
@@ -389,7 +390,7 @@ cdef class VirtualLog(Store):
                 self.store_sector(address + part, self.media + (self.address_of(old) + part) * SECTOR, SECTOR)
 
     cdef int64_t address_of(self, int32_t block) noexcept nogil:
-        """The first sector of a physical block."""
+        """Return the first sector of a physical block."""
         cdef int32_t per_track = self.surface.blocks.units
         return <int64_t>(block // per_track) * self.surface.sectors.units + block % per_track * self.surface.blocks.step
 

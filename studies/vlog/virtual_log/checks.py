@@ -1,4 +1,4 @@
-"""Checks of external input to a virtual log: a layout, or a recovered map. The kernel makes no others."""
+"""Check external input to a virtual log: a layout, or a recovered map. The kernel makes no other checks."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What eager writing should cost: the closed formulas of the virtual-log paper, in sectors that pass unused.
+"""Compute what eager writing should cost: the closed formulas of the virtual-log paper, in sectors that pass unused.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 sections 2.1 to 2.3 and appendix. The recurrence of the single track and the structure of the compactor's cost are
@@ -12,7 +12,7 @@ from misspenalty.errors import ParameterError
 
 
 def track_skip(n, p):
-    """Sectors that pass before a free one on a single track: (1-p) n / (1 + p n).
+    """Return the sectors that pass before a free one on a single track: (1-p) n / (1 + p n).
 
     Solves E(n, k) = (n-k)/n (1 + E(n-1, k)) for k = p n free sectors in random places.
     """
@@ -21,7 +21,7 @@ def track_skip(n, p):
 
 
 def track_recurrence(n, k):
-    """The same by the printed recurrence, for k free sectors; E(k, k) = 0."""
+    """Return the same by the printed recurrence, for k free sectors; E(k, k) = 0."""
     expected = 0.0
     for sectors in range(k + 1, n + 1):
         expected = (sectors - k) / sectors * (1 + expected)
@@ -29,7 +29,7 @@ def track_recurrence(n, k):
 
 
 def block_skip(n, p, logical, physical):
-    """Sectors that pass unused while a block of `logical` sectors is written as blocks of `physical` ones.
+    """Return the sectors that pass unused while a block of `logical` sectors is written as blocks of `physical` ones.
 
     (1-p) n B / (b + p n), smallest if the physical block is as long as the logical one.
     """
@@ -42,7 +42,8 @@ def block_skip(n, p, logical, physical):
 
 
 def cylinder_skip(n, p, tracks, switch):
-    """Sectors that pass before a free one within a cylinder of `tracks` tracks, a head switch taking `switch` sectors.
+    """Return the sectors that pass before a free one within a cylinder of `tracks` tracks, a head switch taking
+    `switch` sectors.
 
     E[min(x, y)] with x the wait on the arm's own track, P(x >= k) = (1-p)^k, and y that on any other one, which cannot
     be reached for the first `switch` sectors: P(y >= k) = q^max(k - switch, 0), q = (1-p)^(tracks-1).
@@ -56,7 +57,8 @@ def cylinder_skip(n, p, tracks, switch):
 
 
 def fill_skip(n, m):
-    """Sectors that pass unused while an empty track is filled down to `m` free ones, were the free ones random.
+    """Return the sectors that would pass unused while an empty track is filled down to `m` free ones, if these were
+    random.
 
     The sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), H the harmonic numbers.
     """
@@ -65,7 +67,7 @@ def fill_skip(n, m):
 
 
 def crowding(n, m):
-    """Cost of filling beyond `fill_skip`, as writes crowd on a track that is filled from empty.
+    """Return the cost of filling beyond `fill_skip`, as writes crowd on a track that is filled from empty.
 
     The exponent 1 + n/36 is printed; the rest of the formula is recollected.
     """

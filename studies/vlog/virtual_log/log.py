@@ -50,12 +50,12 @@ def physical_blocks(description, block_sectors=BLOCK_SECTORS):
 
 
 def longest_transaction(description, block_sectors=BLOCK_SECTORS):
-    """Most blocks that a transaction writes."""
+    """Return the largest number of blocks that a transaction writes."""
     return max(2, min(128, physical_blocks(description, block_sectors) // 32))
 
 
 def capacity(description, block_sectors=BLOCK_SECTORS):
-    """Most logical blocks that a virtual log on this slice can have.
+    """Return the largest number of logical blocks that a virtual log on this slice can have.
 
     Beyond them there is always room for a transaction's new blocks, for two copies of the map with every record on a
     separate block, and for the tail's place.
@@ -77,7 +77,7 @@ def virtual_log(
     seed=0,
     media=None,
 ):
-    """An empty virtual-log disk.
+    """Make an empty virtual-log disk.
 
     Parameters
     ----------
@@ -145,7 +145,8 @@ def virtual_log(
 
 
 def recovered(description, blocks, media, **parameters):
-    """A virtual-log disk as it is after a crash: the map is recovered from `media`, interrupted writes are discarded.
+    """Return a virtual-log disk as it is after a crash: the map is recovered from `media`, interrupted writes are
+    discarded.
 
     Returns
     -------
@@ -170,7 +171,7 @@ def recovered(description, blocks, media, **parameters):
 
 
 def update_in_place(description):
-    """A slice as an ordinary drive: blocks stay where their addresses say, with the drive's own read-ahead.
+    """Return a slice as an ordinary drive: blocks stay where their addresses say, with the drive's own read-ahead.
 
     Returns
     -------
@@ -181,12 +182,12 @@ def update_in_place(description):
 
 
 def spread(blocks, physical):
-    """Physical blocks for a file's blocks in order, spread evenly over all except the first, int32."""
+    """Return physical blocks for a file's blocks in order, spread evenly over all except the first, int32."""
     return (1 + np.arange(blocks, dtype=np.int64) * (physical - 1) // blocks).astype(np.int32)
 
 
 def unaligned(places, description, block_sectors=BLOCK_SECTORS):
-    """Aligned physical blocks, numbered as on a disk where a block begins at any sector, int32."""
+    """Number aligned physical blocks as on a disk where a block begins at any sector; int32."""
     _, _, sectors = uniform(description)
     track, place = np.divmod(np.asarray(places, np.int64), sectors // block_sectors)
     return (track * (sectors - block_sectors + 1) + place * block_sectors).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Recovery of a virtual log's map from the media only.
+"""Recover a virtual log's map from the media only.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 sections 3.2 and 3.3: the tail's place is kept with residual power at power-down, with a checksum, and cleared after the
@@ -66,7 +66,7 @@ class Recovered:
 
 
 def checksum(content):
-    """FNV-1a of 64 bits."""
+    """Compute the FNV-1a hash of 64 bits."""
     value = 0xCBF29CE484222325
     for byte in bytes(content):
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -135,7 +135,7 @@ class _Reader:
         self.seen = {}
 
     def record(self, address):
-        """The record in a sector, or None."""
+        """Return the record in a sector, or None."""
         if not 0 < address < self.sectors:
             return None
         if address not in self.seen:
@@ -146,7 +146,7 @@ class _Reader:
         return self.seen[address]
 
     def tail(self):
-        """(sector, record) of the log's tail, from the power-down record; None if that is unusable."""
+        """Return (sector, record) of the log's tail, from the power-down record; None if that is unusable."""
         self.seen[0] = None
         raw = self.media[: TAIL.itemsize]
         tail = raw.view(TAIL)[0]
@@ -159,7 +159,7 @@ class _Reader:
 
 
 def _walk(reader, root):
-    """Newest records by piece and the discarded ones, from the tail, newest first."""
+    """Return the newest records by piece and the discarded ones, from the tail, newest first."""
     cut = root[1]["first"] if not root[1]["last"] else np.iinfo(np.int64).max
     newest, discarded, waiting, met = {}, [], [(-int(root[1]["sequence"]), root[0])], set()
     while waiting:
@@ -178,7 +178,7 @@ def _walk(reader, root):
 
 
 def _scan(reader):
-    """The same from every sector of the disk."""
+    """Return the same from every sector of the disk."""
     records = [(address, reader.record(address)) for address in range(1, reader.sectors)]
     records = sorted(((a, r) for a, r in records if r is not None), key=lambda found: -int(found[1]["sequence"]))
     if not records:
@@ -193,7 +193,7 @@ def _scan(reader):
 
 
 def _tree(newest):
-    """(piece, sector, sequence number, parent) of the current records, newest first."""
+    """Return (piece, sector, sequence number, parent) of the current records, newest first."""
     pieces = sorted(newest, key=lambda piece: -int(newest[piece][1]["sequence"]))
     at = {(newest[p][0], int(newest[p][1]["sequence"])): p for p in pieces}
     parents = dict.fromkeys(pieces, NONE)

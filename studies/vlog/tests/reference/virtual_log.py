@@ -35,7 +35,7 @@ class Reference:
         self.held = self.held_from = self.held_until = None
 
     def sectors_of(self, block):
-        """The sectors of a physical block."""
+        """Return the sectors of a physical block."""
         track, place = divmod(block, self.per_track)
         return [(track, place * self.step + i) for i in range(self.unit)]
 
@@ -66,14 +66,14 @@ class Reference:
         return now, spent
 
     def transaction(self, work, now, spent):
-        """Do some work; what it replaces is free at its end."""
+        """Do some work in one transaction; what it replaces is free at its end."""
         self.stale = []
         now = work(now, spent)
         self.free |= set(self.stale)
         return now
 
     def write(self, blocks, begin, end, now, spent):
-        """Blocks of one transaction, then the pieces of the map that they lie in."""
+        """Write the blocks of one transaction, then the pieces of the map in which they lie."""
         for block in blocks:
             if begin > block * self.unit or end < (block + 1) * self.unit:
                 if block in self.map and self.partial != block:
@@ -85,11 +85,11 @@ class Reference:
         return now
 
     def angle(self, track, sector):
-        """Where a sector begins."""
+        """Return the angle at which a sector begins."""
         return self.mechanics.locate(track * self.sectors + sector)[3]
 
     def passing(self, track, sector, count, now):
-        """When a track's sectors have passed whose first begins now."""
+        """Return when the sectors of a track have passed, if the first of them begins now."""
         return self.mechanics.move(track, now, track * self.sectors + sector, count)[0]
 
     def read(self, now, block, part, count, spent):
@@ -112,11 +112,11 @@ class Reference:
         return end
 
     def empty(self, track):
-        """Whether nothing lies on a track."""
+        """Tell whether nothing lies on a track."""
         return all((track, sector) in self.free for sector in range(self.sectors))
 
     def step_of(self, unit):
-        """Sectors from the start of one unit to that of the next."""
+        """Return the sectors from the start of one unit to that of the next."""
         return self.step if unit == self.unit else 1
 
     def units(self, unit):
@@ -129,7 +129,7 @@ class Reference:
         return found
 
     def soonest(self, tracks, units, unit, now):
-        """(start, track, unit) of the first unit of these tracks to pass, lowest track first among equals."""
+        """Return (start, track, unit) of the first unit of these tracks to pass, the lowest track on a tie."""
         best = None
         for track in sorted(tracks):
             ready = now + self.mechanics.reposition(self.track, track, True)
@@ -140,17 +140,17 @@ class Reference:
         return best
 
     def sweep(self, tracks, units, unit, now):
-        """The same, on this cylinder and those above; from the first one on where nothing is free there."""
+        """Return the same for this cylinder and those above; from the first cylinder on if nothing is free there."""
         here = self.track // self.heads
         ahead = [track for track in tracks if track // self.heads >= here]
         if not ahead and tracks:
             lowest = min(tracks) // self.heads
             ahead = [track for track in tracks if track // self.heads == lowest]
-        # of equally early ones on two cylinders the nearer, which comes first
+        # if units on two cylinders pass equally early, the nearer one wins, which comes first
         return self.soonest(ahead, units, unit, now)
 
     def choose(self, unit, now):
-        """Where to write a unit next."""
+        """Choose where to write a unit next."""
         units = self.units(unit)
         if self.reserve is not None and self.avoid is None:
             left = 0 if unit == 1 else self.reserve
@@ -222,7 +222,7 @@ class Reference:
         return self.now
 
     def victim(self):
-        """A random track that holds something and whose blocks have room elsewhere."""
+        """Choose a random track that holds something and whose blocks have room elsewhere."""
         units = self.units(self.unit)
         count = [len(units.get(track, [])) for track in range(self.tracks)]
         holes = sum(count[track] for track in range(self.tracks) if not self.empty(track))
@@ -254,7 +254,8 @@ class Reference:
         return self.empty(track)
 
     def move(self, track, piece, until, now, spent):
-        """The blocks of a track that lie in one piece of the map, while there is time, then the piece itself."""
+        """Move the blocks of a track that lie in one piece of the map, while there is time, then log the piece
+        itself."""
         changed = piece in self.address and self.address[piece][0] == track
         for block in range(track * self.per_track, (track + 1) * self.per_track):
             if block in self.owner and self.owner[block] // ENTRIES == piece:
