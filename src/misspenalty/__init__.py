@@ -42,7 +42,7 @@ from misspenalty.replay.result import ByteResult, Result
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.traces import Trace, formats, open_trace
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "ByteResult",

@@ -476,7 +476,7 @@ def test_the_commands(checkout, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["--root", str(checkout), "write", "--out", str(out)]) == 0
     (path,) = out.iterdir()
-    assert path.name == "misspenalty-results-0.1.0.zip"
+    assert path.name == "misspenalty-results-1.0.0.zip"
     assert main(["--root", str(checkout), "verify", str(path)]) == 0
     assert f"{len(archived_files(checkout)) + 1} equal, 0 numerically equal, 1 not compared, 0 different" in (
         capsys.readouterr().out
