@@ -1,4 +1,4 @@
-"""Base of all kernel objects, and their arrays."""
+"""Define the base of all kernel objects, and allocate their arrays."""
 
 from array import array
 

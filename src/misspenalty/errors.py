@@ -59,26 +59,26 @@ class ParameterError(MissPenaltyError):
 
 
 class MissPenaltyWarning(UserWarning):
-    """A result that is right, and easy to misread; the command line prints it on standard error."""
+    """A result that is correct but easy to misread; the command line prints the warning on standard error."""
 
 
 def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") -> int:
-    """`value` as an int.
+    """Return `value` as an int, after checking that it is a whole number in range.
 
     Parameters
     ----------
     what : str
-        Its name, for the message.
+        Name of the value, for the message.
     value : object
     least, most : int
         The range, inclusive.
     unit : str
-        Follows the value in the message, such as ``" blocks"``.
+        Text that follows the value in the message, such as ``" blocks"``.
 
     Raises
     ------
     ParameterError
-        It is not a whole number, or is out of range.
+        The value is not a whole number, or is out of range.
 
     Examples
     --------
@@ -92,20 +92,20 @@ def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") ->
 
 
 def check_flag(what: str, value: Any) -> bool:
-    """`value` as a bool, or a `ParameterError` if it is not True or False.
+    """Return `value` as a bool, or raise a `ParameterError` if it is not True or False.
 
     Examples
     --------
     >>> check_flag("progress", True)
     True
     """
-    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's own, too
+    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's bool, too
         raise ParameterError(f"{what} is {value!r}; expected True or False")
     return bool(value)
 
 
 def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -> str:
-    """`value`, or a `ParameterError` that lists the choices if it is none of them, and ends in `why`.
+    """Return `value`, or raise a `ParameterError` that lists the choices and ends in `why` if it is none of them.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question suggesting the known name nearest to `name`, ignoring case; empty if none is near.
+    """Return a question suggesting the known name nearest to `name`, ignoring case; it is empty if none is near.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Signals while `misspenalty` runs as a command: it ends with one line, and leaves nothing half-written.
+"""End `misspenalty`, when a signal stops it as a command, with one line and nothing half-written.
 
-`misspenalty/__init__.py` imports this first. Until all is imported, nothing is open and a signal ends the process at
-once; after that, it ends the run by an exception, so that temporary files are removed. A program that imports the
-package keeps its own handlers.
+`misspenalty/__init__.py` imports this module first. Until everything is imported, no file is open and a signal ends
+the process at once; after that, it ends the run by an exception, so that temporary files are removed. A program that
+imports the package keeps its own handlers.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 
 class Stopped(SystemExit):
-    """Raised by a signal other than Ctrl-C's; the exit status is 128 and its number, as a shell reports it."""
+    """Raised by a signal other than Ctrl-C's; the exit status is 128 plus its number, as a shell reports it."""
 
 
 def is_command() -> bool:
-    """Whether this process is the command, as ``misspenalty`` or ``python -m misspenalty``.
+    """Tell whether this process is the command, run as ``misspenalty`` or ``python -m misspenalty``.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def is_command() -> bool:
 
 
 def _handle(handler: Callable[[int, FrameType | None], Any]) -> None:
-    """Handle the signals that would end the process; those that it was told to ignore, as by nohup, stay ignored."""
+    """Handle the signals that would end the process; those that it was told to ignore, as by nohup, remain ignored."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
@@ -61,12 +61,12 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def stop_at_signals() -> None:
-    """From now on, signals raise `KeyboardInterrupt` or `Stopped`."""
+    """Make signals raise `KeyboardInterrupt` or `Stopped` from now on."""
     _handle(_stop)
 
 
 def leave_at_signals() -> None:
-    """From now on, signals end the process at once."""
+    """Make signals end the process at once from now on."""
     _handle(_leave)
 
 

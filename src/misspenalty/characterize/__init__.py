@@ -1,1 +1,1 @@
-"""What a trace is like and how caches perform on it: tables, figures and a page per row of ``config/traces.tsv``."""
+"""Characterize traces and how caches perform on them: tables, figures, a page for each row of ``config/traces.tsv``."""

@@ -19,7 +19,7 @@ from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.trace import format_bytes
 
 NAMES = {"wtinylfu": "W-TinyLFU", "clockpro": "CLOCK-Pro", "random": "Random"}  # where upper case is wrong
-SHOWN = 5  # online policies in colour, best first; the others are grey
+SHOWN = 5  # online policies drawn in colour, the best ones; the others are drawn in grey
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
     "hit_us": ("cache", PALE),
@@ -36,13 +36,13 @@ COMPONENTS = {  # column of the penalty table: name, colour
 
 
 def name_of(policy):
-    """A policy's displayed name."""
+    """Return the name under which figures show a policy."""
     return NAMES.get(policy) or policy_name(policy)
 
 
 @styled
 def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes):
-    """Rate, request sizes, sequential runs, reuse distances, frequency and working set.
+    """Draw rate, request sizes, sequential runs, reuse distances, frequency and working set.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes):
 
 
 def _time(table):
-    """(values, label) of the horizontal axis of a table over time."""
+    """Return the values and the label of the horizontal axis for a table over time."""
     if "start_s" not in table:
         return table["references"].cumsum() - table["references"], "References"
     span = table["start_s"].iloc[-1]
@@ -113,7 +113,7 @@ def _working_set(axis, table, block_bytes):
 
 @styled
 def curves(table):
-    """Hit ratios: OPT, LRU and the best online policies in colour, all others grey.
+    """Draw hit ratios against cache size: OPT, LRU and the best online policies in colour, all others in grey.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def curves(table):
 
 @styled
 def penalty(table):
-    """What a request waits for, on average: LRU, the policy with the fastest mean at each size, and OPT.
+    """Draw the components of the mean response time at each size: LRU, the fastest online policy, and OPT.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One trace on one page: figures, and a PDF made from them and the tables."""
+"""Describe one trace on one page: draw its figures, and make a PDF from them and the tables."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # times the rest of the response time, in the queue
+OVERLOADED = 10  # a device is overloaded if requests queue for more than this many times the rest of their time
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
 
 
@@ -49,7 +49,7 @@ def draw(folder, output):
 
 
 def read_profile(path):
-    """The profile of a trace, as `misspenalty.replay.profile.profile` returns it, from its table."""
+    """Read the profile of a trace, as `misspenalty.replay.profile.profile` returns it, from its table."""
     table = pd.read_csv(path, keep_default_na=False, dtype=str)
     return {what: _value(what, value) for what, value in zip(table["what"], table["value"], strict=True)}
 
@@ -61,7 +61,7 @@ def _value(what, value):
 
 
 def contents(facts, best, times):
-    """The page's contents besides its figures: title, facts, the table of the best policies, a note."""
+    """Return the page's contents besides its figures: title, facts, the table of the best policies, a note."""
     shown = [line.split(None, 1) for line in describe(facts).replace("reuse distance", "distance").splitlines()[1:]]
     shown.append(["replayed", f"{facts['selection']}; {facts['warm_up']:,} references warm up the caches"])
     rows = [
@@ -100,7 +100,7 @@ def contents(facts, best, times):
 
 
 def format_us(us):
-    """A time as text, with three digits.
+    """Return a time as text with three significant digits.
 
     Examples
     --------

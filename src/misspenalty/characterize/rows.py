@@ -1,4 +1,4 @@
-"""The table of traces, ``config/traces.tsv``: one trace per row, every cell checked before the first job."""
+"""Read the table of traces, ``config/traces.tsv``: one trace per row, every cell checked before the first job."""
 
 import csv
 import re
@@ -15,7 +15,7 @@ from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.trace import check_block
 
-RESERVED = ("all", "traces", "raw")  # names of other files and targets
+RESERVED = ("all", "traces", "raw")  # other files and targets have these names
 EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml
 DEVICE = "5ms"  # if a row names none
 URL = re.compile(r"https?://\S+/[^/\s?#]+")
@@ -75,7 +75,7 @@ def _device(text: str) -> str:
 
 
 def parse_load(text: str) -> dict[str, Any]:
-    """How requests arrive, as arguments of `misspenalty.penalty`.
+    """Parse how requests arrive into arguments of `misspenalty.penalty`.
 
     Raises
     ------
@@ -136,14 +136,14 @@ class TraceRow(BaseModel):
 
     @model_validator(mode="after")
     def check_sha256(self) -> "TraceRow":
-        """Downloads are not trusted: their checksum has to be known."""
+        """Refuse an address without a checksum, since downloads are not trusted."""
         if self.is_url and not self.sha256:
             raise ValueError("sha256: an address needs the checksum of its file")
         return self
 
     @model_validator(mode="after")
     def check_options(self) -> "TraceRow":
-        """How the file is read is checked as `misspenalty.open_trace` would check it."""
+        """Check the options that say how the file is read, as `misspenalty.open_trace` would."""
         for name in OPTIONS:
             if value := getattr(self, name):
                 try:
@@ -179,7 +179,7 @@ COLUMNS = tuple(TraceRow.model_fields)
 
 
 def read_rows(path: "str | Path") -> dict[str, TraceRow]:
-    """The rows of a table of traces, by name.
+    """Read the rows of a table of traces, by name.
 
     Lines that begin with ``#`` and blank lines are skipped; columns may be in any order, and optional ones may be left
     out.

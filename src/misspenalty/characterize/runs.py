@@ -1,4 +1,4 @@
-"""The tables of one trace: profile, curves of all policies, response times, and which policy is best at which size."""
+"""Make the tables of one trace: profile, curves of all policies, response times, and the best policy at each size."""
 
 import hashlib
 import os
@@ -33,12 +33,14 @@ TABLES = ("profile", "over_time", "request_sizes", "runs", "reuse", "frequency",
 
 
 def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = None) -> Path:
-    """The raw file of a row that is not a path: from the mirror folder, or downloaded, resumed and verified.
+    """Copy the raw file of a row that names no path from the mirror folder, or download it, and verify it.
+
+    An interrupted download is resumed.
 
     Raises
     ------
     InputError
-        It is not registered, cannot be downloaded, or differs from the one in the row or the register.
+        The file is not registered, cannot be downloaded, or differs from the one in the row or the register.
     """
     entry, mirror = TraceRow.model_validate(row), mirror or os.environ.get(MIRROR)
     target = Path(folder) / entry.file_name
@@ -53,7 +55,7 @@ def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = N
 
 
 def _copied(source: Path, target: Path, file_name: str) -> Path:
-    """A copy under the registered name; a mirror's compressed copy keeps its further suffix."""
+    """Copy a file to its registered name, and return its path; a mirror's compressed copy keeps its further suffix."""
     target = target.with_name(file_name + source.name[len(file_name) :])
     with atomic_path(target) as partial:
         shutil.copyfile(source, partial)
@@ -68,7 +70,7 @@ def _check_sum(path: Path, sha256: str) -> None:
 
 
 def open_row(path: str, row: Mapping[str, Any]) -> tuple[Trace, int, TraceRow]:
-    """The trace that a row selects from its raw file, and the references that warm up the caches.
+    """Open the trace that a row selects from its raw file, and count the references that warm up the caches.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def open_row(path: str, row: Mapping[str, Any]) -> tuple[Trace, int, TraceRow]:
 
 
 def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.DataFrame]:
-    """Every table of a trace.
+    """Make every table of a trace.
 
     Parameters
     ----------
@@ -124,16 +126,16 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
 
 
 def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
-    """Cache sizes at these shares of the footprint, and the shares; each size once.
+    """Map the cache sizes at these shares of the footprint to the shares; each size occurs once.
 
-    They are blocks, or bytes for objects of different sizes.
+    Sizes are in blocks, or in bytes for objects of different sizes.
     """
     whole = trace.blocks if block_bytes_of(trace) else trace.footprint_bytes
     return {max(int(share * whole + 0.5), 1): share for share in reversed(shares)}
 
 
 def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> pd.DataFrame:
-    """A table with ``cache_blocks, cache_share, cache_bytes`` in places 1 to 3; no blocks for a cache of bytes."""
+    """Put ``cache_blocks, cache_share, cache_bytes`` in places 1 to 3; a cache of bytes has no blocks."""
     block = block_bytes_of(trace)
     size = table.pop("cache_blocks" if block else "cache_bytes")
     table.insert(1, "cache_blocks", size if block else np.nan)
@@ -143,9 +145,9 @@ def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> p
 
 
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
-    """Hit ratios of every compiled policy: as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``.
+    """Replay every compiled policy: hit ratios as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``.
 
-    For objects of different sizes, of every policy that has a form for them, in caches of bytes, next to the bounds.
+    For objects of different sizes, replay every policy that has a form for them in caches of bytes, and add the bounds.
     """
     in_bytes = block_bytes_of(trace) is None
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
@@ -158,7 +160,7 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 
 
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
-    """Response times of every policy that can be timed, at three sizes: as in `penalty`, with the columns of sizes."""
+    """Simulate the response times of every policy that can be timed at three sizes, as in `penalty`; add the sizes."""
     in_bytes = block_bytes_of(trace) is None
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
     sizes = sizes_at(trace, TIMED)
@@ -169,7 +171,7 @@ def response_times(trace: Trace, device: str, warm: int, threads: int, load: Map
 
 
 def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
-    """Which online policy is best at which size.
+    """Find the best online policy at each size.
 
     Returns
     -------
@@ -210,7 +212,7 @@ def _fastest(times: pd.DataFrame, most_hits: str) -> dict[str, Any]:
 
 
 def gather(folders: list[str], output: str) -> None:
-    """All traces' tables as one partitioned Parquet data set per table: ``<output>/<table>/trace=<name>/part.parquet``.
+    """Write all traces' tables as one Parquet data set per table: ``<output>/<table>/trace=<name>/part.parquet``.
 
     ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``.
     """

@@ -1,1 +1,1 @@
-"""The discrete-event engine that the composed systems share; kernels cimport it."""
+"""Discrete-event engine that the composed systems share; kernels cimport it."""

@@ -1,8 +1,10 @@
-# The event engine: integer time, a total order of events, FCFS servers. Everything here is inlined where it is cimported.
+# The event engine keeps integer time, a total order of events and FCFS servers. Everything here is inlined where it is
+# cimported.
 #
-# An event's key is (time, priority, sequence number). Priority says which kind of event goes first at equal times; the
-# sequence number makes the order total: it is either counted by the queue (`schedule`) or supplied by a model with its
-# own numbering, unique among the pending events of a kind (`make_event`). Runs are then equal to the byte.
+# An event's key is (time, priority, sequence number). The priority determines which kind of event goes first at equal
+# times; the sequence number makes the order total: either the queue counts it (`schedule`) or a model with its own
+# numbering supplies it, unique among the pending events of a kind (`make_event`). Repeated runs are therefore equal to
+# the byte.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport realloc
@@ -15,7 +17,7 @@ cdef enum:
 cdef struct event_t:
     int64_t time                    # when it happens, ns
     uint64_t rank                   # priority << SEQUENCE_BITS | sequence number
-    int64_t what                    # the model's own meaning: which terminal, request, disk
+    int64_t what                    # what the event is about, chosen by the model: a terminal, request or disk
 
 
 cdef struct queue_t:
@@ -51,7 +53,7 @@ cdef inline bint before(event_t* a, event_t* b) noexcept nogil:
 
 
 cdef inline int reserve(queue_t* queue, Py_ssize_t room) except -1 nogil:
-    """Make room for `room` events in all."""
+    """Allocate space for `room` events in total."""
     cdef event_t* events = <event_t*>realloc(queue.events, room * sizeof(event_t))
     if events == NULL:
         with gil:
@@ -105,7 +107,7 @@ cdef inline void replace_first(queue_t* queue, event_t event) noexcept nogil:
 
 
 cdef inline event_t pop(queue_t* queue) noexcept nogil:
-    """The next event; the queue must not be empty."""
+    """Remove and return the next event; the queue must not be empty."""
     cdef event_t event = queue.events[0]
     queue.size -= 1
     if queue.size:
@@ -114,12 +116,12 @@ cdef inline event_t pop(queue_t* queue) noexcept nogil:
 
 
 cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) noexcept nogil:
-    """When an FCFS server completes a request that needs `service`; to be called in order of arrival."""
+    """Return when an FCFS server completes a request that needs `service`; call it in order of arrival."""
     server.free = max(server.free, arrival) + service
     server.busy += service
     return server.free
 
 
 cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
-    """Service done by `now`; a gap between `now` and work given in advance counts as future work."""
+    """Return the service done by `now`; a gap between `now` and work given in advance counts as future work."""
     return max(server.busy - max(server.free - now, <int64_t>0), <int64_t>0)

@@ -1,4 +1,4 @@
-"""The event engine seen from Python, for tests and slow models; kernels cimport it and pay no call."""
+"""Call the event engine from Python, for tests and slow models; kernels cimport it, which inlines every call."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
@@ -33,7 +33,7 @@ cdef class EventQueue(Kernel):
         return self.queue.size
 
     def push(self, int64_t time, int priority, int64_t what, sequence=None):
-        """Add an event at `time` ns; without a `sequence` number it goes after its equals."""
+        """Add an event at `time` ns; without a `sequence` number it follows those of the same time and priority."""
         self.check_unused()
         if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):
             raise ValueError(f"priority is {priority}; expected 0 to {2 ** (64 - int(SEQUENCE_BITS)) - 1}")
@@ -53,7 +53,7 @@ cdef class EventQueue(Kernel):
         return event.time, priority_of(event), sequence_of(event), event.what
 
     def hold(self, const int64_t[::1] delays, bint fused=False):
-        """Pop the next event and push it again `delay` ns later, for each delay: a benchmark of the engine.
+        """Pop the next event and push it again `delay` ns later, for each delay, to benchmark the engine.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ cdef class EventQueue(Kernel):
 
 
 def fcfs(arrivals, services):
-    """Completion times of one FCFS server, ns; `arrivals` in order."""
+    """Return the completion times of one FCFS server, ns; `arrivals` must be in order."""
     cdef server_t server
     server.free = server.busy = 0
     return [serve(&server, arrival, service) for arrival, service in zip(arrivals, services, strict=True)]

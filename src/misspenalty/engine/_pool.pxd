@@ -1,15 +1,15 @@
-# Pools of structs that are taken and returned by number: free ones are chained through a field of the structs
-# themselves. A pool grows when it is empty; numbers stay valid, pointers do not.
+# Structs of a pool are taken and returned by number; the free ones are chained through a field of the structs
+# themselves. A pool grows when no struct is free; numbers stay valid, pointers do not.
 
 from libc.stdint cimport int32_t
 from libc.stdlib cimport realloc
 
 cdef enum:
-    LAST = -1                       # end of a chain; equal to every pool's own constant for none
+    LAST = -1                       # end of a chain; every pool's own constant for "none" has the same value
 
 
 cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, size_t link) except NULL nogil:
-    """Double the structs of `size` bytes; the new ones are free, chained by the int32 at byte `link` of each."""
+    """Double the structs, of `size` bytes each; the new ones are free and chained by their int32 at byte `link`."""
     cdef int32_t more = 2 * room[0] + 256, i
     cdef char* grown = <char*>realloc(all, more * size)
     if grown == NULL:

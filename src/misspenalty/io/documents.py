@@ -1,4 +1,4 @@
-"""YAML documents, and the schemas against which they are checked."""
+"""Read YAML documents, and check them against their schemas."""
 
 import sys
 from pathlib import Path
@@ -9,16 +9,16 @@ from misspenalty.errors import InputError
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the former is ten times as fast, if PyYAML has it
 MOST_NODES = 1_000_000  # values of a document after expanding its aliases (*name)
-MAX_NESTING = 10_000  # brackets, or characters per line, below which no nesting exhausts that loader's stack
+MAX_NESTING = 10_000  # with fewer brackets, and fewer characters per line, no nesting exhausts that loader's stack
 
 
 def read_yaml(path, expected=None, remedy=None):
-    """The contents of a YAML file.
+    """Read the contents of a YAML file.
 
     Raises
     ------
     InputError
-        The file is missing, cannot be read, or is not YAML; with `expected` and `remedy` as its hints.
+        The file is missing, cannot be read, or is not YAML; the message gives `expected` and `remedy` as hints.
     """
     path = Path(path)
     if not path.is_file():
@@ -39,7 +39,7 @@ def read_yaml(path, expected=None, remedy=None):
         raise InputError("cannot be read: nested too deeply", path=path) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected=expected, remedy=remedy) from error
-    except ValueError as error:  # of a number with thousands of digits, or the 45th of a month
+    except ValueError as error:  # raised for a number with thousands of digits, or the 45th of a month
         raise InputError(f"has a value that cannot be read ({error})", path=path) from error
 
 
@@ -48,7 +48,7 @@ def _shallow(text):
 
 
 def _written_out(text, loader):
-    """Number of values in a document after expanding its aliases."""
+    """Count the values in a document after expanding its aliases."""
     sizes = {}  # by anchor
     open_nodes = [["", 0]]  # anchor and size of each open collection, the document first
     for event in yaml.parse(text, loader):
@@ -66,7 +66,7 @@ def _written_out(text, loader):
 
 
 def worst_error(data, schema):
-    """The most informative violation of a schema, or None.
+    """Return the most informative violation of a schema, or None.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def worst_error(data, schema):
 
 
 def read_checked(path, schema=None, expected=None):
-    """The contents of a YAML file, validated against its schema.
+    """Read the contents of a YAML file, and validate them against its schema.
 
     Parameters
     ----------
@@ -111,11 +111,11 @@ def read_checked(path, schema=None, expected=None):
 
 
 def _jsonschema():
-    """jsonschema without its URI grammar, which takes seconds to build and which no schema here needs."""
+    """Import jsonschema without its URI grammar, which takes seconds to build and which no schema here needs."""
     grammar = "rfc3987_syntax"
     absent = grammar not in sys.modules
     if absent:
-        sys.modules[grammar] = None  # for jsonschema, as if it were not installed
+        sys.modules[grammar] = None  # jsonschema then behaves as if the grammar were not installed
     try:
         import jsonschema
         import jsonschema.exceptions

@@ -1,9 +1,9 @@
-"""External data: files that are registered but not shipped, taken from a mirror folder or downloaded on request.
+"""Get external data: files that are registered but not shipped, from a mirror folder or by download on request.
 
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
 folder; a copy may be compressed (``.xz``, ``.zst``) and then has that suffix too. A file is used only if its sha256 (of
 the decompressed content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before it
-runs and goes on with archived tables where a file cannot be had; ``python -m misspenalty.io.external classics`` gets
+runs and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external classics`` gets
 every file of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is made from a folder
 of its repository, after the archive of that commit has been downloaded.
 """
@@ -29,7 +29,7 @@ from misspenalty.io.files import atomic_path
 MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
 DOWNLOADS = "data/external"
 CHUNK = 1 << 20  # bytes
-TIMEOUT_S = (5, 30)  # to connect, and between two parts of an answer
+TIMEOUT_S = (5, 30)  # longest wait for a connection, and for the next part of an answer
 COMPRESSED = {  # by the suffix that a compressed copy adds to its registered name
     ".xz": lzma.open,
     ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
@@ -77,7 +77,7 @@ class Register:
     mirror: Path | None = None
 
     def find(self, name):
-        """The verified local copy of a file, or None if there is none.
+        """Return the verified local copy of a file, or None if there is none.
 
         Raises
         ------
@@ -97,15 +97,15 @@ class Register:
         return None
 
     def of_study(self, study):
-        """Names of a study's files."""
+        """Return the names of a study's files."""
         return [name for name, entry in self.files.items() if study in entry.studies]
 
     def missing(self, study):
-        """Names of a study's files without a local copy."""
+        """Return the names of a study's files that have no local copy."""
         return [name for name in self.of_study(study) if self.find(name) is None]
 
     def fetch(self, name):
-        """The verified local copy of a file, downloaded if there is none.
+        """Return the verified local copy of a file, after downloading it if there is none.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class Register:
 
 
 def fetch_all(register, report=lambda text: None):
-    """Get every registered file that is neither shipped nor here; go on where one cannot be had.
+    """Get every registered file that is neither shipped nor on this machine; skip those that cannot be obtained.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def fetch_all(register, report=lambda text: None):
     Returns
     -------
     dict of str to str
-        By name of a file that cannot be had: why. After the first failure to reach a host, its other files are not
-        tried.
+        The reason, by name of each file that cannot be obtained. After the first failure to reach a host, its other
+        files are not tried.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def fetch_all(register, report=lambda text: None):
 
 
 def _cannot_connect(error):
-    """Whether a download failed because nothing answered."""
+    """Tell whether a download failed because nothing answered."""
     import requests
 
     return isinstance(error.__cause__, requests.ConnectionError | requests.Timeout)
@@ -210,14 +210,14 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
 
 
 def download(url, sha256, path):
-    """Download a file, or the rest of it, and verify it; it appears under its name only when complete.
+    """Download a file, or the rest of it, and verify it; the file gets its name only when it is complete.
 
     Raises
     ------
     InputError
         The address cannot be reached, or the content is not the registered one.
     """
-    import pooch  # imported here: it takes longer than most commands take to run
+    import pooch  # imported only here, since the import takes longer than most commands
 
     path = Path(path)
     partial = path.with_name(path.name + ".part")
@@ -230,7 +230,7 @@ def download(url, sha256, path):
 
     try:
         pooch.retrieve(url, f"sha256:{sha256}", path.name, path.parent, downloader=resume)
-    except ValueError as error:  # pooch's verdict on the hash
+    except ValueError as error:  # pooch found another hash
         partial.unlink(missing_ok=True)
         remedy = "the file has changed at its source; name a mirror folder that has it"
         raise InputError(
@@ -254,7 +254,7 @@ def packed(entry, path):
     module, _, function = entry.pack.rpartition(".")
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    archive = path.with_name(path.name + ".tar.gz.part")  # stays until it is whole, so that a download is resumed
+    archive = path.with_name(path.name + ".tar.gz.part")  # kept until it is complete, so that a download can be resumed
     with tempfile.TemporaryDirectory(prefix="misspenalty-", dir=path.parent) as folder:
         remedy = f"try again, or set {MIRROR} to a folder with a copy"
         try:
@@ -296,7 +296,7 @@ def _download_rest(url, partial):
 
 
 def open_copy(path):
-    """A binary stream of a file, decompressed by its suffix (``.xz``, ``.zst``)."""
+    """Open a file as a binary stream, decompressed according to its suffix (``.xz``, ``.zst``)."""
     return COMPRESSED.get(Path(path).suffix, _open)(path)
 
 
@@ -318,7 +318,7 @@ def _sha256(stream, path):
 
 
 def main(arguments):
-    """Fetch the files of the named studies; returns 0 if all are there, 2 if not."""
+    """Fetch the files of the named studies; return 0 if all are there, 2 if not."""
     try:
         register = open_register()
         known = sorted({study for entry in register.files.values() for study in entry.studies})

@@ -1,4 +1,4 @@
-"""Files are written atomically, and the same content always gives the same bytes."""
+"""Write files atomically, and so that the same content always gives the same bytes."""
 
 import bz2
 import contextlib
@@ -64,9 +64,9 @@ def atomic_path(path):
 
 @contextlib.contextmanager
 def temporary_folder():
-    """Yield a new folder below ``TMPDIR``, which is removed at the end.
+    """Yield a new folder below ``TMPDIR``, and remove it at the end.
 
-    Those of processes on this machine that were killed are removed as well.
+    Folders left by processes on this machine that were killed are removed as well.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _host():
 
 
 def _partial_prefix(path):
-    """Prefix of the temporary files' names for `path`: short however long its name, and specific to this host."""
+    """Return the prefix of temporary names for `path`: short however long its name is, and specific to this host."""
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]
     return f".{digest}.{_host()}."
 
@@ -163,7 +163,7 @@ def write_csv(frame, path):
 
 @contextlib.contextmanager
 def open_output(path):
-    """A binary stream to a new file, compressed according to its suffix (.gz, .xz, .bz2, .zst), without a timestamp."""
+    """Yield a binary stream to a new file, compressed by its suffix (.gz, .xz, .bz2, .zst) without a timestamp."""
     openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
     with openers.get(path.suffix, open)(path, "wb") as stream:
         if path.suffix != ".gz":

@@ -1,4 +1,4 @@
-"""Plug-ins that installed packages add by entry points: policies, predictors, trace formats, drives."""
+"""Register the plug-ins of installed packages, found by entry points: policies, predictors, trace formats, drives."""
 
 import importlib.metadata
 import warnings
@@ -12,14 +12,14 @@ def add_plugins(group: str, enter: Callable[[str, Any], Any]) -> None:
     Parameters
     ----------
     group : str
-        Such as ``misspenalty.policies``.
+        Name of the group, such as ``misspenalty.policies``.
     enter : callable
-        ``enter(name, value)`` registers it.
+        Called as ``enter(name, value)`` to register the entry point.
 
     Warns
     -----
     RuntimeWarning
-        An entry point cannot be loaded or is rejected: another package's fault must not disable the built-in ones.
+        An entry point cannot be loaded or is rejected; another package's fault must not disable the built-in ones.
 
     Examples
     --------

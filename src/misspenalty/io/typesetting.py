@@ -1,4 +1,4 @@
-"""The report as a paper: Typst sources and results in, one PDF out, the same bytes every time."""
+"""Typeset the report as a paper: turn Typst sources and results into one PDF, with the same bytes every time."""
 
 import json
 import os
@@ -15,7 +15,7 @@ _PLACE = re.compile(r"┌─ (.+):(\d+):\d+")
 
 
 def paper_inputs(source, root):
-    """Every file that a paper is made from.
+    """Return every file that a paper is made from.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def paper_inputs(source, root):
 
 
 def compile_paper(source, root, output, config=None):
-    """Compile a paper.
+    """Compile a paper to PDF.
 
     Parameters
     ----------
