@@ -70,7 +70,7 @@ class _Run(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Every capture that a study names exists."""
+        """Check that every capture that a study names exists."""
         for name in type(self).model_fields:
             if hasattr(part := getattr(self, name), "check_captures"):
                 part.check_captures(list(self.captures))
@@ -86,7 +86,7 @@ Configuration = create_model(
 
 
 def checked(config, files=(), root=None):
-    """A checked configuration, with its defaults filled in.
+    """Check a configuration and return it with its defaults filled in.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def checked(config, files=(), root=None):
 
 
 def documents(root="."):
-    """The files that are made from the settings.
+    """Return the files that are made from the settings.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def documents(root="."):
 
 
 def _studies_text():
-    """Folders of the studies in their order, which the paper cannot list itself."""
+    """Return the list of the studies' folders in their order, which the paper cannot list itself."""
     return f"# Made by `{COMMAND}` from studies/*/study.yaml.\n" + "".join(f"- {name}\n" for name in studies())
 
 
@@ -162,7 +162,7 @@ def _with_tables(path):
 
 
 def _tables():
-    """Tables of all keys: those of the run, then one table per study."""
+    """Return tables of all keys as Markdown: those of the run, then one table per study."""
     parts = [table_text(Configuration, "", allowed, nested=False)]
     for name, field in Configuration.model_fields.items():
         if block_of(field):
@@ -171,7 +171,8 @@ def _tables():
 
 
 def stale(root="."):
-    """Differences between the files and those made from the settings, as a unified diff; empty if there are none."""
+    """Return the differences between the files and those made from the settings, as a unified diff; empty if there are
+    none."""
     lines = []
     for path, text in documents(root).items():
         own = path.read_text(encoding="utf-8") if path.is_file() else ""

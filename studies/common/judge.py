@@ -1,4 +1,4 @@
-"""The claims of all studies, judged on a folder of result tables."""
+"""Judge the claims of all studies on a folder of result tables."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ STUDIES = claims_modules()
 
 
 def table_files(variant="", studies=STUDIES):
-    """Paths within the results folder of the tables that claims read, by study and item.
+    """Return the paths within the results folder of the tables that claims read, by study and item.
 
     >>> table_files()["mq_table4"]
     'mq/table4.csv'
@@ -93,7 +93,7 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
 
 
 def headlines(claims, calibrated):
-    """One sentence per study: whether the paper's conclusion holds, and why not where it does not.
+    """Return one sentence per study: whether the paper's conclusion holds, and why not if it does not.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def write_conditions(study, results="results", out=None, *, root="."):
 
 
 def _tables(results, variant="", studies=STUDIES):
-    """The tables in the folder that claims read, by study and item."""
+    """Read the tables in the folder that claims read, by study and item."""
     files = table_files(variant, studies)
     return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
 

@@ -1,4 +1,5 @@
-"""Parameters of a machine, from its study's ``machine.yaml``: each has a value, a unit, a status and a source."""
+"""Read the parameters of a machine from its study's ``machine.yaml``: each has a value, a unit, a status and a
+source."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from types import SimpleNamespace
@@ -41,7 +42,7 @@ class Parameter:
     vary_factors: tuple = ()
 
     def alternatives(self, own):
-        """Values of the sensitivity run, in the file's order, without `own`, the value in use.
+        """Return the values of the sensitivity run, in the file's order, without `own`, the value in use.
 
         Parameters
         ----------
@@ -61,12 +62,12 @@ class Parameter:
         return [value for value in dict.fromkeys([*self.vary, *multiples]) if value != own]
 
     def row(self):
-        """`COLUMNS` of the parameter, for a table."""
+        """Return `COLUMNS` of the parameter, for a table."""
         return {column: getattr(self, column) for column in COLUMNS}
 
 
 def variations(entries, values):
-    """(name, value) of the sensitivity runs, one parameter at a time, in the file's order.
+    """Return (name, value) of the sensitivity runs, one parameter at a time, in the file's order.
 
     Parameters
     ----------
@@ -97,11 +98,11 @@ class Machine:
     entries: dict
 
     def variations(self, testbed):
-        """(parameter, value) of the sensitivity runs around `testbed`, see `variations`."""
+        """Return (parameter, value) of the sensitivity runs around `testbed`, see `variations`."""
         return variations(self.entries, {name: getattr(testbed, name) for name in self.entries})
 
     def table(self):
-        """The parameters as a table: ``parameter`` and `COLUMNS`."""
+        """Return the parameters as a table: ``parameter`` and `COLUMNS`."""
         rows = [{"parameter": name} | entry.row() for name, entry in self.entries.items()]
         return pd.DataFrame(rows, columns=["parameter", *COLUMNS])
 

@@ -1,4 +1,4 @@
-"""What the notebooks share: where the results are, how tables are read, and how verdicts are shown."""
+"""Share what the notebooks need: find the results, read tables, and show verdicts."""
 
 import base64
 import io
@@ -14,7 +14,7 @@ MISSED = ("direction", "not_reproduced")
 
 
 def root(start=None):
-    """The checkout that a notebook belongs to.
+    """Find the checkout that a notebook belongs to.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def root(start=None):
 
 
 def read(name):
-    """A table of ``results/`` or ``data/``, by its path in the checkout.
+    """Read a table of ``results/`` or ``data/``, by its path in the checkout.
 
     Raises
     ------
@@ -52,13 +52,13 @@ def read(name):
 
 
 def counts(study, table="results/claims.csv"):
-    """How many statements of a study's papers have which verdict, printed numbers and comparisons apart."""
+    """Count the statements of a study's papers by verdict, printed numbers and comparisons apart."""
     claims = _claims(study, table)
     return pd.crosstab(claims["verdict"], claims["form"]).rename_axis(columns=None)
 
 
 def statements(study, chosen=MISSED, table="results/claims.csv"):
-    """Claims of a study as the paper states them.
+    """Return the claims of a study as the paper states them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _claims(study, table):
 
 
 def normalised(content):
-    """A notebook's content without the parts that change from run to run: counts, random names, addresses, live
+    """Return a notebook's content without the parts that change from run to run: counts, random names, addresses, live
     widgets.
 
     Saving a notebook that was run to its end then gives the same bytes again, as long as its results are the same.
@@ -111,7 +111,7 @@ def normalised(content):
 
 
 def without_controls(content):
-    """A notebook's content with a line of text next to live widgets, for readers without a running kernel.
+    """Add a line of text next to live widgets of a notebook, for readers without a running kernel.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def without_controls(content):
 
 
 def alternatives(content):
-    """Alternative text of each picture among a notebook's outputs, in order.
+    """Return the alternative text of each picture among a notebook's outputs, in order.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def alternatives(content):
 
 HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
 PICTURES = {"image/png", "image/jpeg"}
-KEPT = ("jupytext", "kernelspec")  # of the metadata
+KEPT = ("jupytext", "kernelspec")  # keys of the metadata that are kept
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 TABLE = re.compile(r"\bT_[0-9a-f]{5}")
@@ -187,7 +187,8 @@ def _stable(output):
 
 
 def _with_palette(encoded):
-    """A picture in base64, with a palette instead of a colour per pixel; unchanged if transparent or done before."""
+    """Give a picture in base64 a palette instead of a colour per pixel; leave it unchanged if transparent or done
+    before."""
     picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
     if picture.mode not in ("RGB", "RGBA") or picture.getextrema()[3:] not in ((), ((255, 255),)):
         return encoded

@@ -14,7 +14,7 @@ from misspenalty_studies.mq.published import printed_hit_ratios, published_rates
 WIDTH = 8.0  # inches: 800 pixels at half of OVERVIEW_DPI
 OVERVIEW_DPI = 200
 
-VERDICTS = {  # told apart by hatching as well as by colour
+VERDICTS = {  # differ in hatching as well as in colour
     "free": {"facecolor": "#004c8c", "edgecolor": "white"},
     "calibrated": {"facecolor": "#3f7fb5", "edgecolor": "white", "hatch": "\\\\\\\\"},
     "fitted": {"facecolor": "#8fb8d9", "edgecolor": "#004c8c", "hatch": "xxxx"},
@@ -85,7 +85,8 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
 
 
 def _verdict_rows(claims):
-    """Counts of verdicts by form, and sources of traces: a row per built study, and one for the variant of MQ."""
+    """Return counts of verdicts by form, and sources of traces: a row per built study, and one for the variant of
+    MQ."""
     first, table = next(iter(claims.items()))
     rows = {}
     for study, rest in claims_of(table).groupby("study", sort=False):
@@ -103,12 +104,12 @@ def _verdict_rows(claims):
 
 
 def _about(study, key, default):
-    """What a study declares; the default where there is no such study."""
+    """Return what a study declares; the default if there is no such study."""
     return getattr(studies()[study], key) if study in studies() else default
 
 
 def _kinds(claims):
-    """How each claim is counted: reproduced claims by their basis."""
+    """Return how each claim is counted: reproduced claims by their basis."""
     return claims["verdict"].where(claims["verdict"] != "reproduced", claims["basis"])
 
 

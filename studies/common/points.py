@@ -1,4 +1,4 @@
-"""Many points of a study in one process: in threads, stacked, with the rounding of tables between the steps."""
+"""Run many points of a study in one process: in threads, stacked, with the rounding of tables between the steps."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ import pandas as pd
 
 
 def as_written(table, **options):
-    """A table as it reads back from a file, with 10 significant digits; `options` go to ``read_csv``.
+    """Return a table as it reads back from a file, with 10 significant digits; `options` go to ``read_csv``.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def as_written(table, **options):
 
 
 def in_threads(function, items, threads):
-    """Results of a function for each item, in the items' order; the kernels run in parallel.
+    """Return the results of a function for each item, in the items' order; the kernels run in parallel.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def in_threads(function, items, threads):
 
 
 def stacked(runs):
-    """Runs concatenated, as they are.
+    """Return the runs concatenated, as they are.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ CONFIDENCE = 0.95  # level of every confidence interval in the results
 
 
 def half_width(deviation, number, confidence=CONFIDENCE):
-    """Half the width of the confidence interval of a mean, by Student's t.
+    """Return half the width of the confidence interval of a mean, by Student's t.
 
     Parameters
     ----------

@@ -71,14 +71,14 @@ class Amount(Form):
         return outcome_of(holds, "", told, not listed and self._on_side(claim.published, half), **counted(fine))
 
     def _on_side(self, published, half):
-        """Whether every number lies, with its interval, on the published side of the neutral value."""
+        """Tell whether every number lies, with its interval, on the published side of the neutral value."""
         if self.neutral is None or close(published, self.neutral):
             return False
         op, sign = ("<", 1) if published < self.neutral else (">", -1)
         return all(compare(op, value + sign * h, self.neutral) for value, h in zip(self.obtained, half, strict=True))
 
     def _ends(self, claim):
-        """Each obtained number with the limits that apply to it."""
+        """Return each obtained number with the limits that apply to it."""
         limit = claim.published["limit"]
         limits = self.limits or tuple(map(series, limit if isinstance(limit, list) else [limit]))
         rows = zip(*([end for end, _ in paired(end, self.obtained)[0]] for end in limits), strict=True)
@@ -109,7 +109,7 @@ class Amount(Form):
         return outcome_of(holds, "", in_unit("absolute", beyond, claim.unit), direction, note=note, **counted(fine))
 
     def _limits(self, claim, ends):
-        """Lower and upper limit, moved outwards by the tolerance."""
+        """Return the lower and upper limit, moved outwards by the tolerance."""
         op = claim.published["op"]
         low, high = (-math.inf, ends[0]) if op in ("<", "<=") else (ends[0], math.inf) if op in (">", ">=") else ends
         measure, size = limit_of(claim)
@@ -122,7 +122,7 @@ class Amount(Form):
 
 
 def _printed(claim):
-    """The numbers of a published value or limit."""
+    """Return the numbers of a published value or limit."""
     published = claim.published["limit"] if isinstance(claim.published, dict) else claim.published
     return [0, *(published if isinstance(published, list) else [published])]
 

@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims.numbers import DIGITS, SLACK, close, comp
 
 
 def _where(holds):
-    """How many points hold, and which do not, from a Series of booleans."""
+    """Say at how many points, from a Series of booleans, a claim holds, and at which it does not."""
     if len(holds) == 1:
         return "holds" if holds.all() else "does not hold"
     where = "" if holds.all() else ", not at " + ", ".join(map(label, holds.index[~holds]))
@@ -65,12 +65,12 @@ class Order(Form):
 
 
 def groups_of(claim):
-    """Published groups of members from low to high."""
+    """Return the published groups of members from low to high."""
     return claim.published["low_to_high"] if isinstance(claim.published, dict) else claim.published
 
 
 def _distinct(value, half, row):
-    """A number with as many digits as it takes to tell it from the other members."""
+    """Return a number as text, with as many digits as it takes to tell it from the other members."""
     for digits in range(DIGITS, 10):
         if len({rounded(x, digits) for x in row.values()}) == len(set(row.values())):
             break
@@ -78,7 +78,8 @@ def _distinct(value, half, row):
 
 
 def _ranked(claim, values):
-    """The comparisons of an order at one point: whether each holds, its margin, and the smaller of its two sides."""
+    """Return the comparisons of an order at one point: whether each holds, its margin, and the smaller of its two
+    sides."""
     groups = groups_of(claim)
     rest = list(itertools.chain.from_iterable(groups[1:]))
     steps = [(groups[0], rest)] if isinstance(claim.published, dict) else itertools.pairwise(groups)

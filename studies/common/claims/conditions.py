@@ -1,4 +1,4 @@
-"""What other measured conditions gain and lose: claims whose verdict differs from that on the result tables."""
+"""Show what other measured conditions gain and lose: claims whose verdict differs from that on the result tables."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The claims of one study, decided by its result tables."""
+"""Decide the claims of one study by its result tables."""
 
 from functools import cached_property
 
@@ -47,7 +47,7 @@ class Decided:
         return frames, complete(self.run(frames).forms)
 
     def moved(self, id):
-        """What a claim records on the tables of each seed, or else with cells at the ends of their intervals."""
+        """Return what a claim records on the tables of each seed, or else with cells at the ends of their intervals."""
         made, seeds = self._moved
         return Moved(tuple(forms[id] for forms in made), seeds)
 
@@ -60,7 +60,7 @@ class Decided:
         return [self.run(frames).forms for frames in runs(self.frames, self.halves)], False
 
     def _each_seed(self):
-        """The tables with the numbers of one seed, where it has them, for each seed."""
+        """Yield the tables with the numbers of one seed, where it has them, for each seed."""
         for seed in sorted(set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))):
             frames = dict(self.frames)
             for item, sample in self.samples.items():
@@ -70,7 +70,7 @@ class Decided:
             yield frames
 
     def readers(self, item, columns=()):
-        """Ids of the decided claims that read a table, or some columns of it."""
+        """Return the ids of the decided claims that read a table, or some columns of it."""
         if (item, columns) not in self._readers:
             frame = self.frames[item]
             cells = (item, list(range(len(frame))), list(columns or frame.columns))
@@ -78,21 +78,22 @@ class Decided:
         return self._readers[item, columns]
 
     def seeds_of(self, id):
-        """How many runs the numbers of a claim are means of; None if its tables do not say."""
+        """Return how many runs the numbers of a claim are means of; None if its tables do not say."""
         if set(self.seeds.values()) == {1}:
             return 1
         counts = [count for item, count in self.seeds.items() if id in self.readers(item)]
         return None if None in counts or not counts else max(counts)
 
     def run(self, frames):
-        """What the study records on these tables."""
+        """Return what the study records on these tables."""
         recorder = Recorder()
         with np.errstate(all="ignore"):
             self.module.claims(recorder, dict(frames))
         return recorder
 
     def losing(self, cells):
-        """Ids of the claims that lose a number when `cells`, tuples of item, rows and columns, are blanked."""
+        """Return the ids of the claims that lose a number when `cells`, tuples of item, rows and columns, are
+        blanked."""
         frames, readable = self.full
         less = dict(frames)
         for item, rows, columns in cells:
@@ -100,7 +101,7 @@ class Decided:
         return readable - complete(self.run(less).forms)
 
     def reading(self, fit, targets):
-        """Ids of the decided claims that read one of the fitted cells."""
+        """Return the ids of the decided claims that read one of the fitted cells."""
         cells = []
         for target in targets:
             item = target["table"].removeprefix(f"{self.name}_")
@@ -115,7 +116,7 @@ class Decided:
         return complete(self.forms) & self.losing(cells) if cells else set()
 
     def driven(self, fit, variant=""):
-        """Ids of the decided claims that read a table made with a fitted parameter.
+        """Return the ids of the decided claims that read a table made with a fitted parameter.
 
         Raises
         ------
@@ -145,7 +146,7 @@ class Decided:
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
 
     def _first(self, ids, holes):
-        """The first of `holes` that each claim reads, found by halving."""
+        """Find by halving the first of `holes` that each claim reads."""
         if len(holes) < 2 or not ids:
             return dict.fromkeys(ids, holes[0][-1]) if ids else {}
         half = len(holes) // 2
@@ -154,5 +155,5 @@ class Decided:
 
 
 def complete(forms):
-    """Ids of the claims that have every number."""
+    """Return the ids of the claims that have every number."""
     return {id for id, form in forms.items() if form and form.complete()}

@@ -36,7 +36,8 @@ class Outcome:
 
 
 def limit_of(claim):
-    """Tolerance of a claim: ("relative" | "absolute", size); none for a bound, unless it is said to be reached."""
+    """Return the tolerance of a claim: ("relative" | "absolute", size); none for a bound, unless it is said to be
+    reached."""
     if claim.tolerance:
         return next(iter(claim.tolerance.items()))
     if claim.kind == "bound":
@@ -45,7 +46,8 @@ def limit_of(claim):
 
 
 def deviation(measure, obtained, reference):
-    """Signed distance of `obtained` from `reference`: a share of it (relative) or a difference (absolute)."""
+    """Return the signed distance of `obtained` from `reference`: a share of it (relative) or a difference
+    (absolute)."""
     difference = 0.0 if close(obtained, reference) else obtained - reference
     if measure == "absolute" or not difference:
         return difference
@@ -53,7 +55,7 @@ def deviation(measure, obtained, reference):
 
 
 def in_unit(measure, value, unit):
-    """A deviation or tolerance with its unit: % if relative, points of a percentage, or the claim's unit.
+    """Return a deviation or tolerance with its unit: % if relative, points of a percentage, or the claim's unit.
 
     >>> in_unit("relative", -0.633, "ms"), in_unit("absolute", 0.5, "%"), in_unit("absolute", 2, "")
     ('-63.3 %', '0.5 points', '2')
@@ -64,17 +66,17 @@ def in_unit(measure, value, unit):
 
 
 def room(measure, size, reference):
-    """How far a number may lie from `reference`."""
+    """Return how far a number may lie from `reference`."""
     return size * (abs(reference) if measure == "relative" else 1)
 
 
 def within(measure, size, obtained, reference):
-    """Whether `obtained` lies within the tolerance, inclusive."""
+    """Tell whether `obtained` lies within the tolerance, inclusive."""
     return abs(obtained - reference) <= room(measure, size, reference) + SLACK * max(abs(obtained), abs(reference))
 
 
 def paired(a, b):
-    """Two Series as pairs, and the points; a single number goes with every point of the other."""
+    """Pair the numbers of two Series and return the points; a single number goes with every point of the other."""
     wide = a if len(a) >= len(b) else b
     sides = (side if len(side) > 1 else [side.iloc[0]] * len(wide) for side in (a, b))
     return list(zip(*sides, strict=True)), wide.index
@@ -86,7 +88,7 @@ class Form:
     kinds, tolerance = (), ""
 
     def complete(self):
-        """Whether no number is missing."""
+        """Tell whether no number is missing."""
         return all(len(part) and np.isfinite(part.to_numpy(float)).all() for part in _parts(vars(self)))
 
     def decide(self, claim, moved=CERTAIN, write=None):
@@ -116,7 +118,7 @@ class Form:
         return outcome
 
     def blur(self, claim):
-        """How close to its edge a comparison counts as undecided, whatever the intervals."""
+        """Return how close to its edge a comparison counts as undecided, whatever the intervals."""
         return 0.0
 
 

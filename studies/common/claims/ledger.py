@@ -1,4 +1,4 @@
-"""The ledgers of published statements and the record of fitted parameters, as checked Python objects."""
+"""Read the ledgers of published statements and the record of fitted parameters, as checked Python objects."""
 
 import re
 from dataclasses import dataclass

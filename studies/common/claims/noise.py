@@ -1,4 +1,4 @@
-"""How uncertain the numbers are that are computed from means over seeds.
+"""Estimate how uncertain the numbers are that are computed from means over seeds.
 
 Where the tables of each seed are at hand, the numbers are computed from each of them, and their interval is Student's t
 of these values. Cells that share a seed then move together: of two policies on the same requests, the interval is that
@@ -21,7 +21,7 @@ RUNS = 32  # a power of two; cells that share a column of signs lie far apart in
 
 
 def runs(frames, halves):
-    """Tables with every cell at one end of its interval.
+    """Yield tables with every cell at one end of its interval.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def runs(frames, halves):
     >>> [run["table2"]["ms"].tolist() for run in runs({"table2": frame}, {"table2": half})]
     [[5.5, 7.0], [4.5, 7.0]]
     """
-    cells = {item: np.argwhere(half.to_numpy().T > 0) for item, half in halves.items()}  # column by column
+    cells = {item: np.argwhere(half.to_numpy().T > 0) for item, half in halves.items()}  # in the order of the columns
     number = sum(map(len, cells.values()))
     if not number:
         return
@@ -78,7 +78,7 @@ class Moved:
     seeds: bool = False
 
     def spread(self, middle, numbers):
-        """Half the width of the interval of numbers: 0 without forms.
+        """Return half the width of the interval of numbers: 0 without forms.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Numbers of a verdict: when two are equal, and how they are written."""
+"""Define when two numbers of a verdict are equal, and how numbers are written."""
 
 import math
 
@@ -8,18 +8,18 @@ import xarray as xr
 
 SLACK = 1e-9  # numbers that agree to nine digits are equal: sums of printed decimals are not exact in binary
 DIGITS = 4  # significant digits of a number without an interval
-WHOLE = 1e15  # whole numbers below are written in full
+WHOLE = 1e15  # whole numbers below this one are written in full
 
 
 def series(values):
-    """Obtained numbers as a Series whose index names the points."""
+    """Return obtained numbers as a Series whose index names the points."""
     if isinstance(values, xr.DataArray):
         values = values.to_series() if values.ndim else values.item()
     return values if isinstance(values, pd.Series) else pd.Series(np.ravel(values))
 
 
 def close(a, b, digits_of=0.0):
-    """Whether two numbers agree to nine digits, of the greater one or of `digits_of`."""
+    """Tell whether two numbers agree to nine digits, of the greater one or of `digits_of`."""
     return abs(a - b) <= SLACK * max(abs(a), abs(b), abs(digits_of))
 
 
@@ -31,21 +31,22 @@ def compare(op, a, b, digits_of=0.0):
 
 
 def below(low, high):
-    """Where `low` is below `high`: 1 or 0, NaN if either is missing; numbers that agree to nine digits are equal."""
+    """Tell where `low` is below `high`: 1 or 0, NaN if either is missing; numbers that agree to nine digits are
+    equal."""
     low, high = xr.broadcast(*(side if isinstance(side, xr.DataArray) else xr.DataArray(side) for side in (low, high)))
     truth = (low < high) & (abs(low - high) > SLACK * np.maximum(abs(low), abs(high)))
     return truth.astype(float).where(low.notnull() & high.notnull())
 
 
 def number(value):
-    """A number as text: at most six significant digits, the same on every machine."""
+    """Return a number as text: at most six significant digits, the same on every machine."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     return f"{value:.6g}" if isinstance(value, int | float | np.number) else str(value)
 
 
 def significant(value):
-    """Significant digits of a printed number; 0 of anything else.
+    """Count the significant digits of a printed number; 0 of anything else.
 
     >>> [significant(value) for value in (19.85, 12035, 0.0488, "hot")]
     [4, 5, 3, 0]
@@ -57,7 +58,7 @@ def significant(value):
 
 
 def rounded(value, digits=DIGITS, half=0.0):
-    """A number as text, rounded to what it carries.
+    """Return a number as text, rounded to the digits that it is known to.
 
     Parameters
     ----------
@@ -85,12 +86,12 @@ def rounded(value, digits=DIGITS, half=0.0):
 
 
 def label(point):
-    """The name of a point of a Series."""
+    """Return the name of a point of a Series."""
     return " ".join(map(number, point if isinstance(point, tuple) else (point,)))
 
 
 def text(values, write=number):
-    """Numbers as text: a single one if all print the same, otherwise point by point."""
+    """Return numbers as text: a single one if all print the same, otherwise point by point."""
     if len({write(value) for value in values}) == 1:
         return write(values.iloc[0])
     return ", ".join(f"{label(point)}: {write(value)}" for point, value in values.items())

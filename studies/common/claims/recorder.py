@@ -27,11 +27,12 @@ class Recorder:
         self.reports[claim] = {name: series(values) for name, values in (report or {}).items()}
 
     def value(self, claim, obtained, neutral=None):
-        """A number; `neutral` is its value if the two things that it compares are equal (None: it compares nothing)."""
+        """Record a number; `neutral` is its value if the two things that it compares are equal (None: it compares
+        nothing)."""
         self._add(claim, amounts.Amount(series(obtained), neutral))
 
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
-        """A number with a limit: the published one, or one obtained as well (of a range, both ends).
+        """Record a number with a limit: the published one, or one obtained as well (of a range, both ends).
 
         Numbers that agree to nine digits are equal; where the limit is a difference, of the digits of `digits_of`, the
         greater of the two printed numbers.
@@ -40,21 +41,22 @@ class Recorder:
         self._add(claim, amounts.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)
 
     def setting(self, claim, runs):
-        """Settings that were run, one per row; the columns in the order in which the ledger lists their values."""
+        """Record settings that were run, one per row, with columns in the order in which the ledger lists their
+        values."""
         self._add(claim, amounts.Setting(runs))
 
     def peak(self, claim, sweep):
-        """The place of the greatest value of a sweep."""
+        """Record the place of the greatest value of a sweep."""
         self._add(claim, amounts.Peak(series(sweep)))
 
     def order(self, claim, members, dim=None, report=None):
-        """Numbers to be ranked: a dict by member, or an array with its members along `dim`."""
+        """Record numbers to be ranked: a dict by member, or an array with its members along `dim`."""
         if dim is not None:
             members = dict(zip(members[dim].values.tolist(), members.transpose(dim, ...), strict=True))
         self._add(claim, comparisons.Order({m: series(x) for m, x in members.items()}), report)
 
     def compared(self, claim, left, op, right, report=None):
-        """Two quantities, and the relation (``<``, ``<=``, ``>``) that the statement claims between them."""
+        """Record two quantities, and the relation (``<``, ``<=``, ``>``) that the statement claims between them."""
         self._add(claim, comparisons.Comparison(series(left), op, series(right)), report)
 
     def holds(self, claim, truth):
@@ -62,19 +64,20 @@ class Recorder:
         self._add(claim, comparisons.Comparison(series(truth), "==", series(1)))
 
     def equal(self, claim, left, right):
-        """Two quantities that are claimed to be equal."""
+        """Record two quantities that are claimed to be equal."""
         self._add(claim, comparisons.Equality(series(left), series(right)))
 
     def trend(self, claim, steps, report=None):
-        """Numbers along one key, in the order of the steps."""
+        """Record numbers along one key, in the order of the steps."""
         self._add(claim, comparisons.Trend(series(steps)), report)
 
     def rises_with(self, claim, x, y, within=None):
-        """One result along another, compared within each member of the dimension `within` (None: all together)."""
+        """Record one result along another, compared within each member of the dimension `within` (None: all
+        together)."""
         groups = [(x, y)] if within is None else [(x.sel({within: m}), y.sel({within: m})) for m in x[within]]
         self._add(claim, comparisons.Scatter([tuple(map(series, group)) for group in groups]))
 
     def no_table(self, *claims):
-        """Claims that no result table decides; a run may log a value for their note."""
+        """Record claims that no result table decides; a run may log a value for their note."""
         for claim in claims:
             self._add(claim, None)

@@ -1,4 +1,4 @@
-"""Judging a whole ledger, and the resulting tables."""
+"""Judge a whole ledger and make the resulting tables."""
 
 import numpy as np
 import pandas as pd
@@ -104,7 +104,8 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
 
 
 def _influences(known, studied, calibration, variant):
-    """What fitted parameters do to the claims: remarks on the targets by id, and the ids of all that they drive."""
+    """Return what fitted parameters do to the claims: remarks on the targets by id, and the ids of all that they
+    drive."""
     remarks, calibrated = {id: [] for id in known}, set()
     for fit in (fit for fit in calibration if fit.study in studied):
         study = studied[fit.study]
@@ -139,7 +140,7 @@ def _decide(claim, study):
 
 
 def tolerance_text(claim):
-    """Tolerance of a claim as printed in the table of verdicts."""
+    """Return the tolerance of a claim as printed in the table of verdicts."""
     if claim.tolerance or claim.kind in ("value", "ratio", "equivalence"):
         return in_unit(*limit_of(claim), claim.unit) + (" of (100 - value)" if claim.complement else "")
     if claim.kind == "bound":
@@ -148,7 +149,7 @@ def tolerance_text(claim):
 
 
 def published_text(claim):
-    """The published side of a claim in one line."""
+    """Return the published side of a claim in one line."""
     match claim.published:
         case {"op": "in", "limit": [low, high]}:
             return f"{number(low)} to {number(high)}"

@@ -1,4 +1,4 @@
-"""The verdicts on the claims of papers, counted: printed numbers and printed comparisons apart."""
+"""Count the verdicts on the claims of papers: printed numbers and printed comparisons apart."""
 
 import pandas as pd
 
@@ -8,12 +8,12 @@ FORMS = ("number", "comparison")
 
 
 def claims_of(frame):
-    """The rows of a table of verdicts that are counted: statements of papers."""
+    """Return the rows of a table of verdicts that are counted: statements of papers."""
     return frame[frame["role"] == "claim"]
 
 
 def summary(frame):
-    """Counts of the claims of papers by study, with a last row ``all``.
+    """Count the claims of papers by study, with a last row ``all``.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def summary(frame):
 
 
 def headline(frame, results=None):
-    """The summary of a table of verdicts in words, for a page.
+    """Return the summary of a table of verdicts in words, for a page.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def headline(frame, results=None):
 
 
 def format_summary(frame, results=None):
-    """The `headline` of a table of verdicts as a Markdown table."""
+    """Return the `headline` of a table of verdicts as a Markdown table."""
     table = headline(frame, results)
     return markdown([list(table.columns), *table.to_numpy().tolist()])
 
 
 def markdown(rows):
-    """A table in Markdown, its first column and a last one of words left-aligned, the others right-aligned."""
+    """Return a table in Markdown, its first column and a last one of words left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = [
         at == 0 or not any(row[at][:1].isdigit() or row[at] == "–" for row in rows[1:]) for at in range(len(widths))
@@ -98,7 +98,7 @@ def markdown(rows):
 
 
 def agreement(frame):
-    """How many points of each program's output are obtained here.
+    """Count how many points of each program's output are obtained here.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def agreement(frame):
 
 
 def forecasts(frame, ledger):
-    """What this project stated before it ran the data that decide it, and the result.
+    """Return what this project stated before it ran the data that decide it, and the result.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Result tables as the claims read them: indexed by their keys, with NaN wherever something is missing."""
+"""Read result tables as the claims use them: indexed by their keys, with NaN wherever something is missing."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ SEEDS = ("seeds", "runs")  # columns that count what a mean is taken over
 
 
 def cross(**members):
-    """Every combination of the members of some keys, as a tuple of dicts.
+    """Return every combination of the members of some keys, as a tuple of dicts.
 
     >>> cross(cache_mb=[128], policy=["lru", "mq"])
     ({'cache_mb': 128, 'policy': 'lru'}, {'cache_mb': 128, 'policy': 'mq'})
@@ -33,7 +33,7 @@ class Table:
     by_seed: bool = False  # whether there is a table of the same numbers for each seed
 
     def read(self, name, frame=None):
-        """The table, and its holes.
+        """Return the table, and its holes.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Table:
         return table.set_index(list(self.keys)), holes
 
     def halves(self, given, frame):
-        """Half widths of the intervals of a table's numbers, and how many runs they come from.
+        """Return the half widths of the intervals of a table's numbers, and how many runs they come from.
 
         Parameters
         ----------
@@ -116,27 +116,29 @@ class Table:
         return halves, seeds if having else 1
 
     def cells(self, frame, where, column):
-        """Rows and columns of the cells of `column` where the keys are as in `where`; None if it has no such column."""
+        """Return the rows and columns of the cells of `column` where the keys are as in `where`; None if it has no such
+        column."""
         if column not in self.values or not set(where) <= set(self.keys):
             return None
         return np.flatnonzero(_matching(frame.index.to_frame(index=False), where)), [column]
 
 
 def blanked(frame, rows, columns):
-    """A copy of a table with some cells set to NaN."""
+    """Return a copy of a table with some cells set to NaN."""
     copy = frame.copy()
     copy.iloc[rows, [copy.columns.get_loc(column) for column in columns]] = np.nan
     return copy
 
 
 def filled(frame):
-    """A copy of a table with a number in each missing cell, so that claims can be asked which cells they read."""
+    """Return a copy of a table with a number in each missing cell, so that claims can be asked which cells they
+    read."""
     numbers = np.random.default_rng(0).uniform(1, 2, frame.shape)
     return frame.where(frame.notna(), pd.DataFrame(numbers, frame.index, frame.columns))
 
 
 def _absent(frame, rows):
-    """Those of some dicts of keys for which there is no row."""
+    """Return those of some dicts of keys for which there is no row."""
     present = {
         keys: set(zip(*(frame[key].tolist() for key in keys), strict=True)) if keys else {()} if len(frame) else set()
         for keys in {tuple(row) for row in rows}

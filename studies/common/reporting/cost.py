@@ -21,7 +21,8 @@ def looked_at():
 
 
 def whole(outputs, jobs, root):
-    """Whether there is a time for every rule that makes one of these final files, so that sums cover a complete run."""
+    """Tell whether there is a time for every rule that makes one of these final files, so that sums cover a complete
+    run."""
     index = Path(root, "results", "index.json")
     if not index.is_file():
         return False
@@ -49,23 +50,23 @@ def parts(run, supplement, root):
 
 
 def minutes(seconds):
-    """Whole minutes, rounded up."""
+    """Return whole minutes, rounded up."""
     return math.ceil(seconds / 60)
 
 
 def gigabytes(n, step=0.1):
-    """10^9 bytes, rounded up to a step."""
+    """Return a number of bytes as text in units of 10^9 bytes, rounded up to a step."""
     return f"{math.ceil(n / 1e9 / step) * step:.1f} GB"
 
 
 def cost(jobs):
-    """``(CPU seconds, peak bytes of the largest)`` of jobs."""
+    """Return ``(CPU seconds, peak bytes of the largest)`` of jobs."""
     cpu = sum(job["cpu_s"] or 0 for job in jobs)
     return cpu, 2**20 * max((job["peak_rss_mb"] or 0 for job in jobs), default=0)
 
 
 def disk(root, names):
-    """Bytes that files in folders occupy; a file with several names counts once."""
+    """Count the bytes that files in folders occupy; a file with several names counts once."""
     seen, total = set(), 0
     for name in names:
         for folder, _, files in os.walk(Path(root, name)):
@@ -78,7 +79,8 @@ def disk(root, names):
 
 
 def readme_text(run, supplement, root):
-    """What `make reproduce` and `make supplement` cost, as a paragraph; None if the manifests are not of complete runs.
+    """Return a paragraph on what `make reproduce` and `make supplement` cost; None if the manifests are not of complete
+    runs.
 
     Parameters
     ----------
@@ -98,7 +100,8 @@ checkout with its traces {checkout}, results and builds {results}."""
 
 
 def artifact_text(run, supplement, root):
-    """A table with a study's command, CPU minutes, memory, disk and expected values; None as in `readme_text`."""
+    """Return a table with a study's command, CPU minutes, memory, disk and expected values; None as in
+    `readme_text`."""
     if (found := parts(run, supplement, root)) is None:
         return None
     published = {claim.id: claim.published for claim in load_ledger(root)}
@@ -128,7 +131,7 @@ def artifact_text(run, supplement, root):
 
 
 def expected_text(claims):
-    """A table with the values and verdicts expected from a run, for the claims in `looked_at`.
+    """Return a table with the values and verdicts expected from a run, for the claims in `looked_at`.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ def expected_text(claims):
 
 
 def written(value):
-    """A published value; an ordering is a list of groups, from low to high, a bound a mapping."""
+    """Return a published value as text; an ordering is a list of groups, from low to high, a bound a mapping."""
     if isinstance(value, dict) and "op" in value:
         return f"{value['op']} {value['limit']}"
     if isinstance(value, list):

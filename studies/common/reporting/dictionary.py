@@ -41,7 +41,7 @@ class Column:
     meaning: str
 
     def accepts(self, values):
-        """Whether all values of a Series are of this kind; missing ones always are.
+        """Tell whether all values of a Series are of this kind; missing ones always are.
 
         >>> Column("integer", "", "").accepts(pd.Series([1.0, None]))
         True
@@ -79,7 +79,7 @@ def _declarations(study):
 
 @functools.cache
 def load(study):
-    """The declared tables of a study.
+    """Return the declared tables of a study.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _column(name, known, place, path):
 
 
 def declared(path):
-    """The declaration of a result table by its path; None if the path is not that of one.
+    """Return the declaration of a result table by its path; None if the path is not that of one.
 
     Raises
     ------
@@ -202,7 +202,8 @@ def check(table, path):
 
 
 def dictionary_text(results="results"):
-    """The data dictionary as a Markdown page: every declared table of a folder, in the order of the declarations.
+    """Return the data dictionary as a Markdown page: every declared table of a folder, in the order of the
+    declarations.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def logged(path):
 
 
 def spent():
-    """CPU time of this process and its children so far, and the memory of the largest of them, as text.
+    """Say how much CPU time this process and its children took so far, and the memory of the largest of them, as text.
 
     Snakemake samples its jobs at ever longer intervals, and so misses up to half a minute of each.
 
@@ -51,7 +51,8 @@ def spent():
 
 
 def _peak(used):
-    """Most memory of this process, in the unit of `used`, which also counts what a fork of Snakemake began with."""
+    """Return the most memory that this process had, in the unit of `used`, which also counts what a fork of Snakemake
+    began with."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     except OSError:  # not Linux
@@ -60,7 +61,7 @@ def _peak(used):
 
 
 def function_of(name):
-    """The function with a dotted name.
+    """Return the function with a dotted name.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def function_of(name):
 
 
 def caption_of(function):
-    """The caption of a figure: the docstring of the function that draws it, up to its list of parameters.
+    """Return the caption of a figure: the docstring of the function that draws it, up to its list of parameters.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def caption_of(function):
 
 
 def read_tables(source):
-    """Tables in the form that a function takes.
+    """Read tables in the form that a function takes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Result tables as LaTeX: one file per table, for booktabs and longtable, and a document of all of them."""
+"""Turn result tables into LaTeX: one file per table, for booktabs and longtable, and a document of all of them."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SPECIAL = {
 
 
 def escaped(text):
-    """A text with LaTeX's special characters escaped.
+    """Return a text with LaTeX's special characters escaped.
 
     >>> escaped("cache_mb: 50 %")
     'cache\\\\_mb: 50 \\\\%'
@@ -31,7 +31,7 @@ def escaped(text):
 
 
 def cell(text):
-    """A cell of a CSV file: numbers to six significant digits, an empty one as a dash."""
+    """Return a cell of a CSV file as LaTeX: numbers to six significant digits, an empty one as a dash."""
     try:
         number = float(text)
     except ValueError:
@@ -40,7 +40,7 @@ def cell(text):
 
 
 def latex_table(path, label):
-    """A table's LaTeX.
+    """Return a table as LaTeX.
 
     Parameters
     ----------

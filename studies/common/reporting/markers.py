@@ -1,4 +1,4 @@
-"""Generated text in a written file: the text between two markers is replaced, the rest is left alone."""
+"""Replace generated text in a written file: only the text between two markers changes."""
 
 from pathlib import Path
 

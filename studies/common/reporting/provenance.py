@@ -90,7 +90,7 @@ class Sources:
         return self._folders[package] / name
 
     def _imported(self, name, path, text):
-        """Modules that a source imports."""
+        """Yield the modules that a source imports."""
         for package, names, module in _IMPORTS.findall(text):
             for one in _NAMES.findall(names.decode()):
                 within = f"{package.decode()}.{one}"
@@ -101,7 +101,8 @@ class Sources:
             yield from (one for one in self._paths if one.startswith(f"{folder}."))
 
     def _relative(self, names):
-        """Paths of the sources that the named functions or modules depend on; of all sources without a name."""
+        """Return the paths of the sources that the named functions or modules depend on; of all sources without a
+        name."""
         waiting, seen = [], set()
         for name in names:
             module = name if name in self._paths else name.rpartition(".")[0]
@@ -116,7 +117,7 @@ class Sources:
         return sorted(path for module in (seen if names else self._paths) for path in self._paths[module])
 
     def files(self, *names):
-        """The sources that functions or modules depend on.
+        """Return the sources that functions or modules depend on.
 
         Parameters
         ----------
@@ -137,7 +138,7 @@ class Sources:
         return [self._path(relative) for relative in self._relative(names)]
 
     def digest(self, *names):
-        """sha256 of what functions or modules depend on, by relative path and content.
+        """Return the sha256 of what functions or modules depend on, by relative path and content.
 
         Given to a Snakemake rule as a parameter, it reruns whatever depends on an edited source. Parameters and errors
         are those of `files`.
@@ -157,13 +158,13 @@ _COMPUTED = re.compile(rb"import_module\(f[\"']")
 
 
 def file_digest(path):
-    """sha256 of a file, read in pieces."""
+    """Return the sha256 of a file, read in pieces."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def describe_files(paths, root="."):
-    """Digest and size of each file, by path relative to `root`; a folder means the files below it.
+    """Return the digest and size of each file, by path relative to `root`; a folder means the files below it.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def describe_files(paths, root="."):
 
 
 def read_benchmark(path):
-    """Wall time, CPU time and peak memory of one job from Snakemake's benchmark file, and from its log.
+    """Read wall time, CPU time and peak memory of one job from Snakemake's benchmark file, and from its log.
 
     The log's last line (`misspenalty_studies.common.reporting.jobs.spent`) is exact, if there is one; Snakemake
     samples.
@@ -208,13 +209,14 @@ def read_benchmark(path):
 
 
 def _log_of(path):
-    """The log of a job, by its benchmark file: the same name in the folder ``logs`` next to ``benchmarks``."""
+    """Return the path of a job's log, by its benchmark file: the same name in the folder ``logs`` next to
+    ``benchmarks``."""
     folder, _, name = Path(path).as_posix().rpartition("benchmarks/")
     return Path(f"{folder}logs/{name}").with_suffix(".log")
 
 
 def _spent(log):
-    """What a job's log says that it took."""
+    """Read from a job's log what the job took."""
     try:
         with open(log, "rb") as stream:
             stream.seek(max(os.fstat(stream.fileno()).st_size - 200, 0))
@@ -243,7 +245,7 @@ def read_benchmarks(folder):
 
 
 def versions():
-    """Versions of Python and of the packages that make the results; None if one is not installed."""
+    """Return the versions of Python and of the packages that make the results; None if one is not installed."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -266,7 +268,8 @@ def compiler():
 
 
 def git_commit(root="."):
-    """Commit of the checkout at `root` and whether tracked files differ from it; None if there is none (a tarball)."""
+    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if there is none (a
+    tarball)."""
 
     def git(*arguments):
         done = subprocess.run(
@@ -284,7 +287,7 @@ def git_commit(root="."):
 
 
 def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
-    """Everything that a run was made from and that it made.
+    """Describe everything that a run was made from and that it made.
 
     Parameters
     ----------

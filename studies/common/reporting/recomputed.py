@@ -1,4 +1,4 @@
-"""Which studies a run recomputes, and of which it reads archived tables because registered files are not here."""
+"""Tell which studies a run recomputes, and of which it reads archived tables because registered files are not here."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ COLUMNS = ["study", "state", "missing_files"]
 
 
 def recomputed(studies, archived):
-    """Workflow job: one row per study.
+    """Return one row per study (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files that are made from the models of settings: the commented default file, the JSON Schema, tables of keys."""
+"""Make the text of files from the models of settings: the commented default file, the JSON Schema, tables of keys."""
 
 import textwrap
 from functools import lru_cache
@@ -14,7 +14,7 @@ BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 
 @lru_cache
 def json_schema(model):
-    """The JSON Schema of a model, draft 2020-12.
+    """Return the JSON Schema of a model, draft 2020-12.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """The schema without generated titles; optional keys as their type when present; names of a mapping as such."""
+    """Return the schema without generated titles; optional keys as their type when present; names of a mapping as
+    such."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):
@@ -50,7 +51,7 @@ def _tidied(node):
 
 
 def schema_text(model, head):
-    """The schema as YAML for editors, whose descriptions also say why.
+    """Return the schema as YAML for editors, whose descriptions also say why.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def _for_editors(node):
 
 
 def default_text(model, head):
-    """The commented default file.
+    """Return the text of the commented default file.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def default_text(model, head):
 
 
 def _entry(key, value, field, indent):
-    """A key with its value: in one line, or as a block with a comment on each entry."""
+    """Return the lines of a key with its value: one line, or a block with a comment on each entry."""
     start = " " * indent
     if not _extra(field).get("block"):
         return [f"{start}{_flow(key)}: {_flow(value)}"]
@@ -130,7 +131,7 @@ def _entry(key, value, field, indent):
 
 
 def _remarked(lines, note, indent):
-    """Lines with a comment: after the first line if it fits, otherwise above."""
+    """Add a comment to lines: after the first line if it fits, otherwise above."""
     if not note:
         return lines
     joined = f"{lines[0]}  # {note}"
@@ -143,7 +144,7 @@ def _comment(text, indent):
 
 
 def _flow(value):
-    """A value in one line, as people write YAML."""
+    """Return a value in one line, as people write YAML."""
     if isinstance(value, dict):
         inside = ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
@@ -161,12 +162,12 @@ def _extra(field):
 
 
 def _named(model):
-    """(key, field) of a model, keys as spelt in YAML."""
+    """Return (key, field) of a model, keys as spelt in YAML."""
     return [(field.alias or name, field) for name, field in model.model_fields.items()]
 
 
 def block_of(field):
-    """The model of a key that is a block of keys, else None."""
+    """Return the model of a key that is a block of keys, else None."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, Settings) and not hasattr(field.annotation, "__origin__"):
             return kind
@@ -174,7 +175,7 @@ def block_of(field):
 
 
 def table_text(model, prefix, allowed, nested=True):
-    """A table of keys as Markdown.
+    """Return a table of keys as Markdown.
 
     Parameters
     ----------

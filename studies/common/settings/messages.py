@@ -1,4 +1,4 @@
-"""Errors in a configuration: file, key, value, what is allowed, and the nearest key to a misspelt one."""
+"""Explain errors in a configuration: file, key, value, what is allowed, and the nearest key to a misspelt one."""
 
 import difflib
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from misspenalty.errors import MissPenaltyError, ParameterError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.settings.documents import json_schema
 
-MAX_LINES = 10  # of one message
+MAX_LINES = 10  # most lines of one message
 
 
 class SettingError(ParameterError):
@@ -44,7 +44,7 @@ def at(*key, remedy=""):
 
 
 def nearest(name, names):
-    """``; did you mean NAME?``, or nothing if no name is similar.
+    """Return ``; did you mean NAME?``, or nothing if no name is similar.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def explain(error, model, data, files=()):
 
 
 def _line(error, schema):
-    """(key, what is wrong with it)."""
+    """Return (key, what is wrong with it)."""
     place, kind = list(error["loc"]), error["type"]
     if kind == "value_error":
         cause = error["ctx"]["error"]
@@ -112,7 +112,7 @@ def _hint(value, kind):
 
 
 def _node(schema, place):
-    """The part of a schema that describes a key."""
+    """Return the part of a schema that describes a key."""
     node = schema
     for step in place:
         node = _resolved(node, schema)
@@ -130,7 +130,7 @@ def _resolved(node, schema):
 
 
 def allowed(node, schema):
-    """What a part of a schema allows, in words.
+    """Say in words what a part of a schema allows.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _key(place):
 
 
 def _source(place, data, contents):
-    """The file that gives a key its value; the last of those that contain most of the key's path."""
+    """Return the file that gives a key its value; the last of those that contain most of the key's path."""
     found, path_of = 0, None
     for path, content in contents:
         depth = len(_followed(content, place))
@@ -185,7 +185,7 @@ def _source(place, data, contents):
 
 
 def _followed(content, place):
-    """The values along a key's path, as far as it exists."""
+    """Return the values along a key's path, as far as it exists."""
     values = []
     for step in place:
         inside = isinstance(content, list) and isinstance(step, int) and step < len(content)
@@ -197,7 +197,7 @@ def _followed(content, place):
 
 
 def _overridden(place, data, content):
-    """Whether neither the value nor any part of it comes from the file."""
+    """Tell whether neither the value nor any part of it comes from the file."""
     merged, own = _followed(data, place), _followed(content, place)
     if len(merged) != len(own):
         return len(merged) > len(own)

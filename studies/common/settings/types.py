@@ -16,12 +16,13 @@ class Settings(BaseModel):
     one_row: ClassVar[bool] = False  # whether tables of keys show the block as one key
 
     def plain(self):
-        """The block as YAML gives it: dictionaries, lists and numbers, defaults filled in, keys as spelt there."""
+        """Return the block as YAML gives it: dictionaries, lists and numbers, defaults filled in, keys as spelt
+        there."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
 
 def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=False, **constraints):
-    """A key of a block.
+    """Declare a key of a block.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ NAMES = {  # patterns of names, in words
 
 Number = Annotated[
     float, AllowInfNan(False), WrapValidator(_as_written)
-]  # a whole number stays one: it becomes part of file names
+]  # whole numbers stay whole, as they become part of file names
 Positive = Annotated[Number, Field(gt=0)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 InnerShare = Annotated[Number, Field(gt=0, lt=1)]

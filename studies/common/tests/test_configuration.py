@@ -1,4 +1,5 @@
-"""The configuration: what is made from the settings, what is refused before the first job, and how that is said."""
+"""Test the configuration: what is made from the settings, what is refused before the first job, and how that is
+said."""
 
 import copy
 import re
@@ -18,7 +19,7 @@ BUILDS = ROOT / "data" / "raw" / "builds"
 
 
 def merged(base, changes):
-    """What Snakemake makes of one configuration file over another."""
+    """Return what Snakemake makes of one configuration file over another."""
     base = copy.deepcopy(base)
     for key, value in changes.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -32,7 +33,7 @@ def check(study, **changes):
 
 
 def examples():
-    """Every configuration that the guide gives as an example."""
+    """Return every configuration that the guide gives as an example."""
     return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", settings_guide(), re.DOTALL)]
 
 
@@ -320,7 +321,7 @@ def test_a_calibration_without_a_studys_fit_is_refused(tmp_path):
 
 
 def refusal(tmp_path, merge, **files):
-    """What is said of a configuration that was merged from files of these contents."""
+    """Return what is said of a configuration that was merged from files of these contents."""
     paths = []
     for name, content in files.items():
         paths.append(tmp_path / f"{name}.yaml")

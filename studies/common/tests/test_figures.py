@@ -1,4 +1,4 @@
-"""Figures: the same bytes every time, whatever part of a table is there, and clear words where one is unusable."""
+"""Test figures: the same bytes every time, whatever part of a table is there, and clear words if one is unusable."""
 
 import hashlib
 import re

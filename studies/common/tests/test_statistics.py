@@ -1,4 +1,4 @@
-"""What several studies compute alike: confidence intervals, and tables as they read once written."""
+"""Test what several studies compute alike: confidence intervals, and tables as they read once written."""
 
 import threading
 

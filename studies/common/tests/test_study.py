@@ -1,4 +1,4 @@
-"""What studies declare: those that are there, and what is refused."""
+"""Test what studies declare: those that are there, and what is refused."""
 
 import re
 from pathlib import Path

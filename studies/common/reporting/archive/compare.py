@@ -57,7 +57,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
 
 
 def _read(content):
-    """Rows of a table as text, so that no cell loses what it says."""
+    """Return the rows of a table as text, so that no cell is changed by parsing."""
     return list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
 
 
@@ -86,7 +86,8 @@ def _compare_tables(archived, here, tolerance):
 
 
 def _difference(one, other):
-    """Relative difference of two cells; infinite if they are different words or integers, or one is missing."""
+    """Return the relative difference of two cells; infinite if they are different words or integers, or one is
+    missing."""
     if one == other:
         return 0.0
     if one is None or other is None or not (NUMBER.fullmatch(one) and NUMBER.fullmatch(other)):

@@ -18,7 +18,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.reporting.provenance import Sources, file_digest
 
 METADATA = "ro-crate-metadata.json"
-LIST = "SHA256SUMS"  # of everything else in the archive, for `sha256sum -c`
+LIST = "SHA256SUMS"  # lists everything else in the archive, for `sha256sum -c`
 CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
 RESULTS = (
@@ -59,7 +59,8 @@ TYPES = {
 
 
 def result_files(root="."):
-    """Results of a checkout that are archived and compared: tables, figures, claims, the index and the paper.
+    """Return the results of a checkout that are archived and compared: tables, figures, claims, the index and the
+    paper.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def result_files(root="."):
 
 
 def archived_files(root="."):
-    """All files of a checkout that go into an archive: results, site, manifests, workflow and environment.
+    """Return all files of a checkout that go into an archive: results, site, manifests, workflow and environment.
 
     The site and the manifests are archived if they exist. Parameters and result are those of `result_files`.
 
@@ -104,7 +105,8 @@ def archived_files(root="."):
 
 
 def describe_code(root="."):
-    """Digest of the package's sources and, in a git checkout, the Software Heritage identifiers of its commit.
+    """Return the digest of the package's sources and, in a git checkout, the Software Heritage identifiers of its
+    commit.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def describe_code(root="."):
 
 
 def describe_crate(contents, citation, code):
-    """Metadata of the archive, with the size and sha256 of each file.
+    """Return the metadata of the archive, with the size and sha256 of each file.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def describe_crate(contents, citation, code):
     dict
         JSON-LD, in an order that depends only on the parameters.
     """
-    crate = ROCrate(version="1.1")  # what the profiles are based on
+    crate = ROCrate(version="1.1")  # the version on which the profiles are based
     date = str(citation["date-released"])
     crate.metadata.extra_contexts.append("https://w3id.org/ro/terms/workflow-run/context")
     for path, (size, digest) in sorted(contents.items()):

@@ -112,7 +112,7 @@ def _check_entries(archive, stored, date):
 
 
 def _describe(archive, stored, name):
-    """Size and sha256 of an entry, read in pieces."""
+    """Return the size and sha256 of an entry, read in pieces."""
     digest, size = hashlib.sha256(), 0
     try:
         with stored.open(name) as stream:
@@ -173,7 +173,7 @@ def _check_form(archive, stored, date):
 
 
 def _compare_metadata(stored, contents, citation, code):
-    """Verdict on the metadata: they have to be what `make archive` writes for the files in the archive."""
+    """Return the verdict on the metadata: they have to be what `make archive` writes for the files in the archive."""
     listed = {name: one for name, one in contents.items() if name not in (crate.LIST, crate.METADATA)}
     if missing := sorted({crate.METADATA, *crate.ENVIRONMENT, crate.WORKFLOW} - contents.keys()):
         return "different", f"{missing[0]} is not in the archive"
@@ -185,7 +185,7 @@ def _compare_metadata(stored, contents, citation, code):
 
 
 def _compare(stored, contents, name, here, code, tolerance):
-    """Verdict on one file; what is not known here is not read."""
+    """Return the verdict on one file; what is not known here is not read."""
     if name not in contents:
         if name in MANIFESTS:
             return "not compared", "is not in the archive; it describes one run"
@@ -201,7 +201,7 @@ def _compare(stored, contents, name, here, code, tolerance):
 
 
 def _read_code(text):
-    """Content of ``code.json``; a ValueError if `make archive` did not write it."""
+    """Read the content of ``code.json``; raise a ValueError if `make archive` did not write it."""
     code = _read_object(text)
     if crate.format_json(code) != text or code.keys() != {"sources", "revision", "directory"}:
         raise ValueError(f"is not a description of code: {text[:60]!r}")
@@ -211,7 +211,7 @@ def _read_code(text):
 
 
 def _compare_code(text, here):
-    """Verdict on the sources that made the results, and on the commit if this is a git checkout."""
+    """Return the verdict on the sources that made the results, and on the commit if this is a git checkout."""
     try:
         code = _read_code(text)
     except ValueError as error:
@@ -226,7 +226,8 @@ def _compare_code(text, here):
 
 
 def _compare_manifest(text, here, contents, command):
-    """Verdict on a manifest: what it says of outputs against the archive, of inputs and settings against this one."""
+    """Return the verdict on a manifest: what it says of outputs against the archive, of inputs and settings against
+    this checkout."""
     try:
         manifest = _read_object(text)
         outputs = {name: (one["bytes"], one["sha256"]) for name, one in manifest["outputs"].items()}
@@ -244,7 +245,7 @@ def _compare_manifest(text, here, contents, command):
 
 
 def _read_object(text):
-    """A JSON object; a ValueError if the text is none."""
+    """Read a JSON object; raise a ValueError if the text is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""From a folder of results to tables of verdicts, the calibration record, the summary."""
+"""Test the way from a folder of results to tables of verdicts, the calibration record, and the summary."""
 
 from datetime import date
 from pathlib import Path
@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims import (
 from misspenalty_studies.common.judge import STUDIES, headlines, table_files, write_claims
 
 ROOT = Path(__file__).parents[4]
-NOT_VARIED = {  # no table under other conditions has what they read: other traces, or runs of other workloads
+NOT_VARIED = {  # they read what no table under other conditions has: other traces, or runs of other workloads
     "dispute.rules.wtinylfu",
     "dispute.sieve.arc",
     *(f"epcm.ld.{part}_reduction" for part in ("io", "read")),
@@ -34,7 +34,7 @@ LEDGER = load_ledger(ROOT)
 
 
 def table4(folder, suffix="", **cells):
-    """Table 4 from ``mq128=19.85`` and the like, in a folder of results."""
+    """Write Table 4 from ``mq128=19.85`` and the like into a folder of results."""
     rows = [(int(name[-3:]), name[:-3], value) for name, value in cells.items()]
     frame = pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"])
     (folder / "mq").mkdir(exist_ok=True)
@@ -44,7 +44,7 @@ def table4(folder, suffix="", **cells):
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """The archived tables, judged, and the folder of what was written."""
+    """Judge the archived tables, and return the verdicts and the folder of what was written."""
     folder = tmp_path_factory.mktemp("judged")
     frame = write_claims(ROOT / "results", folder / "claims.csv", root=ROOT)
     return SimpleNamespace(frame=frame, folder=folder)

@@ -1,4 +1,4 @@
-"""The rules of a verdict, each on hand-made numbers and a hand-made claim."""
+"""Test the rules of a verdict, each on hand-made numbers and a hand-made claim."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from misspenalty_studies.common.claims.numbers import compare, number
 
 
 def claim(kind, published, **more):
-    """A claim of the ledger."""
+    """Return a claim of the ledger."""
     facts = {"id": "x.one", "study": "x", "source": "Table 4", "statement": "A statement.", "kind": kind}
     return Claim(**facts, published=published, status="stated", role="claim", **more)
 
@@ -133,7 +133,7 @@ def test_the_order_is_the_ledgers_and_not_that_of_the_recorded_members():
         (True, {"sarc": 1.05, "lru_top": 1.0, "lru_bottom": 2}, "reproduced"),
         (True, {"sarc": 0.1, "lru_top": 0.1 * 1.05, "lru_bottom": 2}, "reproduced"),  # 0.1*1.05 is above in binary
         (True, {"sarc": 1.0, "lru_top": 1.051, "lru_bottom": 2}, "not_reproduced"),
-        (True, {"sarc": 1.0, "lru_top": 1.04, "lru_bottom": 1.02}, "not_reproduced"),  # a third comes between
+        (True, {"sarc": 1.0, "lru_top": 1.04, "lru_bottom": 1.02}, "not_reproduced"),  # a third one lies between
         (False, {"sarc": 1.0, "lru_top": 1.5, "lru_bottom": 2}, "reproduced"),  # without `tie` a group is unranked
         (False, {"sarc": 1.5, "lru_top": 1.0, "lru_bottom": 2}, "reproduced"),
         (False, {"sarc": 1.5, "lru_top": 2.5, "lru_bottom": 2}, "not_reproduced"),
@@ -301,7 +301,8 @@ def test_a_limit_may_be_obtained_as_well():
 
 
 def test_a_limit_that_is_a_difference_has_the_digits_of_the_printed_numbers():
-    """2.77486968 s can be saved of 10.71486581 - 7.939996133 = 2.774869677 s, from ten printed digits."""
+    """The limit 10.71486581 - 7.939996133 = 2.774869677 s comes from ten printed digits, which 2.77486968 s does not
+    exceed."""
     one = claim("bound", {"op": "<=", "limit": 1.21})
     saved, cold, compute = 2.77486968, 10.71486581, 7.939996133
     assert decide(one, "bound", saved, limit=cold - compute).verdict == "not_reproduced"

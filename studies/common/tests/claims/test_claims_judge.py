@@ -1,4 +1,4 @@
-"""Judging a ledger: what a study is given, which claims it decides, what is missing, what was fitted."""
+"""Test judging a ledger: what a study is given, which claims it decides, what is missing, what was fitted."""
 
 import copy
 from pathlib import Path
@@ -24,7 +24,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Four claims on two tables."""
+    """Record four claims on two tables."""
     rate, hits = tables["rates"].rate, tables["hits"]
     record.value("x.one", rate[1, "mq"] / rate[1, "lru"], neutral=1)
     record.order("x.order", {"mq": rate[2, "mq"], "lru": rate[2, "lru"]})
@@ -65,12 +65,12 @@ def small(rates=None, hits=None, ledger=SMALL, study=STUDY, **options):
 
 
 def equal(a, b):
-    """Whether two recorders hold the same numbers."""
+    """Tell whether two recorders hold the same numbers."""
     return repr(sorted(vars(a).items())) == repr(sorted(vars(b).items()))
 
 
 def test_a_study_is_never_given_anything_published(monkeypatch):
-    """With every published value, tolerance, kind and order scrambled, the studies get and record the same."""
+    """With every published value, tolerance, kind and order scrambled, the studies must get and record the same."""
     seen = {}
 
     def spied(name, module, calls):
@@ -99,7 +99,7 @@ def test_a_study_is_never_given_anything_published(monkeypatch):
 
 
 def _scrambled(claim):
-    """Something else with the same form."""
+    """Return something else with the same form."""
     match claim.published:
         case {"low_to_high": groups}:
             return {"best": groups[-1], "low_to_high": groups[::-1]}
@@ -185,7 +185,7 @@ def test_the_first_thing_that_a_claim_lacks_is_named():
     frame = small(rates(), hits().drop(columns=["hits"]))
     assert frame.loc["x.both", "note"] == "x_hits has no column hits"
     assert frame.loc["x.one", "verdict"] == "reproduced"
-    frame = small(rates(), hits().drop(columns=["timed"]))  # that no claim reads
+    frame = small(rates(), hits().drop(columns=["timed"]))  # without a column that no claim reads
     assert frame.loc["x.both", "verdict"] == "reproduced"
 
 

@@ -1,4 +1,4 @@
-"""Reading the ledger: what is refused, and how the message names it."""
+"""Test reading the ledger: what is refused, and how the message names it."""
 
 import copy
 import hashlib
@@ -105,7 +105,7 @@ def test_published_values_units_and_tolerances_do_not_change_unnoticed(study):
 
 
 def facts(study):
-    """Digest of the published side of a study's entries."""
+    """Return a digest of the published side of a study's entries."""
     keys = ("id", "kind", "published", "unit", "tolerance", "tie")
     rows = [[entry.get(key) for key in keys] for entry in ENTRIES if entry["id"].startswith(f"{study}.")]
     return hashlib.sha256(json.dumps(sorted(rows, key=lambda row: row[0])).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Ties, intervals and rounding: what noise in the tables does to a verdict."""
+"""Test ties, intervals and rounding: what noise in the tables does to a verdict."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ def table(values, halves, seeds=5):
 
 
 def verdict(one, record, values, halves):
-    """The row of one claim, on a table with intervals."""
+    """Return the row of one claim, on a table with intervals."""
     study = SimpleNamespace(TABLES=TABLES, claims=lambda recorder, tables: record(recorder, tables["t"].ms))
     return judge([one], {"x": study}, {"x_t": table(values, halves)}).iloc[0]
 
@@ -42,7 +42,7 @@ def value(recorder, ms):
     [
         (10.0, 0.4, "reproduced"),
         (11.4, 0.2, "tie"),  # 11.5 is the edge, which the interval crosses from inside
-        (11.6, 0.2, "tie"),  # and from outside
+        (11.6, 0.2, "tie"),  # the interval crosses the edge from outside
         (11.8, 0.2, "direction"),
         (11.8, 0.0, "direction"),
         (10.0, 9.0, "tie"),
@@ -70,7 +70,7 @@ def test_without_intervals_nothing_is_a_tie_and_there_is_one_run():
     [((1.0, 2.0), "reproduced"), ((1.0, 1.3), "tie"), ((1.3, 1.0), "tie"), ((2.0, 1.0), "not_reproduced")],
 )
 def test_an_order_closer_than_its_intervals_is_a_tie(values, expected):
-    """Two intervals of 0.3 make one of 0.42 about the difference."""
+    """Two intervals of 0.3 must make one of 0.42 about the difference."""
 
     def order(recorder, ms):
         recorder.order("x.one", {"a": ms[0], "b": ms[1]})
@@ -134,7 +134,7 @@ def test_up_to_is_a_value_and_a_limit(obtained, expected):
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(0.01, 3)), min_size=1, max_size=31))
 def test_the_spread_of_a_sum_is_the_root_of_the_summed_squares(cells):
-    """A closed formula for sums with weights; cells of one column that is shorter than the design do not interfere."""
+    """Weighted sums have a closed formula; cells of one column that is shorter than the design must not interfere."""
     weights, halves = np.array(cells).T
     frame, half = pd.DataFrame({"ms": np.zeros(len(cells))}), pd.DataFrame({"ms": halves})
     moved = Moved(tuple(float(weights @ run["t"]["ms"]) for run in runs({"t": frame}, {"t": half})))
@@ -153,7 +153,7 @@ def test_tables_without_intervals_need_no_runs():
     ("apart", "samples", "expected"),
     [
         (0.1, True, "reproduced"),  # b is 0.1 above a with every seed: the difference has no noise
-        (0.1, False, "tie"),  # the same means, of which only the intervals are known
+        (0.1, False, "tie"),  # the means are the same, but only their intervals are known
         (-0.1, True, "not_reproduced"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The whole ledger on tables that hold what the papers print, or, where no value is printed, what they say."""
+"""Test the whole ledger on tables that hold what the papers print, or, where no value is printed, what they say."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from misspenalty_studies.common.judge import STUDIES
 
 ROOT = Path(__file__).parents[4]
 PLACES = ROOT / "studies"
-PAPERS = {name: STUDIES[name] for name in ("mq", "sarc", "hac", "epcm", "vlog")}  # those on traces of our own
+PAPERS = {name: STUDIES[name] for name in ("mq", "sarc", "hac", "epcm", "vlog")}  # studies on traces of our own
 LEDGER = [claim for claim in load_ledger(ROOT) if claim.study in PAPERS]
 ENTERED = "4802cabc37f643d0bc0aa653475f4e07c28b988ac8eda8f3564c9389ee85a532"
 POINTS = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client caches of HAC's Figure 9, MB
@@ -26,7 +26,7 @@ def judge(tables, **options):
 
 
 def mq_tables():
-    """Table 4 as printed; Figure 7 from the printed gains."""
+    """Return Table 4 as printed, and Figure 7 from the printed gains."""
     table4 = pd.read_csv(PLACES / "mq" / "published" / "table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
     table4["timed_hit_ratio_pct"] = table4["hit_ratio_pct"] * 0.95
     rates = [(128, "lru", 1), (128, "mq", 1.08), (256, "lru", 1.08), (256, "mq", 1.21), (512, "lru", 1.21)]
@@ -35,7 +35,7 @@ def mq_tables():
 
 
 def sarc_tables():
-    """Table II as printed; the stage rate follows the writes and is a shade lower for SARC."""
+    """Return Table II as printed; the stage rate follows the writes and is slightly lower for SARC."""
     table2 = pd.read_csv(PLACES / "sarc" / "published" / "table2.csv")
     fig6 = table2[["config", "scaled_iops", "policy"]].copy()
     fig6["response_ms"] = 0.4 * table2["read_ms"] + 0.6 * table2["write_ms"]
@@ -49,7 +49,7 @@ def sarc_tables():
 
 
 def hac_tables():
-    """Fetch times are made up; the printed percentages then give replacement and conversion."""
+    """Return made-up fetch times, and replacement and conversion that follow from the printed percentages."""
     fetch = {"T6": 1000.0, "T1-": 1200.0, "T1": 2000.0, "T1+": 1500.0}
     replacement = {"T6": 0.05, "T1-": 0.12, "T1": 0.16, "T1+": 0.17}
     conversion = {"T6": 0.007, "T1-": 0.09, "T1": 0.10, "T1+": 0.18}
@@ -104,7 +104,7 @@ def hac_tables():
 
 
 def epcm_tables():
-    """The printed best of EPCM among other settings; with and without the buffer-to-page copy."""
+    """Return the printed best of EPCM among other settings, with and without the buffer-to-page copy."""
     nan = np.nan
     runs = [
         ("cold", nan, nan, 9.15, 635, True),
@@ -131,7 +131,7 @@ def epcm_tables():
 
 
 def other_workloads():
-    """The printed reductions of the other three workloads, each model with one setting."""
+    """Return the printed reductions of the other three workloads, each model with one setting."""
     printed = pd.read_csv(PLACES / "epcm" / "published" / "reductions.csv").query(
         "benchmark in ('ld', 'glimpse', 'ssh')"
     )
@@ -148,7 +148,7 @@ def other_workloads():
 
 
 def vlog_tables():
-    """Made-up latencies in which every statement on the three platforms holds."""
+    """Return made-up latencies in which every statement on the three platforms holds."""
     ms = {
         ("sparc10_hp", "update_in_place"): (3, 2, 14, 4),
         ("sparc10_hp", "virtual_log"): (3, 2, 1.5, 4),
@@ -172,7 +172,7 @@ def all_tables():
 
 
 def recorded():
-    """What the studies record on the printed tables: the form of each claim, None where no table decides it."""
+    """Return what the studies record on the printed tables: the form of each claim, None if no table decides it."""
     forms = {}
     for name, module in PAPERS.items():
         forms |= claims.Decided(name, module, all_tables(), variant=False).forms

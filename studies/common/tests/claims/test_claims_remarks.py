@@ -1,4 +1,4 @@
-"""Logged values: shown next to a verdict, never part of it."""
+"""Test logged values: they are shown next to a verdict and never part of it."""
 
 from pathlib import Path
 

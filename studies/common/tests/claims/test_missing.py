@@ -1,4 +1,4 @@
-"""What missing facts cost: counted by hand on five claims, and the list in step with the archived conditions."""
+"""Test what missing facts cost: counted by hand on five claims, and the list in step with the archived conditions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The archive of the results: equal files make equal bytes; damage is refused, and every forged file is named."""
+"""Test the archive of the results: equal files make equal bytes; damage is refused, and every forged file is named."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ def checkout(tmp_path):
 
 
 def make_checkout(root):
-    """A checkout with two results, a site and files that are not archived."""
+    """Make a checkout with two results, a site and files that are not archived."""
     for name in ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
@@ -91,7 +91,7 @@ def relist(archive):
 
 
 def forged(checkout, folder, name, data):
-    """A self-consistent archive of a copy of the checkout, with one file changed (or taken away, if None)."""
+    """Make a self-consistent archive of a copy of the checkout, with one file changed (or taken away, if None)."""
     copy = folder / "forger"
     shutil.copytree(checkout, copy)
     if data is None:
@@ -104,7 +104,7 @@ def forged(checkout, folder, name, data):
 
 
 def different(archive, checkout):
-    """What `verify` finds different, by name."""
+    """Return what `verify` finds different, by name."""
     return {one.name: one.detail for one in verify(archive, checkout) if one.verdict == "different"}
 
 
@@ -250,7 +250,7 @@ def test_a_flipped_bit_is_refused_by_name(archive, checkout):
     ],
 )
 def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
-    """Nothing is unpacked here, but others may unpack the archive."""
+    """Nothing is unpacked here, but others may unpack the archive, so such a path must be refused."""
     repack(archive, {name: b"x"})
     relist(archive)
     with pytest.raises(InputError, match=rf"entry {re.escape(repr(name))} has a path"):
@@ -352,7 +352,7 @@ def test_an_entry_that_lies_about_its_size_is_refused(archive, checkout):
     ],
 )
 def test_a_forgery_with_its_own_checksums_is_different(checkout, tmp_path, name, data):
-    """The archive is consistent in itself, so only the comparison with the checkout finds what was changed."""
+    """The archive is consistent in itself, so the comparison with the checkout must find what was changed."""
     assert set(different(forged(checkout, tmp_path, name, data), checkout)) == {name}
 
 
@@ -374,7 +374,7 @@ def test_a_forged_release_is_different(checkout, tmp_path):
     ],
 )
 def test_forged_code_is_different(archive, checkout, changes, told):
-    """Outside git, only the digest of the sources can be compared, and the commit is said not to have been."""
+    """Outside git, only the digest of the sources can be compared; the report must say that the commit was not."""
     with zipfile.ZipFile(archive) as stored:
         code = json.loads(stored.read(CODE))
     forged_code = code | changes if isinstance(changes, dict) else changes
@@ -438,7 +438,7 @@ def test_a_manifest_is_compared_as_far_as_runs_agree(archive, checkout, tmp_path
 @settings(max_examples=300)
 @given(st.data())
 def test_any_changed_byte_of_an_archive_is_found(small_archive, data):
-    """Hypothesis looks for a byte of the zip file that can be changed without `verify` telling."""
+    """Hypothesis looks for a byte of the zip file that can be changed unnoticed by `verify`, and must find none."""
     archive, checkout, content = small_archive
     place = data.draw(st.integers(0, len(content) - 1))
     changed = bytearray(content)

@@ -1,4 +1,4 @@
-"""What README.md and ARTIFACT.md say about the cost of a run."""
+"""Test what README.md and ARTIFACT.md say about the cost of a run."""
 
 import json
 import re
@@ -17,7 +17,7 @@ MB = 2**20
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A checkout with two rules of final files, and texts with markers."""
+    """Make a checkout with two rules of final files, and texts with markers."""
     (tmp_path / "results" / "mq").mkdir(parents=True)
     (tmp_path / "results" / "mq" / "table4.csv").write_bytes(b"x" * 3_200_000)
     made = {
@@ -41,7 +41,7 @@ def run(*outputs, **jobs):
 
 
 def with_supplement(made, **more):
-    """The manifest that `make supplement` writes after a run: it finds the times of all jobs."""
+    """Return the manifest that `make supplement` writes after a run: it finds the times of all jobs."""
     found = run("results/supplement.pdf", **more)
     return found | {"jobs": made["jobs"] | found["jobs"]}
 
@@ -77,7 +77,7 @@ def test_a_run_without_the_supplement_says_nothing(checkout):
     assert cost.readme_text(made, with_supplement(made, supplement_pdf=job(1, 1)), checkout) is not None
     for more in (None, with_supplement(made)):
         assert cost.readme_text(made, more, checkout) is None
-    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # found the supplement's times, too
+    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # saw the supplement's times, too
     assert cost.readme_text(again, with_supplement(again), checkout) is None
 
 

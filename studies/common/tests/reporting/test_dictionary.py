@@ -1,4 +1,4 @@
-"""The data dictionary: every archived table is described, is as described, and a table that is not is not written."""
+"""Test the data dictionary: every archived table is as described, and a table that is not is not written."""
 
 import re
 import subprocess
@@ -51,7 +51,8 @@ def test_nothing_is_declared_in_vain(study):
 
 
 def test_intervals_have_one_name_and_one_level():
-    """Half widths end in _ci95, ends of bootstrap intervals in ci95_low and ci95_high; nothing else is an interval."""
+    """Half widths must end in _ci95, ends of bootstrap intervals in ci95_low and ci95_high; nothing else is an
+    interval."""
     assert len(STUDIES) > 5
     for study in STUDIES:
         assert dictionary.load(study)

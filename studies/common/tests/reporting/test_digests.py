@@ -1,4 +1,4 @@
-"""A rule's digest is derived from imports; here it is compared with what Python actually loads."""
+"""A rule's digest is derived from imports; it must agree with what Python actually loads."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the workflow's scripts share: functions by name, tables in and out, the log of a job."""
+"""Test what the workflow's scripts share: functions by name, tables in and out, the log of a job."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Generated text between markers."""
+"""Test generated text between markers."""
 
 import pytest
 

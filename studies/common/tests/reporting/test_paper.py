@@ -1,4 +1,4 @@
-"""The paper: compiled from results alone, the same bytes every time, no result typed."""
+"""Test the paper: it compiles from results alone, to the same bytes every time, and no result is typed."""
 
 import re
 import runpy
@@ -28,7 +28,7 @@ SOURCES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A stand-in for the repository: the paper's sources, synthetic results, a blank page for every figure."""
+    """Make a stand-in for the repository: the paper's sources, synthetic results, a blank page for every figure."""
     root = tmp_path_factory.mktemp("repository")
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
     copy_archived(root)
@@ -56,7 +56,7 @@ def copy(folder, tmp_path):
 
 
 def text_of(root, config=None, document="paper"):
-    """What a document says, extracted through Typst's own HTML export."""
+    """Return what a document says, extracted through Typst's own HTML export."""
     import typst
 
     inputs = {} if config is None else {"config": config}
@@ -103,7 +103,8 @@ def test_a_changed_result_changes_the_paper(copy, tmp_path):
 
 
 def test_other_sizes_and_streams_compile(copy, tmp_path):
-    """A small run has cache sizes that differ from the paper's, and captures that the fact sheet does not list."""
+    """A small run has cache sizes that differ from the paper's, and captures that the fact sheet does not list; both
+    must compile."""
     for path in (copy / "results" / "mq").glob("*.csv"):
         table = pd.read_csv(path)
         if "cache_mb" in table:
@@ -145,7 +146,7 @@ def test_inputs_are_sorted_and_complete():
 
 
 def test_prose_follows_the_data(copy):
-    """The verdicts decide which sentence is printed."""
+    """The verdicts must decide which sentence is printed."""
     before = text_of(copy, document="supplement")
     claims = pd.read_csv(copy / "results" / "claims.csv", dtype=str, keep_default_na=False)
     claims.loc[claims["id"] == "mq.fig7.gain_order", "verdict"] = "reproduced"
@@ -159,7 +160,8 @@ def test_prose_follows_the_data(copy):
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_code_is_printed(folder, document):
-    """A line break before a method ends a Typst statement, and the rest is typeset as text."""
+    """A line break before a method ends a Typst statement, and the rest is typeset as text; there must be no such
+    text."""
     leaks = re.findall(
         r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder, document=document)
     )
@@ -173,7 +175,7 @@ def test_every_study_is_counted(folder):
 
 
 def test_the_totals_are_those_of_the_claims(folder):
-    """Three numbers of each row of the table of totals, counted again in pandas."""
+    """Three numbers of each row of the table of totals must equal the counts made again in pandas."""
     text = text_of(folder)
     claims = pd.read_csv(folder / "results" / "claims.csv").query("role == 'claim'")
     tested = claims[claims["verdict"] != "not_testable"]
@@ -190,14 +192,14 @@ def test_the_totals_are_those_of_the_claims(folder):
 
 
 def numbers_of(source):
-    """Decimal numbers in a Typst source, prose and code, except lengths, sections of papers and releases."""
+    """Return the decimal numbers in a Typst source, prose and code, except lengths, sections of papers and releases."""
     text = re.sub(r"//[^\n]*|§[\d.]+|Linux [\d.]+", "", source.read_text())
     return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\d|\.|pt|em|mm|fr)", text))
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_no_result_is_typed(source):
-    """No published value, no decimal number at all and no count of claims is in the text itself."""
+    """The text itself must hold no published value, no decimal number at all and no count of claims."""
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())
     published = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv")

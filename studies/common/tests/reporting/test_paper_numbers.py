@@ -1,4 +1,4 @@
-"""Three numbers in the text of each section of paper and supplement, computed again from the archived tables."""
+"""Compute three numbers in the text of each section of paper and supplement again from the archived tables."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def table(name, **keys):
-    """Rows of ``results/<name>.csv`` with some values."""
+    """Return the rows of ``results/<name>.csv`` with some values."""
     frame = pd.read_csv(ROOT / "results" / f"{name}.csv")
     for key, value in keys.items():
         frame = frame[frame[key] == value]
@@ -166,7 +166,7 @@ SECTIONS = (mq, sarc, hac, epcm, vlog, classics, delayed_hits, kvcache, dispute,
 
 @pytest.fixture(scope="module", params=["paper", "supplement"])
 def document(request):
-    """A document's name and its words, from Typst's own HTML export of the archived results."""
+    """Return a document's name and its words, from Typst's own HTML export of the archived results."""
     source = str(ROOT / "paper" / f"{request.param}.typ")
     html = typst.compile(source, root=str(ROOT), format="html", ignore_system_fonts=True)
     return request.param, re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.decode())).replace(" ,", ",")

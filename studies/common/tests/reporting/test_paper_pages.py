@@ -1,4 +1,4 @@
-"""The paper's pages, typeset from the archived results: no overlap, nothing in the margins, no page half empty."""
+"""Test the paper's pages, typeset from the archived results: no overlap, nothing in the margins, no page half empty."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def boxes():
 
 
 def outside(found):
-    """What passes the edges, but for the page's number."""
+    """Return what passes the edges, except the page's number."""
     number = [one for one in found if one[2][1] > BOTTOM + SLACK and one[2][2] - one[2][0] < 2 * SLACK]
     return [
         one
@@ -49,7 +49,7 @@ def outside(found):
 
 
 def share(page):
-    """The share of a PNG page's height that has content."""
+    """Return the share of a PNG page's height that has content."""
     marks = typeset.ink(page)
     return typeset.filled(marks, int(TOP * SCALE), int(BOTTOM * SCALE), int(typeset.ROW * SCALE))
 
@@ -66,7 +66,7 @@ def test_nothing_lies_in_the_margins(boxes):
 
 
 def test_no_page_is_half_empty():
-    """But the last one, where the references end, and the one where the sections do."""
+    """No page may be half empty except the last one, where the references end, and the one where the sections end."""
     source = str(ROOT / "paper" / "supplement.typ")
     appendices = json.loads(typst.query(source, "<appendices>", root=str(ROOT), field="value", one=True))
     shares = dict(enumerate((share(page) for page in typeset_as("png", source)), 1))

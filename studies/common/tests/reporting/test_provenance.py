@@ -1,4 +1,4 @@
-"""Digests, benchmark files and the manifest."""
+"""Test digests, benchmark files and the manifest."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load
 
 @pytest.fixture
 def package(tmp_path):
-    """A package of two folders and a module."""
+    """Make a package of two folders and a module."""
     root = tmp_path / "package"
     for name, text in {
         "__init__.py": "",

@@ -1,4 +1,4 @@
-"""Files are compared with what was recorded of them."""
+"""Test the comparison of files with what was recorded of them."""
 
 import hashlib
 import json

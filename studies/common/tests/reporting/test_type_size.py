@@ -1,4 +1,4 @@
-"""The archived figures as they are printed: type of at least 7 points, placed without scaling them down."""
+"""Test the archived figures as they are printed: type of at least 7 points, placed without scaling them down."""
 
 import re
 import zlib
@@ -14,7 +14,7 @@ SIZE = re.compile(rb"/[\w-]+ ([\d.]+) Tf")
 
 
 def sizes(pdf):
-    """Sizes of the type in a PDF file, pt."""
+    """Return the sizes of the type in a PDF file, in pt."""
     found = set()
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
         try:
