@@ -1,4 +1,4 @@
-"""The EPCM study's jobs: recorded builds in, tables of runs out."""
+"""Run the EPCM study's jobs: recorded builds in, tables of runs out."""
 
 import sys
 from dataclasses import replace
@@ -23,12 +23,12 @@ COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 
 def _value(path):
-    """The value of a table of a fit."""
+    """Read the value of a table of a fit."""
     return float(pd.read_csv(path)["value"].item())
 
 
 def _copy_times(path):
-    """The copy times of the table of `copy_fit`, by parameter of the machine."""
+    """Read the copy times of the table of `copy_fit`, by parameter of the machine."""
     return {name: float(value) for name, value in pd.read_csv(path).set_index("parameter")["value"].items()}
 
 
@@ -76,7 +76,8 @@ def _scale_fit(study, calibration):
 
 
 def play(capture, machine, schema, today, calibration, copying, published, build, settings, threads=1):
-    """Every bar of Figure 7 for one build, with and without the buffer copy, facts of the build, and the build today.
+    """Replay every bar of Figure 7 for one build, with and without the buffer copy, facts of the build, and the build
+    today.
 
     Parameters
     ----------
@@ -113,7 +114,8 @@ def play(capture, machine, schema, today, calibration, copying, published, build
 
 
 def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
-    """Every other reading of the paper on one build, one at a time, and perfect foresight; parameters as in `play`.
+    """Replay one build under every other reading of the paper, one at a time, and with perfect foresight; parameters as
+    in `play`.
 
     Parameters
     ----------
@@ -147,14 +149,15 @@ def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
 
 
 def both_queues(study):
-    """The study with a disk queue that treats demand and prefetching alike, and with one that serves demand first."""
+    """Return the study with a disk queue that treats demand and prefetching alike, and with one that serves demand
+    first."""
     return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
 
 
 def judge_otherwise(
     capture, others, machine, schema, calibration, copying, scale, baselines, reductions, build, settings, threads=1
 ):
-    """Andrew under other conditions, over training runs and head start, and from other recordings.
+    """Replay Andrew under other conditions, over training runs and head start, and from other recordings.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the tables of the EPCM study obtain for each statement of the paper."""
+"""Record what the tables of the EPCM study obtain for each statement of the paper."""
 
 import pandas as pd
 
@@ -30,17 +30,17 @@ TABLES = {
 
 
 def largest(values):
-    """The greatest value over the settings; NaN if one is missing."""
+    """Return the greatest value over the settings; NaN if one is missing."""
     return values.max(skipna=False)
 
 
 def smallest(values):
-    """The smallest value over the settings; NaN if one is missing."""
+    """Return the smallest value over the settings; NaN if one is missing."""
     return values.min(skipna=False)
 
 
 def elapsed_share(runs):
-    """What runs save of the elapsed time of the cold run, %."""
+    """Return what runs save of the elapsed time of the cold run, in %."""
     return 100 * runs.elapsed_reduction_s / (runs.elapsed_s + runs.elapsed_reduction_s)
 
 
@@ -89,7 +89,7 @@ def claims(record, tables):
 
 
 def _other_workloads(record, runs):
-    """Sections 4.3 to 4.5: the largest reductions over any setting of a predictor."""
+    """Record sections 4.3 to 4.5: the largest reductions over any setting of a predictor."""
     best = {}
     for benchmark in ("ld", "glimpse", "ssh"):
         settings = runs.xs((benchmark, "epcm", True), level=("benchmark", "model", "buffer_copy")).reset_index()
@@ -105,7 +105,7 @@ def _other_workloads(record, runs):
 
 
 def _histogram(record, events):
-    """Figure 8: read calls by latency, in a hot run and with EPCM."""
+    """Record Figure 8: read calls by latency, in a hot run and with EPCM."""
     hot, epcm = events["hot"], events["epcm"]
     for id, bucket in (("hot_129_256", (129, 256)), ("epcm_17_32", (17, 32)), ("epcm_33_64", (33, 64))):
         record.order(f"epcm.fig8.{id}", {"hot": hot[bucket], "epcm": epcm[bucket]})
@@ -119,7 +119,7 @@ def _histogram(record, events):
 
 
 def logged(leads, runs, workload, partition_size, model_order):
-    """Values for the notes of claims that no table decides.
+    """Return values for the notes of claims that no table decides.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ JOINT = (
 
 
 def conditions():
-    """Changes by condition, single ones first.
+    """Return the changes by condition, single ones first.
 
     Returns
     -------
@@ -57,7 +57,8 @@ def conditions():
 
 
 def under_conditions(study, capture, bars, placement, partition_size, model_order, wanted=None, threads=1):
-    """Figures 7 and 8 under each condition, otherwise under the protocol that is judged: all measured runs count.
+    """Compute Figures 7 and 8 under each condition, otherwise under the protocol that is judged: all measured runs
+    count.
 
     Parameters
     ----------
@@ -101,8 +102,8 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
 
 
 def learning(study, settings, threads=1):
-    """The learning curve: each recorded run in turn, started cold, with models that have learnt from all runs before
-    it.
+    """Compute the learning curve: each recorded run in turn, started cold, with models that have learnt from all runs
+    before it.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def learning(study, settings, threads=1):
 
 
 def surface(study, settings, trainings, head_starts, measured, threads=1):
-    """Remaining wait and read latency, over training runs and head start.
+    """Compute the remaining wait and read latency, over training runs and head start.
 
     Parameters
     ----------

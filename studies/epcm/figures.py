@@ -54,7 +54,7 @@ def _bar(model):
 
 
 def _name(row):
-    """A bar as the paper writes it: ps/mo, with P or E before it."""
+    """Return the name of a bar as the paper writes it: ps/mo, with P or E before it."""
     if row["model"] in ("pcm", "epcm"):
         return f"{row['model'][0].upper()} {row['partition_size']:.0f}/{row['model_order']:.0f}"
     return {"last_successor": "last succ."}.get(row["model"], row["model"])
@@ -102,13 +102,13 @@ def fig7(table, baselines, reductions):
 
 
 def _read_reductions(table):
-    """The table with the reduction of the mean read call against the cold run."""
+    """Return the table with the reduction of the mean read call against the cold run."""
     cold = table[table["model"] == "cold"].set_index("buffer_copy")["read_latency_us"]
     return table.assign(read_reduction_us=table["buffer_copy"].map(cold) - table["read_latency_us"])
 
 
 def _reductions(axis, table, column, spread):
-    """Bars with the buffer copy, dashes without it."""
+    """Draw bars with the buffer copy, and dashes without it."""
     bars = _ordered(table)
     without = table[~table["buffer_copy"]].set_index(KEYS[1:])[column]
     for at, (_, row) in enumerate(bars.iterrows()):
@@ -125,19 +125,19 @@ def _reductions(axis, table, column, spread):
 
 
 def _ordered(table):
-    """The rows with the buffer copy that have a bar, from left to right."""
+    """Return the rows with the buffer copy that have a bar, from left to right."""
     bars = table[(table["model"] != "cold") & table["buffer_copy"]]
     place = bars["model"].map({"last_successor": 0, "pcm": 1, "epcm": 2, "hot": 3})
     return bars.assign(place=place).sort_values(["place", "partition_size", "model_order"], kind="stable")
 
 
 def _same(one, other):
-    """Whether two keys are equal, including empty cells."""
+    """Tell whether two keys are equal, including empty cells."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
 def _published(axes, table, baselines, reductions):
-    """The printed values at the bars that they are compared with: the best of EPCM's, and the hot cache."""
+    """Draw the printed values at the bars that they are compared with: the best of EPCM's, and the hot cache."""
     name = table["benchmark"].iloc[0]
     base = baselines[baselines["benchmark"] == name].set_index(["quantity", "caches"])["value"]
     best = reductions[(reductions["benchmark"] == name) & (reductions["model"] == "epcm")]
@@ -284,7 +284,7 @@ def sensitivity(table, benchmark="andrew"):
 
 
 def _reading(what, parameter, value):
-    """A varied choice in words."""
+    """Describe a varied choice in words."""
     if parameter == "none":
         return "judged setting"
     words = READINGS.get(parameter, parameter.replace("_", " ") + " {}")

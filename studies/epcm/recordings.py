@@ -1,4 +1,4 @@
-"""Recordings of Andrew compared by the facts that the paper prints of its own workload.
+"""Compare recordings of Andrew by the facts that the paper prints of its own workload.
 
 Which recording is used was decided by the first of these facts only: the read calls of a run, how many of them miss in
 a cold cache, and how long before its use a correct prediction of last successor comes. No fit reads them. The study's
@@ -14,7 +14,7 @@ MODELS = ("last_successor", "pcm", "epcm")
 
 
 def published(baselines, reductions, benchmark="andrew"):
-    """The paper's printed values, by the quantities of `facts`.
+    """Return the paper's printed values, by the quantities of `facts`.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def published(baselines, reductions, benchmark="andrew"):
 
 
 def facts(name, study, bars, published):
-    """Facts of one recording, and the study's results from it.
+    """Compute facts of one recording, and the study's results from it.
 
     Parameters
     ----------

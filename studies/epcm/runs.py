@@ -84,7 +84,7 @@ class Setting:
 
 
 def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
-    """The bars of Figure 7.
+    """Return the bars of Figure 7.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
 
 
 def definition_of(setting):
-    """The kernel of a bar's predictor, and all its parameters.
+    """Return the kernel of a bar's predictor, and all its parameters.
 
     Raises
     ------
@@ -167,7 +167,8 @@ class Study(NamedTuple):
         return np.random.default_rng(self.seed).integers(0, int(turn), number).tolist()
 
     def led(self):
-        """The study with the last command before each run and the head start at the beginning of the run's calls."""
+        """Return the study with the last command before each run and the head start at the beginning of the run's
+        calls."""
         if not self.head_start or isinstance(self.workload, Led):
             return self
         return self._replace(workload=Led.of(self.workload, round(self.head_start * 1e9 / self.scale)))
@@ -192,13 +193,13 @@ class Led(FileWorkload):
 
     @classmethod
     def of(cls, workload, lead):
-        """The workload with the command before each run."""
+        """Return the workload with the command before each run."""
         parts = {part.name: getattr(workload, part.name) for part in fields(workload)}
         known = [np.append(paths, -1).astype(np.int32) for paths in workload.known]
         return cls(**parts | {"files": workload.files + 1, "known": known}, lead=lead)
 
     def run(self, number):
-        """Calls of a run, starting with the command."""
+        """Return the calls of a run, starting with the command."""
         if number not in self.made:
             command = np.zeros(1, CALL)
             command["path"], command["file"] = -1, self.files - 1
@@ -209,7 +210,7 @@ class Led(FileWorkload):
 
 
 def predictor_of(study, setting):
-    """A kernel that has learnt from the training runs; None for the baselines.
+    """Return a kernel that has learnt from the training runs; None for the baselines.
 
     Raises
     ------
@@ -280,7 +281,7 @@ def histogram(latency):
 
 
 def rows_of(study, setting, runs):
-    """Runs as rows: key, run, ``read_calls, read_ns``, components, read calls by class, counts, distribution."""
+    """Return runs as rows: key, run, ``read_calls, read_ns``, components, read calls by class, counts, distribution."""
     rows = []
     for number, run in zip(study.measured, runs, strict=True):
         classes = np.bincount(run.outcome, minlength=len(CLASSES)).tolist()
@@ -320,7 +321,8 @@ def simulate(study, settings, threads=1):
 
 
 def waited_early(study, shares):
-    """How much of the cold run's I/O wait falls at its beginning, where no predictor has compute to hide it behind.
+    """Return how much of the cold run's I/O wait falls at its beginning, where no predictor has compute to hide it
+    behind.
 
     Parameters
     ----------
@@ -392,7 +394,7 @@ def cold_compute_s(study):
 
 
 def fit_scale(study, target_s, low, high):
-    """Factor on recorded compute at which the cold runs' compute time equals the published one.
+    """Fit the factor on recorded compute at which the cold runs' compute time equals the published one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
+"""Try the EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
 
 Nothing here is judged: the criterion in `misspenalty_studies.epcm.runs` was fixed first. The tables show how much each
 choice matters, and which of them decide whether EPCM comes out ahead.
@@ -36,7 +36,7 @@ class Variation(NamedTuple):
 
 
 def variations_of(choices, machine=None):
-    """The variations that the configuration and the machine's file ask for.
+    """List the variations that the configuration and the machine's file ask for.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
 
 
 def _vary(study, capture, settings, variation, placement):
-    """The study and the settings with one choice made differently."""
+    """Return the study and the settings with one choice made differently."""
     what, parameter, value = variation
     if what == MODEL:
         chosen = [
@@ -117,7 +117,7 @@ def _vary(study, capture, settings, variation, placement):
 
 
 def changed(study, capture, variation, placement):
-    """The study with one choice other than the predictor's made differently; arguments as in `sensitivity`."""
+    """Return the study with one choice other than the predictor's made differently; arguments as in `sensitivity`."""
     what, parameter, value = variation
     if what == PROTOCOL:
         return _protocol(study, capture, parameter, value)
@@ -154,7 +154,7 @@ def _protocol(study, capture, parameter, value):
 
 
 def _played(study, settings, variation, threads):
-    """Figure 7's columns and lead times, under one variation."""
+    """Replay one variation and return Figure 7's columns and lead times."""
     runs = simulate(study, settings, threads)
     table = fig7(runs)[[*KEPT]]
     keys = ["model", "partition_size", "model_order"]

@@ -233,7 +233,7 @@ class EpcmSettings(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Workloads have runs to measure, and Figure 8 is one of Figure 7's bars."""
+        """Check that workloads have runs to measure, and that Figure 8 is one of Figure 7's bars."""
         builds = self.captures.plain()
         for name, path in builds.items():
             _check_training(name, Path(path), self.training_runs)
@@ -264,7 +264,7 @@ class EpcmSettings(Settings):
 
 
 def _check_training(name, path, training):
-    """If the capture program's facts are next to a capture, check the number of runs against them."""
+    """Check the number of runs against the capture program's facts, if they are next to a capture."""
     facts = path.with_name("captures.yaml")
     runs = read_yaml(facts).get(path.stem, {}).get("runs", {}) if facts.is_file() else {}
     recorded = sum(map(len, runs.values()))

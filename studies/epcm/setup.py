@@ -1,4 +1,4 @@
-"""The EPCM study's parts put together: a capture, a machine, a drive."""
+"""Put the EPCM study's parts together: a capture, a machine, a drive."""
 
 import re
 
@@ -15,12 +15,12 @@ SECTORS = 2**30  # of a device without description: 512 GB
 
 
 def drive_of(machine):
-    """Description of the machine's drive; None if it has a fixed-service device."""
+    """Return the description of the machine's drive; None if it has a fixed-service device."""
     return None if machine.drive == "none" else disks.load(machine.drive, "disk")
 
 
 def recorded(path):
-    """A capture in little memory: only the columns of events that workloads need, as narrow as possible.
+    """Read a capture into little memory: only the columns of events that workloads need, as narrow as possible.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def recorded(path):
 
 
 def options(settings):
-    """Arguments of `set_up` from the configuration's block."""
+    """Return the arguments of `set_up` from the configuration's block."""
     return {
         "temporaries": settings["temporaries"],
         "resident": settings["resident"],
@@ -53,14 +53,14 @@ def options(settings):
 
 
 def bars(settings):
-    """The bars of Figure 7 that the configuration's block asks for."""
+    """Return the bars of Figure 7 that the configuration's block asks for."""
     return settings_of(
         settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["threshold"]
     )
 
 
 def varied(settings):
-    """The settings that are varied: the baselines, one bar of each model, and perfect foresight as a ceiling."""
+    """Return the settings that are varied: the baselines, one bar of each model, and perfect foresight as a ceiling."""
     size, threshold = settings["fig8"]["partition_size"], settings["threshold"]
     return [
         Setting("cold"),
@@ -78,7 +78,7 @@ FORESIGHT = (1, 64)  # events that perfect foresight knows
 def set_up(
     benchmark, capture, machine, *, temporaries, resident, seed, training, measured, walked=(), scale=1.0, between=False
 ):
-    """The study of one workload.
+    """Prepare the study of one workload.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ MAPPED = re.compile(r"/(ld-linux[^/]*|libc)\.so\.\d+$|/bin/(sh|dash|bash)$")
 
 
 def kept(capture, workload, resident):
-    """What is in memory in cold runs.
+    """Return what is in memory in cold runs.
 
     Parameters
     ----------
@@ -165,14 +165,14 @@ def kept(capture, workload, resident):
 
 
 def programs_of(workload):
-    """Paths of programs and libraries: executed, or faulted in through a mapping."""
+    """Return the paths of programs and libraries: executed, or faulted in through a mapping."""
     kinds = [CALLS.index(name) for name in ("exec", "interpreter", "fault")]
     paths = [calls["path"][np.isin(calls["kind"], kinds)] for calls in workload.records]
     return np.unique(np.concatenate(paths)).tolist()
 
 
 def make(capture, machine, kind, placement):
-    """The workload of a capture on a machine's disk.
+    """Make the workload of a capture on a machine's disk.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def make(capture, machine, kind, placement):
 
 
 def placed(workload, machine, kind, seed):
-    """The calls of a workload on another disk or with another seed; parameters as in `make`."""
+    """Return the calls of a workload on another disk or with another seed; parameters as in `make`."""
     return workload.placed(**_disk(machine, kind, seed))
 
 

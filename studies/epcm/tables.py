@@ -1,4 +1,4 @@
-"""The EPCM study's tables, made from its runs."""
+"""Make the EPCM study's tables from its runs."""
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,13 @@ WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 
 
 def confidence_interval(values):
-    """Half the width of the confidence interval of the mean; NaN for a single value."""
+    """Return half the width of the confidence interval of the mean; NaN for a single value."""
     values = np.asarray(values, float)
     return float(half_width(values.std(ddof=1), len(values))) if len(values) > 1 else np.nan
 
 
 def timed(runs):
-    """Runs with times in s and us, next to those of the cold run with the same start."""
+    """Return runs with times in s and us, next to those of the cold run with the same start."""
     runs = runs.copy()
     runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
     runs["io_wait_s"] = runs[WAITS].sum(axis=1) / 1e9
@@ -30,7 +30,7 @@ def timed(runs):
 
 
 def fig7(runs):
-    """Figure 7: elapsed time and read latency of every setting.
+    """Compute Figure 7: elapsed time and read latency of every setting.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _ordered(frame):
 
 
 def fig8(runs, benchmark, partition_size, model_order):
-    """Figure 8: distribution of read calls in a typical hot run and the same run with EPCM.
+    """Compute Figure 8: the distribution of read calls in a typical hot run and the same run with EPCM.
 
     The typical run is the hot one with the median read latency (of two, the earlier).
 
@@ -124,7 +124,7 @@ def classes(runs):
 
 
 def components(runs):
-    """Where the elapsed time goes: ``component, s``, means over the measured runs; the components add up."""
+    """Split the elapsed time: ``component, s``, means over the measured runs; the components add up."""
     names = {f"{name}_ns": name for name in COMPONENTS}
     mean = (runs.groupby(KEYS, sort=False, dropna=False)[list(names)].mean() / 1e9).rename(columns=names).reset_index()
     order = mean[KEYS].assign(place=range(len(mean)))
@@ -133,7 +133,7 @@ def components(runs):
 
 
 def leads(runs):
-    """What the prefetch engine did, for every setting with a predictor.
+    """Summarise what the prefetch engine did, for every setting with a predictor.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def leads(runs):
 
 
 def accuracy(benchmark, workload, training, measured, settings):
-    """How often the next open or exec was predicted in the measured runs.
+    """Count how often the next open or exec was predicted in the measured runs.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
 
 
 def workload_facts(study, capture, published):
-    """What a recorded workload consists of, means over the measured runs, next to the paper's.
+    """Compute what a recorded workload consists of, means over the measured runs, next to the paper's values.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def workload_facts(study, capture, published):
 
 
 def _run_facts(calls, files):
-    """Counts, bytes and seconds of one run."""
+    """Return counts, bytes and seconds of one run."""
     names = files["path"].astype(str)
     own = ~names.str.startswith("/")
     sources, objects = ((own & names.str.endswith(end)).to_numpy() for end in (".c", ".o"))
@@ -304,7 +304,7 @@ PAGE_BITS = 30  # bits of a page's number within its file
 
 
 def _pages(calls):
-    """Distinct pages that calls touch, encoded as file number (high bits) and page number."""
+    """Return the distinct pages that calls touch, encoded as file number (high bits) and page number."""
     first = calls["offset"] // PAGE_BYTES
     number = np.where(calls["length"] > 0, (calls["offset"] + calls["length"] - 1) // PAGE_BYTES - first + 1, 0)
     behind = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
@@ -313,7 +313,7 @@ def _pages(calls):
 
 
 def _extent(calls, chosen):
-    """Total bytes from the start of each chosen file up to the last byte that the calls reach."""
+    """Return the total bytes from the start of each chosen file up to the last byte that the calls reach."""
     calls = calls[chosen[calls["path"]]]
     paths, at = np.unique(calls["path"], return_inverse=True)
     ends = np.zeros(len(paths), np.int64)
@@ -322,7 +322,7 @@ def _extent(calls, chosen):
 
 
 def from_runs(runs, partition_size, model_order, benchmark="andrew"):
-    """Figures 7 and 8 and related tables, from the runs of all builds.
+    """Compute Figures 7 and 8 and related tables, from the runs of all builds.
 
     Parameters
     ----------

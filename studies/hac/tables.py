@@ -1,7 +1,7 @@
 """The HAC study: Figures 9 to 11, the peaks of replacement, and misses against cache size.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
-1997, sections 4.2 and 4.4. Runs come from `hac_runs`, times from `hac_prices`; parameters in, tidy tables out.
+1997, sections 4.2 and 4.4. Runs come from `hac.runs`, times from `hac.prices`; parameters in, tidy tables out.
 """
 
 import pandas as pd
@@ -94,7 +94,7 @@ def memory_of(runs):
 
 
 def misses(traversal, runs):
-    """Count HAC's misses at every size of a sweep, in the columns of `hac_runs.sweep`."""
+    """Count HAC's misses at every size of a sweep, in the columns of `hac.runs.sweep`."""
     rows = []
     for one in memory_of(runs).itertuples():
         cold, hot = count_misses(at_size(runs, one.cache_mb))

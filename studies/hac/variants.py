@@ -161,7 +161,7 @@ def server(sweeps, points_mb, costs, server_mb):
 
 
 def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
-    """Count the misses of a dynamic traversal; `data` has two modules. Columns are those of `hac_runs.sweep`, without
+    """Count the misses of a dynamic traversal; `data` has two modules. Columns are those of `hac.runs.sweep`, without
     hot misses.
 
     `best` holds the best split of the dual buffer for each size; missing entries are found here and added.

@@ -20,7 +20,7 @@ cdef enum flag_t:                   # of an entry
     LEAVING = 16                    # being written
     AHEAD = 32                      # brought into the page cache by the prefetch engine, not used since
     PAGE_USED = 64                  # the page has been used since the clock's hand last passed
-    BUFFER_USED = 128               # the buffer has
+    BUFFER_USED = 128               # the buffer has been used since then
     STORED = 256                    # has been written, so there is something to read; otherwise it may be a hole
 
 cdef enum moment_t:                 # kinds of event, in their order at equal times
@@ -55,7 +55,8 @@ cdef struct request_t:
 
 cdef class BlockLayer(Kernel):
     cdef entry_t* entries
-    cdef readonly Py_ssize_t number     # of entries # the queue of requests
+    cdef readonly Py_ssize_t number     # of entries
+    # the queue of requests
     cdef request_t* requests        # as many as entries: each is in at most one request
     cdef int32_t free               # first unused request
     cdef int32_t head               # head of the queue in the elevator's order; NOTHING = none queued

@@ -1,4 +1,4 @@
-"""Kernel of the file client's lower half: frames, request queue, disk. The model is defined in file_client.py."""
+"""Kernel of the file client's lower half: frames, request queue, disk. The model is defined in client.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
@@ -104,7 +104,7 @@ cdef class BlockLayer(Kernel):
     # ------------------------------------------------------------------------------------------ requests
 
     cdef int32_t request_at(self, int64_t rank) noexcept nogil:
-        """The queued request that contains the entry of a given rank; NOTHING = none."""
+        """Return the queued request that contains the entry of a given rank; NOTHING = none."""
         cdef int32_t i
         if not 0 <= rank < self.number:
             return NOTHING
@@ -112,7 +112,7 @@ cdef class BlockLayer(Kernel):
         return i if i != NOTHING and self.requests[i].queued else NOTHING
 
     cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil:
-        """Whether a request may take an entry."""
+        """Tell whether a request may take an entry."""
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
@@ -182,7 +182,7 @@ cdef class BlockLayer(Kernel):
         ends = self.grows(low, e, write) and self.requests[low].lba + self.requests[low].sectors == e.lba
         begins = self.grows(high, e, write) and self.requests[high].lba == e.lba + e.sectors
         if ends and begins and self.requests[low].lba < current <= self.requests[high].lba:
-            ends = False                # the upper one is served first
+            ends = False                # the upper request is served first
         if ends:
             self.append(low, entry)
         elif begins:
@@ -268,7 +268,7 @@ cdef class BlockLayer(Kernel):
         return self.dispatch(now)
 
     cdef int64_t step(self) except -1 nogil:
-        """Process the next event; returns its time."""
+        """Process the next event; return its time."""
         cdef event_t event = pop(&self.events)
         if priority_of(event) == AT_DISK_DONE:
             self.complete(<int32_t>event.what, event.time)
@@ -329,7 +329,7 @@ cdef class BlockLayer(Kernel):
         self.spare += 1
 
     cdef bint evict(self) noexcept nogil:
-        """The clock: free the first frame not used since the hand passed; returns whether there was one."""
+        """Free the first frame not used since the clock's hand passed; tell whether there was one."""
         cdef Py_ssize_t looked
         cdef int32_t entry
         cdef int32_t* flags
@@ -350,7 +350,7 @@ cdef class BlockLayer(Kernel):
         return False
 
     cdef void gone(self, int32_t entry, bint buffer) noexcept nogil:
-        """An entry's page or buffer has been evicted."""
+        """Note that an entry's page or buffer has been evicted."""
         pass
 
     # ---------------------------------------------------------------------------------------- write-back

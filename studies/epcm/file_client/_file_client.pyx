@@ -1,4 +1,4 @@
-"""Kernel of the file client: recorded calls replayed one after another. The model is in file_client.py."""
+"""Kernel of the file client: recorded calls replayed one after another. The model is defined in client.py."""
 
 from contextlib import nullcontext
 
@@ -129,7 +129,7 @@ cdef class FileClient(PrefetchEngine):
             self.right_time += now - self.predicted_at
 
     cdef int64_t perform(self, const call_record_t* call, int64_t now) except -1 nogil:
-        """Any call except a read; returns when it ends."""
+        """Perform any call except a read; return when it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         if call.kind == FAULT:
             return self.fault(inode, call.offset >> SHIFT, (call.offset + call.length + BYTES - 1) >> SHIFT, now)

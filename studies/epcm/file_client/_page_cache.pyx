@@ -1,6 +1,6 @@
 """Kernel of the file client's page cache: paths walked, pages fetched, copied, written, dropped.
 
-The model is in file_client.py.
+The model is defined in client.py.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -189,12 +189,12 @@ cdef class PageCache(BlockLayer):
                 if not self.entries[inode.first + other].flags & (PAGE | COMING):
                     now = self.bring(inode, other, now, copies)
                 other += 1
-            if not self.entries[inode.first + page].flags & (PAGE | COMING):    # evicted for its neighbours
+            if not self.entries[inode.first + page].flags & (PAGE | COMING):    # evicted to make room for neighbours
                 now = self.bring(inode, page, now, copies)
         return self.settle_page(inode, page, now, waits)
 
     cdef void note_use(self, inode_t* inode, int64_t now) noexcept nogil:
-        """The lead of a prefetch ends at the first use of the file."""
+        """End the lead of a prefetch at the first use of the file."""
         if inode.ahead != NOTHING:
             self.leads += 1
             self.lead_time += now - inode.ahead
@@ -204,7 +204,7 @@ cdef class PageCache(BlockLayer):
             inode.ahead = NOTHING
 
     cdef int64_t write(self, inode_t* inode, int64_t at, int64_t length, int64_t now) except -1 nogil:
-        """Written data goes into the buffer cache, and to a page only if the page cache has it already."""
+        """Write data into the buffer cache, and to a page only if the page cache has it already."""
         cdef int64_t end = min(at + length, <int64_t>inode.pages << SHIFT), page = at >> SHIFT, began = now
         cdef int32_t entry, kind = BUFFER if self.separate else PAGE
         inode.size = max(inode.size, at + length)

@@ -1,4 +1,4 @@
-"""Kernel of the file client's prefetch engine. The model is in file_client.py."""
+"""Kernel of the file client's prefetch engine. The model is defined in client.py."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free

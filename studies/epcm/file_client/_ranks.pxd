@@ -19,7 +19,7 @@ cdef struct ranks_t:
 
 
 cdef inline int make_ranks(ranks_t* s, size_t n) except -1:
-    """An empty set of numbers below n."""
+    """Make an empty set of numbers below n."""
     while s.levels == 0 or s.sizes[s.levels - 1] > 1:
         n = n // 64 + 1
         s.words[s.levels] = <uint64_t*>calloc(n, sizeof(uint64_t))
@@ -59,7 +59,7 @@ cdef inline void drop_rank(ranks_t* s, size_t i) noexcept nogil:
 
 
 cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t bits) noexcept nogil:
-    """The greatest number in the part of the set below these bits of a word at some level."""
+    """Return the greatest number in the part of the set below these bits of a word at some level."""
     cdef size_t i = 64 * word + 63 - leading_zeros(bits)
     while level > 0:
         level -= 1
@@ -68,7 +68,7 @@ cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t b
 
 
 cdef inline int64_t below(const ranks_t* s, size_t i) noexcept nogil:
-    """The greatest number below i; -1 = there is none."""
+    """Return the greatest number below i; -1 = there is none."""
     cdef int level
     cdef uint64_t bits
     for level in range(s.levels):

@@ -1,4 +1,4 @@
-"""Kernel of the file client's reads: read calls, read-ahead, page faults. The model is in file_client.py."""
+"""Kernel of the file client's reads: read calls, read-ahead, page faults. The model is defined in client.py."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -32,7 +32,7 @@ cdef class ReadAhead(PageCache):
         return now
 
     cdef int64_t read(self, const call_record_t* call, int64_t now, uint8_t* outcome) except -1 nogil:
-        """A read call (do_generic_file_read); returns when it ends."""
+        """Perform a read call (do_generic_file_read); return when it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         cdef ahead_t* ahead = &self.aheads[call.path]
         cdef int64_t at = call.offset, start = at - at % BYTES, needed, part, page

@@ -80,7 +80,7 @@ class ClientMachine:
     device_mb_per_s: float
 
     def kernel(self):
-        """The parameters in the kernel's units: frames, sectors, ns.
+        """Return the parameters in the kernel's units: frames, sectors, ns.
 
         Raises
         ------

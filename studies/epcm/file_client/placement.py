@@ -1,4 +1,4 @@
-"""Where files are placed on the client's disk: an ext2 file system, freshly filled.
+"""Place files on the client's disk: an ext2 file system, freshly filled.
 
 Disk space is divided into groups of 8 blocks per byte of a block-sized bitmap; each has an inode table and data blocks.
 A directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
@@ -17,12 +17,12 @@ from misspenalty.errors import ParameterError
 SECTOR = 512
 PAGE_SECTORS = 8
 INODE_BYTES = 128
-ROOT = ()  # a path is a tuple of names from the root
+ROOT = ()  # the root: a path is a tuple of names from it
 TREE = ("usr", "src", "work")  # where relative paths begin
 
 
 def names_of(path):
-    """The components of a path, from the root.
+    """Return the components of a path, from the root.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Disk:
         self.whole = np.zeros(self.number, bool)  # groups that a large file covers, with their inode tables
 
     def new_group(self):
-        """The group of a new directory: the next that no large file covers."""
+        """Choose the group of a new directory: the next that no large file covers."""
         for _ in range(self.number):
             group = int(self.order[self.directories % self.number])
             self.directories += 1
@@ -60,7 +60,8 @@ class Disk:
         raise ParameterError("large files cover every group of the disk; use a larger drive")
 
     def allocate(self, group, sectors):
-        """Stretches of a file, (first sector, sectors): one in the group if it has room, else in the next with room."""
+        """Allocate the stretches of a file, (first sector, sectors): one in the group if it has room, else in the next
+        with room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
         whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that it spans
@@ -77,7 +78,7 @@ class Disk:
         return self.spread(group, sectors)
 
     def spread(self, group, sectors):
-        """Stretches of whole pages in the free ends of the groups."""
+        """Allocate stretches of whole pages in the free ends of the groups."""
         free = (self.size - self.next) // PAGE_SECTORS * PAGE_SECTORS
         if free.sum() < sectors:
             raise ParameterError(f"the disk has no room for {sectors} more sectors; use a larger drive")
@@ -91,7 +92,7 @@ class Disk:
         return stretches
 
     def inode(self, group):
-        """Sector of the block of the inode table that holds a new inode."""
+        """Allocate a new inode and return the sector of the block of the inode table that holds it."""
         number = int(self.inodes[group])
         self.inodes[group] += 1
         return (
@@ -135,7 +136,7 @@ def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     ways[ROOT] = [blocks.setdefault(disk.allocate(groups[ROOT], disk.block)[0][0], 0)]
 
     def way_to(directory):
-        """Blocks that are read to look up a name in a directory."""
+        """Return the blocks that are read to look up a name in a directory."""
         if directory not in ways:
             above = way_to(directory[:-1])
             groups[directory] = disk.new_group()

@@ -1,4 +1,4 @@
-"""Recorded calls, prepared for the file client: files placed on disk, calls as records, events for the predictor."""
+"""Prepare recorded calls for the file client: files placed on disk, calls as records, events for the predictor."""
 
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
@@ -58,15 +58,15 @@ class FileWorkload:
     layout: tuple = field(repr=False)
 
     def run(self, number):
-        """Calls of a run, as recorded."""
+        """Return the calls of a run, as recorded."""
         return self.records[number]
 
     def placed(self, sectors, block_kb, generator):
-        """The same calls on another disk; parameters as in `make_workload`."""
+        """Return the same calls on another disk; parameters as in `make_workload`."""
         return replace(self, **_placed(*self.layout, sectors, block_kb, generator))
 
     def events(self, number):
-        """What the predictor sees of a run, uint32."""
+        """Return what the predictor sees of a run, uint32."""
         file = self.run(number)["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
@@ -74,7 +74,7 @@ class FileWorkload:
 def make_workload(
     paths, initial, records, *, sizes=None, known=None, files=None, sectors, block_kb, generator, order="names"
 ):
-    """A workload from calls.
+    """Make a workload from calls.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def make_workload(
 
 
 def _first_opened(records, number):
-    """Place of each path in the order of first opens over all runs; those never opened come last."""
+    """Return the place of each path in the order of first opens over all runs; those never opened come last."""
     rank = np.full(number, number, np.int64)
     opened = np.concatenate([calls["path"][calls["kind"] == CALLS.index("open")] for calls in records])
     paths, at = np.unique(opened, return_index=True)
@@ -139,7 +139,7 @@ def _first_opened(records, number):
 
 
 def _placed(paths, most, made, rank, sectors, block_kb, generator):
-    """The fields of a workload that say where its files are."""
+    """Return the fields of a workload that say where its files are."""
     pages = -(-most // PAGE_BYTES)
     stretches, blocks, walks = place(paths, most, made, rank, sectors, 1024 * block_kb, generator)
     first = np.concatenate([[0], np.cumsum(pages)])
@@ -161,7 +161,7 @@ def _placed(paths, most, made, rank, sectors, block_kb, generator):
 
 
 def _page_sectors(stretches, pages):
-    """First sector of each page of a file."""
+    """Return the first sector of each page of a file."""
     if len(stretches) == 1:
         return stretches[0][0] + PAGE_SECTORS * np.arange(pages)
     return np.concatenate([np.arange(first, first + sectors, PAGE_SECTORS) for first, sectors in stretches])[:pages]
@@ -188,7 +188,7 @@ def _check(calls, run, paths, files):
 
 
 def _most_bytes(initial, records):
-    """Largest size that each file reaches; names that are exchanged by renaming get the same size."""
+    """Return the largest size that each file reaches; names that are exchanged by renaming get the same size."""
     most = np.maximum(initial, 0)
     group = np.arange(len(initial))
     for calls in records:
@@ -209,7 +209,7 @@ def prepare(
     capture, *, sectors, block_kb, generator, runs=None, temporaries="inode", programs=1.0, order="names",
     passes="recorded",
 ):  # fmt: skip
-    """A recorded capture as a workload.
+    """Turn a recorded capture into a workload.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ class Inodes:
         self.home = {}  # their directories, by inode
 
     def of_run(self, calls):
-        """The inode of each exec, open and create of a run, -1 with the other calls; int32 array."""
+        """Return the inode of each exec, open and create of a run, -1 with the other calls; int32 array."""
         held, free, used = dict(self.initial), {}, {}
         found = np.full(len(calls), -1, np.int32)
         named = np.isin(calls["kind"], [*SEEN, UNLINK, RENAME]) & (calls["path"] >= 0)
@@ -379,7 +379,7 @@ TRUNCATED, EXECUTABLE, NOT_THERE = 8, 4, 2
 
 
 def _codes(kinds):
-    """Places of recorded kinds in `KINDS`.
+    """Return the places of recorded kinds in `KINDS`.
 
     Raises
     ------
@@ -393,7 +393,7 @@ def _codes(kinds):
 
 
 def _programs(kinds, columns, number):
-    """Which files are programs or libraries: executed, or mapped to be."""
+    """Mark the files that are programs or libraries: executed, or mapped to be executed."""
     mapped = (kinds == KINDS.index("mmap")) & (columns["other"] >= 0) & (columns["other"] & EXECUTABLE > 0)
     run = np.isin(kinds, [KINDS.index("exec"), KINDS.index("interp")]) & (columns["error"] == 0)
     program = np.zeros(number, bool)
@@ -403,7 +403,8 @@ def _programs(kinds, columns, number):
 
 
 def _calls(kinds, columns, folders):
-    """Calls of a run: pure compute joins the gap of the next call; the time of reads comes from the model."""
+    """Return the calls of a run: pure compute joins the gap of the next call; the time of reads comes from the
+    model."""
     failed = columns["error"] != 0
     kind = CALL_OF[kinds]
     opened = kind == CALLS.index("open")
@@ -459,7 +460,7 @@ def _last_pass(calls):
 
 
 def _identity(files, temporaries):
-    """The predictor's file for each path, -1 = none, and the number of files."""
+    """Return the predictor's file for each path, -1 = none, and the number of files."""
     temporary = np.asarray(files["temporary"], bool)
     number = np.arange(len(temporary))
     if temporaries == "recorded":
@@ -471,7 +472,8 @@ def _identity(files, temporaries):
 
 
 def _sizes_at_start(calls, before, initial):
-    """Sizes when a run begins: from its first call on each file, else as before; files it makes do not exist yet."""
+    """Return the sizes when a run begins: from its first call on each file, else as before; files it makes do not exist
+    yet."""
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)

@@ -1,4 +1,4 @@
-"""The EPCM study on a small made-up build: fits, tables, readings."""
+"""Test the EPCM study on a small made-up build: fits, tables, readings."""
 
 import itertools
 from dataclasses import replace
@@ -45,7 +45,8 @@ SETTINGS = {
 
 
 def build_run():
-    """Twelve sources read one after the other, each into an object that is read again at the end."""
+    """Return the calls of a build: twelve sources read one after the other, each into an object that is read again at
+    the end."""
     calls = []
     for number in range(12):
         calls += [opened(number, 3 * PAGE, gap=60_000_000), call("read", number, length=3 * PAGE)]
@@ -313,7 +314,7 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
 
 
 def test_names_of_bars_are_apart_by_half_a_line():
-    """With the archived table, which has the largest number of bars in a panel."""
+    """This must hold for the archived table, which has the largest number of bars in a panel."""
     table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig7.csv")
     figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"{name}.csv") for name in TOLD))
     with matplotlib.rc_context(style.STYLE):
@@ -327,7 +328,7 @@ def test_names_of_bars_are_apart_by_half_a_line():
 
 
 def test_numbers_over_bars_are_apart():
-    """This also holds with four digits on two bars of nearly the same height."""
+    """This must also hold with four digits on two bars of nearly the same height."""
     table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig8.csv")
     table.loc[table["bucket_high_us"] == table["bucket_high_us"].min(), "events"] = [1173, 1177]
     figure = epcm_figures.fig8(table)

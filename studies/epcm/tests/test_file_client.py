@@ -1,4 +1,4 @@
-"""The file client on calls small enough to follow by hand: caches, copies, read-ahead, requests, prefetching."""
+"""Test the file client on calls small enough to follow by hand: caches, copies, read-ahead, requests, prefetching."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def play(run, sizes, machine=LINUX, **options):
 def test_a_cold_read_walks_the_path_then_reads_and_a_second_read_is_a_hit():
     run = play([opened(0, PAGE), call("read", length=PAGE), call("read", length=PAGE)], [PAGE])
     assert run.outcome.tolist() == [MISS, HIT]
-    # /, usr, src, work, d: a block of names each and but for / an inode, d's next to the file's; a page of data
+    # /, usr, src, work, d: each a block of names and, except /, an inode, d's next to the file's; a page of data
     assert run.counts["reads"] == 5 + 4 + 1
     assert run.components["wait_open"] == 9 * (20_000 + 10_000_000 + 2 * 128_000)
     transfer = 8 * 512 * 1000 // 4
@@ -109,7 +109,8 @@ def test_recorded_compute_is_scaled_to_whole_ns(scale):
 
 
 def test_read_ahead_doubles_its_window():
-    """Reads of 4 KB one by one: 1 + 3 pages with the first miss, then 7 when the reader is in the last window, …"""
+    """Reads of 4 KB one by one must fetch 1 + 3 pages with the first miss, then 7 when the reader is in the last
+    window, …"""
     calls = [opened(0, 80 * PAGE), *(call("read", offset=at * PAGE, length=PAGE, gap=30_000_000) for at in range(40))]
     run = play(calls, [80 * PAGE])
     assert run.outcome.tolist() == [MISS] + [HIT] * 39

@@ -1,4 +1,5 @@
-"""The file client's kernel equals its reference to the nanosecond: any calls and caches, with or without predictors."""
+"""The file client's kernel must equal its reference to the nanosecond: any calls and caches, with or without
+predictors."""
 
 from dataclasses import replace
 
@@ -79,7 +80,7 @@ def made(runs, machine, seed=1):
 
 
 def both(machine, runs, predictor, cold, drive=None, resident=(), named=()):
-    """Outcomes of kernel and reference on the same runs, one after the other."""
+    """Yield the outcomes of kernel and reference on the same runs, one after the other."""
     workload = made(runs, machine)
     kind = disks.load(drive) if drive else None
     client = Client(workload, machine, kind)

@@ -1,4 +1,4 @@
-"""Recorded calls made ready for the client, and files placed on its disk."""
+"""Test recorded calls made ready for the client, and files placed on its disk."""
 
 from types import SimpleNamespace
 
@@ -22,7 +22,7 @@ COLUMNS = ["run", "kind", "file", "offset", "length", "asked", "other", "error",
 
 
 def recorded(temporary, run):
-    """One compilation: exec, a fault, the source read, a temporary made, the object written and renamed."""
+    """Return one compilation: exec, a fault, the source read, a temporary made, the object written and renamed."""
     return [
         (run, "fork", -1, 0, 0, 0, 1, 0, 10, 100),
         (run, "exec", 4, 0, 100_000, 0, -1, 0, 20, 200),
@@ -91,7 +91,8 @@ def test_what_the_predictor_sees(temporaries, first, second):
 
 
 def test_a_temporary_file_has_the_inode_that_the_last_one_left():
-    """Traced by hand: of two files made, the first is removed; its inode goes to the next, a renamed file keeps its."""
+    """By hand: of two files made, the first is removed; its inode must go to the next, and a renamed file must keep its
+    own."""
     kinds = ["create", "create", "unlink", "create", "rename", "open", "create", "exec"]
     calls = np.zeros(len(kinds), CALL)
     calls["kind"] = [CALLS.index(kind) for kind in kinds]
@@ -137,7 +138,7 @@ def test_files_lie_apart_and_within_the_disk():
 
 
 def _shared(workload):
-    """Sectors of metadata are listed once each."""
+    """Return how many sectors the repeated blocks of metadata make up."""
     blocks = workload.lba[workload.metadata :]
     return (len(blocks) - len(np.unique(blocks))) * 2
 

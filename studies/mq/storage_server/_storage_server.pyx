@@ -1,4 +1,4 @@
-"""Kernel of the closed-loop storage server; the model is defined in storage_server.py.
+"""Kernel of the closed-loop storage server; the model is defined in server.py.
 
 A request is simulated at the points where streams of requests meet: the storage server's processor, the database's
 link. Where one FCFS station is fed by only one other (disk by processor, database processors by link), order is kept,

@@ -1,4 +1,4 @@
-# A disk that writes eagerly and logs its map; the model is defined in virtual_log.py.
+# A disk that writes eagerly and logs its map; the model is defined in log.py.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 

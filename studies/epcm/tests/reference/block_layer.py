@@ -16,7 +16,7 @@ class Entry(SimpleNamespace):
         self.forget()
 
     def forget(self):
-        """Nothing is in memory or under way."""
+        """Forget that anything is in memory or under way."""
         self.page = self.buffer = self.coming = self.leaving = False
         self.page_used = self.buffer_used = self.ahead = self.stored = False
         self.dirtied = self.request = None
@@ -65,7 +65,7 @@ class BlockLayerReference:
         self.counts = dict.fromkeys(("reads", "writes", "read_sectors", "write_sectors", "evictions"), 0)
 
     def schedule(self, time, priority, what):
-        """An event that follows those with the same time and priority."""
+        """Schedule an event that follows those with the same time and priority."""
         heapq.heappush(self.events, (time, priority, self.sequence, what))
         self.sequence += 1
 
@@ -106,7 +106,7 @@ class BlockLayerReference:
         return False
 
     def _insert(self, request):
-        """Its place in the one-way elevator: between two requests that enclose it, or where the sectors fall back."""
+        """Insert a request into the one-way elevator: between two that enclose it, or where the sectors fall back."""
         request.entries[0].request = request
         places = [-1 if self.plugged else None, *(other.lba for other in self.queue)]  # the plug is below all sectors
         begin = 0 if self.plugged else 1
@@ -157,7 +157,7 @@ class BlockLayerReference:
         self._dispatch(now)
 
     def step(self):
-        """The next event happens; when."""
+        """Let the next event happen; return its time."""
         time, priority, _, what = heapq.heappop(self.events)
         if priority == AT_DISK_DONE:
             self._complete(what, time)
@@ -167,7 +167,7 @@ class BlockLayerReference:
         return time
 
     def advance(self, now):
-        """All that is due happens."""
+        """Let all events happen that are due."""
         while self.events and self.events[0][0] <= now:
             self.step()
 
@@ -204,7 +204,7 @@ class BlockLayerReference:
             entry.ahead = False
 
     def holds(self, entry, kind):
-        """Whether the entry has a frame."""
+        """Tell whether the entry has a frame."""
         return (entry, kind) in self.frames
 
     def _evict(self):

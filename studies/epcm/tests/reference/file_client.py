@@ -1,4 +1,4 @@
-"""The readable definition of the file client; `file_client.py` explains it, the kernel has to equal it."""
+"""The readable definition of the file client; `client.py` explains it, and the kernel has to equal it."""
 
 from types import SimpleNamespace
 
@@ -41,7 +41,7 @@ class FileClientReference(BlockLayerReference):
         self.inode_of = list(self.inodes)
 
     def keep(self, named):
-        """Metadata that is in memory without taking a frame."""
+        """Keep metadata in memory without taking a frame."""
         for path in named:
             for block in self.workload.walks[self.workload.walk_at[path] : self.workload.walk_at[path + 1]].tolist():
                 if self.holds(self.entries[block], "buffer"):
@@ -187,7 +187,7 @@ class FileClientReference(BlockLayerReference):
 
     @staticmethod
     def _note_size(inode, size):
-        """The recorded size; what no recorded call has written lies on disk."""
+        """Note the recorded size; what no recorded call has written lies on disk."""
         if size > (-1 if inode.size is None else inode.size):
             inode.stored = -(-size // PAGE_BYTES)
         inode.size = size
@@ -238,7 +238,7 @@ class FileClientReference(BlockLayerReference):
         return now
 
     def _need(self, inode, page, cluster, now, waits):
-        """Have a page in the page cache, with its cluster if it has to be fetched."""
+        """Bring a page into the page cache, with its cluster if it has to be fetched."""
         self._note_use(inode, now)
         if not self._has(inode, page):
             first = page - page % cluster
@@ -277,7 +277,7 @@ class FileClientReference(BlockLayerReference):
     # reading
 
     def _read(self, call, now):
-        """A read call (do_generic_file_read)."""
+        """Perform a read call (do_generic_file_read)."""
         inode, machine, at, outcome = self.inode_of[call.path], self.machine, call.offset, HIT
         ahead = self.window.setdefault(call.path, SimpleNamespace(end=0, length=0, most=0, window=0))
         least, most = machine.least_ahead * PAGE_BYTES, machine.most_ahead * PAGE_BYTES
