@@ -1,4 +1,4 @@
-"""The command line's arguments: traces and their formats, policies, sizes, settings.
+"""Add and parse the command line's arguments: traces and their formats, policies, sizes, settings.
 
 Each module of commands has ``add(commands)``, which adds its own to the parser with `add_command` and the options here.
 """
@@ -28,7 +28,7 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help that fits a screen: its first line names only what a command cannot do without."""
+    """Help that fits on a screen: its first line names only the arguments that a command requires."""
 
     def add_usage(self, usage, actions, groups, prefix=None):
         """Show options as one word, unless they are required."""
@@ -67,18 +67,18 @@ def add_trace(command):
 
 
 def whole_number(text):
-    """A whole number as an argparse type: digits only, so ``1_000`` is not a number."""
+    """Parse a whole number as an argparse type; it accepts digits and a sign, so ``1_000`` is not a number."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def number(text):
-    """A decimal number as an argparse type."""
+    """Parse a finite decimal number as an argparse type."""
     if not re.fullmatch(NUMBER, text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     if not math.isfinite(float(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is beyond any number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     return float(text)
 
 
@@ -94,7 +94,7 @@ def add_format_options(command):
         )
 
 
-READING = {  # of every raw trace: what the option means, and how it is parsed
+READING = {  # options of every raw trace: what each means, and how it is parsed
     "block_size": ("block size, such as 8KB (default: the format's)", {}),
     "most_references": (
         "most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
@@ -104,12 +104,12 @@ READING = {  # of every raw trace: what the option means, and how it is parsed
 
 
 def format_options():
-    """Options that say how a raw trace is read.
+    """List the options that say how a raw trace is read.
 
     Returns
     -------
     dict of str to str
-        Option to its meaning, in the order of the help.
+        The meaning of each option, in the order of the help.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def format_options():
 
 
 def _options_of_formats():
-    """Options of the formats: name to meanings, each with the formats that have it."""
+    """Map the name of each format option to its meanings, and each meaning to the formats that have it."""
     options = {}
     for form in formats().values():
         for name, what in form.options.items():
@@ -196,12 +196,12 @@ def add_size_options(command):
 
 
 def open_warmed(options):
-    """The trace that the options name, and how many references at its start are not counted."""
+    """Open the trace that the options name; return it and how many references at its start are not counted."""
     return warm_up(open_named(options), options.warm_up)
 
 
 def open_named(options):
-    """The trace that the options name."""
+    """Open the trace that the options name, and print a notice if it was read in a way the user should know."""
     size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
@@ -215,7 +215,7 @@ def open_named(options):
 
 
 def replay_settings(options, policies):
-    """Keyword arguments of `misspenalty.simulate` for these policies, from the options, checked."""
+    """Turn the options into checked keyword arguments of `misspenalty.simulate` for these policies."""
     settings = policy_settings(options, policies, misspenalty.hit_ratio_curve)
     prefetch = None if options.prefetch is None else parse_prefetch(options.prefetch)
     replay = {"prefetch": prefetch, "writes": options.writes}
@@ -223,7 +223,7 @@ def replay_settings(options, policies):
 
 
 def policy_settings(options, policies, function):
-    """Parameters of these policies by name, as ``--set`` gives them: none that `function` takes for itself.
+    """Parse the policies' parameters that ``--set`` gives; refuse one that `function` takes for itself.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def policy_settings(options, policies, function):
 
 
 def parse_policies(text):
-    """Names of policies, in either case, and your own classes, ``lru,./mine.py:Mine``, as `simulate` takes them.
+    """Parse names of policies, in either case, and your own classes, ``lru,./mine.py:Mine``, for `simulate`.
 
     Raises
     ------
@@ -268,7 +268,7 @@ def refuse_existing(path):
     Raises
     ------
     ParameterError
-        There is one of this name.
+        A file or folder of this name exists.
     """
     if path.exists():
         raise ParameterError(f"{path} exists; choose another name or remove it")
@@ -282,7 +282,7 @@ def refuse_input(path, *inputs):
     path : Path
         The output.
     *inputs : str
-        Files that are read; what names no file is ignored.
+        Files that are read; a name of no file is ignored.
 
     Raises
     ------
@@ -313,7 +313,7 @@ def plot_path(path, *inputs):
 
 
 def parse_prefetch(text):
-    """The prefetcher's settings from ``sequential``, ``sequential:degree=16,trigger=8`` or ``amp:most=16``.
+    """Parse the prefetcher's settings: ``sequential``, ``sequential:degree=16,trigger=8`` or ``amp:most=16``.
 
     Raises
     ------
@@ -328,7 +328,7 @@ def parse_prefetch(text):
 
 
 def parse_setting(text, option="--set"):
-    """``NAME=VALUE`` to (name, number); a whole number is exact, however long.
+    """Parse ``NAME=VALUE`` into a name and a number; a whole number is exact, however long.
 
     Raises
     ------

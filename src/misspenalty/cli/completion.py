@@ -1,4 +1,4 @@
-"""The command line's ``completion``: scripts with which a shell completes commands, options and names."""
+"""Run the command ``completion``: print scripts with which a shell completes commands, options and names."""
 
 import argparse
 from string import Template
@@ -72,7 +72,7 @@ def commands(parser, path=()):
 
 
 def words(parser):
-    """What may follow each command: path of the command to its options and the commands below it.
+    """List what may follow each command: its options and the commands below it, by path of the command.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def words(parser):
 
 
 def known_values(parser):
-    """What may follow each command's options: path of the command and option to the names that it takes.
+    """List the names that each command's options take, by path of the command and option.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def known_values(parser):
 
 
 def bash(tree, values):
-    """The script for bash, which zsh's bashcompinit reads as well."""
+    """Return the script for bash, which zsh's bashcompinit reads as well."""
     paths = "|".join(f'" {" ".join(path)}"' for path in tree if path)
     shown = "\n".join(
         f'    "{"".join(f" {word}" for word in (*path, option))}") words="{" ".join(names)}" ;;'
@@ -126,7 +126,7 @@ def bash(tree, values):
 
 
 def fish(tree, values):
-    """The script for fish."""
+    """Return the script for fish, made from the words of each command and the known values of its options."""
     lines = ["# Completion for misspenalty; in config.fish: misspenalty completion fish | source"]
     for path, names in tree.items():
         others = [f"; and __fish_seen_subcommand_from {word}" for word in path]

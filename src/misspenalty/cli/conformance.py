@@ -1,4 +1,4 @@
-"""The command line's ``conformance``: whether a cache has the policy that it claims to have."""
+"""Run the command ``conformance``: check whether a cache has the policy that it claims to have."""
 
 import shutil
 from pathlib import Path
@@ -49,7 +49,7 @@ def add(commands):
 
 
 def _check(options):
-    from misspenalty import conformance  # pydantic takes a while, so not at every start
+    from misspenalty import conformance  # pydantic takes long to import, so it is not imported at every start
 
     if ".py:" in options.subject:
         if options.policy is None:
@@ -70,7 +70,7 @@ def _check(options):
 
 
 def _described(verdict):
-    """The table of a verdict, and in words what differs."""
+    """Return the table of a verdict, and say in words what differs."""
     suite, table = verdict.suite, verdict.table()
     lines = []
     for finding in verdict.findings:

@@ -1,4 +1,4 @@
-"""The command line's ``disk list|info|replay|fit|import``."""
+"""Run the commands ``disk list|info|replay|fit|import``."""
 
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def add(commands):
 
 
 def _load(drive):
-    from misspenalty.disks.drive import description  # takes seconds with the schema validator, so not at every start
+    from misspenalty.disks.drive import description  # takes seconds with the schema validator: not at every start
 
     return description.load(drive)
 
@@ -100,13 +100,13 @@ def _info(options):
 
 
 def _summary(kind):
-    """The most important facts about a disk."""
+    """Return the most important facts about a disk."""
     geometry, mechanics, cache = kind.data["geometry"], kind.data["mechanics"], kind.data["cache"]
     sectors = [zone["sectors"] for zone in geometry["zones"]]
     rates = [count * geometry["sector_bytes"] * mechanics["rpm"] / 60e6 for count in sectors]
     distance = np.arange(1, kind.mechanics.cylinders)
     seeks = np.array([kind.mechanics.seek(int(d)) for d in distance]) / 1e6
-    pairs = kind.mechanics.cylinders - distance  # of cylinders that far apart
+    pairs = kind.mechanics.cylinders - distance  # pairs of cylinders that far apart
     return {
         "drive": kind.name,
         "model": kind.model,
@@ -131,7 +131,7 @@ def _summary(kind):
 
 
 def _flash_summary(kind):
-    """The most important facts about a flash drive."""
+    """Return the most important facts about a flash drive."""
     geometry, flash, settings = kind.data["geometry"], kind.data["flash"], kind.settings
     page = geometry["planes"] * geometry["page_bytes"]
     dies = geometry["channels"] * geometry["dies"]

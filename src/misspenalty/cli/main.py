@@ -1,4 +1,4 @@
-"""The command line: ``misspenalty trace|simulate|curve|penalty|disk|policies|conformance|new|record|completion``."""
+"""Run ``misspenalty trace|simulate|curve|penalty|disk|policies|conformance|new|record|completion``."""
 
 import argparse
 import contextlib
@@ -53,16 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _guarded(sys.argv[1:])
     finally:
-        signals.leave_at_signals()  # all is written, and the interpreter's end has no place for exceptions
+        signals.leave_at_signals()  # all is written, and an exception while the interpreter ends would be lost
 
 
 def _guarded(arguments: Sequence[str]) -> int:
-    """Run the command line, and turn what can go wrong into one line and an exit status."""
+    """Run the command line, and turn each expected error into one line and an exit status."""
     if _closed():
         return _refused("standard output is closed; send it to a file, or to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for characters that the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")  # escapes characters that the terminal's encoding lacks
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", MissPenaltyWarning)
@@ -80,7 +80,7 @@ def _guarded(arguments: Sequence[str]) -> int:
 
 
 def _closed() -> bool:
-    """Whether standard output is closed; what is closed is opened on the null device.
+    """Tell whether standard output is closed, and open each closed standard stream on the null device.
 
     Otherwise a file that is opened later would take its place, and receive messages that a library prints.
     """
@@ -117,7 +117,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Arguments of ours, and the command behind ``--`` that ``record files`` runs."""
+    """Split the arguments into our own and the command behind ``--`` that ``record files`` runs."""
     if arguments[:2] != ["record", "files"] or "--" not in arguments:
         return arguments, []
     place = arguments.index("--")
@@ -134,7 +134,7 @@ def _show_warning(message: Warning | str, *place: Any) -> None:
 
 
 def _drop_output() -> None:
-    """Discard what is still buffered: it would fail again at exit."""
+    """Discard buffered output, whose write would fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -168,7 +168,7 @@ class Parser(argparse.ArgumentParser):
 def unknown_options(
     tree: dict[tuple[str, ...], list[str]], arguments: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
-    """Options that a command does not have, not even as an abbreviation.
+    """Yield the options that a command does not have, not even as an abbreviation.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def unknown_options(
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Build the parser of the whole command line."""
     made = Parser(
         prog="misspenalty",
         epilog=EXAMPLES,

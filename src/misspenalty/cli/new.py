@@ -1,4 +1,4 @@
-"""The command line's ``new``: a package of your own, which `misspenalty` finds once it is installed."""
+"""Run the command ``new``: write a package of your own, which `misspenalty` finds once it is installed."""
 
 import keyword
 import re
@@ -18,7 +18,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def _drives():
-    from misspenalty.disks.drive import description  # takes seconds with the schema validator, so not at every start
+    from misspenalty.disks.drive import description  # takes seconds with the schema validator: not at every start
 
     return description.names()
 

@@ -1,4 +1,4 @@
-"""Output of a command: a table or an object, as text, JSON or CSV."""
+"""Print the output of a command, a table or an object, as text, JSON or CSV."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from misspenalty.cli.tables import render
 
 @dataclass(frozen=True)
 class Described:
-    """Data for JSON and CSV; the text for readers instead, or ``text(wide)``, which makes it; the exit status."""
+    """Result of a command: data for JSON and CSV; text for people, or a function ``text(wide)``; the exit status."""
 
     table: pd.DataFrame | dict
     text: str | Callable[[bool], str]
@@ -20,7 +20,7 @@ class Described:
 
 
 def encodable(value):
-    """`value`, with bytes of a file name that are not UTF-8 escaped as in ``\\xff``, since pandas cannot hold them."""
+    """Return `value`, with bytes of a file name that are not UTF-8 escaped (pandas cannot hold them)."""
     return (
         value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if isinstance(value, str)

@@ -1,4 +1,4 @@
-"""The command line's ``penalty``."""
+"""Run the command ``penalty``: simulate response times and print them."""
 
 import sys
 from pathlib import Path
@@ -88,11 +88,11 @@ def add(commands):
     add_format_options(command)
 
 
-QUEUED = 0.9  # of the time that a fetch takes; from there on a device is taken to be overrun
+QUEUED = 0.9  # a device is taken to be overrun if fetches spend more than this share of their time in its queue
 
 
 def overrun(table):
-    """A hint about devices that a trace overruns at its own times, so that response times grow with its length.
+    """Return a hint about devices that a trace overruns at its own times, so that response times grow with its length.
 
     Returns
     -------

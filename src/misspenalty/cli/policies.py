@@ -1,4 +1,4 @@
-"""The command line's ``policies``."""
+"""Run the command ``policies``: list the replacement policies and their parameters."""
 
 import inspect
 import textwrap
@@ -27,7 +27,7 @@ def _policies(options):
 
 
 def _lines(rows):
-    """One line per policy, wrapped, and one with its parameters."""
+    """Yield a wrapped text with the summary of each policy, and one with its parameters."""
     margin = max(len(row["policy"]) for row in rows) + 2
     for row in rows:
         for text, first in ((row["summary"], row["policy"]), (row["parameters"], "")):

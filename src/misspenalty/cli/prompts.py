@@ -1,4 +1,4 @@
-"""Prompts of language models on the command line: ``curve --prefix`` and ``penalty --prefix``."""
+"""Run ``curve --prefix`` and ``penalty --prefix`` on prompts of language models."""
 
 import re
 
@@ -13,7 +13,7 @@ from misspenalty.traces.prompts import read_prompts
 
 
 def curve(options):
-    """Hit ratios of prefix caches, for the options of ``curve``."""
+    """Compute hit ratios of prefix caches, for the options of ``curve``."""
     _refuse(options, ("set", "prefetch", "sample", "plot", "select"))
     prompts, given = _opened(options)
     table = prefix_hit_ratio_curve(
@@ -29,7 +29,7 @@ def curve(options):
 
 
 def penalty(options):
-    """Times to first token, for the options of ``penalty``."""
+    """Compute times to first token, for the options of ``penalty``."""
     _refuse(options, ("set", "plot", "clients", "interval", "scheduler", "write_through"))
     prompts, given = _opened(options)
     table = time_to_first_token(
@@ -56,7 +56,7 @@ def _opened(options):
 
 
 def _warm_up(options, prompts):
-    """Prompts that warm up: a number or a share."""
+    """Return how many prompts warm up the cache; the option names a number or a share."""
     if share := SHARE.fullmatch(options.warm_up):
         return int(float(share[1]) / 100 * len(prompts) + 0.5)
     if not re.fullmatch(r"[0-9]{1,18}", options.warm_up):

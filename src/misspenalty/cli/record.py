@@ -1,4 +1,4 @@
-"""The command line's ``record postgres|files|block``: from your own workload to a trace."""
+"""Run the commands ``record postgres|files|block``: record your own workload as a trace."""
 
 import sys
 from pathlib import Path
@@ -62,7 +62,7 @@ def _output(command, what):
 
 
 def _checked(options):
-    """Options of all kinds of recordings."""
+    """Check the options that all kinds of recordings have, and return them as keyword arguments."""
     for path in (options.output, getattr(options, "names", None)):
         if path is None:
             continue

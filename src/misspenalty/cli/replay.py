@@ -1,4 +1,4 @@
-"""The command line's ``simulate`` and ``curve``."""
+"""Run the commands ``simulate`` and ``curve``."""
 
 import sys
 from pathlib import Path
@@ -102,12 +102,12 @@ def _simulate(options):
 
 
 def offline(policies):
-    """Names of the policies that look into the future, and of bounds."""
+    """Return the names of the policies that look into the future, and of the bounds."""
     return {find_policy(policy).name for policy in policies if find_policy(policy).offline} | set(BOUNDS)
 
 
 def only_writes(trace, table):
-    """A hint about a trace whose references are all writes, of which none counts; None if one counts.
+    """Return a hint if all references of a trace are writes, of which none counts; None otherwise.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tables as text: sizes in bytes, percentages, times in one unit per column, at most 100 characters wide."""
+"""Render tables as text: sizes in bytes, percentages, times in one unit per column, at most 100 characters wide."""
 
 import math
 from typing import Any
@@ -12,11 +12,11 @@ from misspenalty.traces.trace import format_bytes
 
 WIDTH = 100  # characters
 TIME_UNITS = ((1e6, "s"), (1e3, "ms"), (1, "µs"))
-DECIMALS = 3  # of the largest time of a column below 10 of its unit
+DECIMALS = 3  # decimals in a column whose largest time is below 10 of its unit
 
 
 def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str:
-    """A table as text.
+    """Render a table as text.
 
     Columns that do not fit are left out with a note, the last ones first.
 
@@ -59,7 +59,7 @@ RIGHT = ("size", "bytes")  # columns of text that line up on the right
 
 
 def _column(name: str, values: pd.Series) -> list[str]:
-    """Header and cells."""
+    """Return the header and the cells of a column as texts."""
     if name.endswith(("_ratio", "_share", "_ratio_error")):
         return [name.replace("_", " "), *(_cell(value, lambda v: f"{100 * v:.2f} %") for value in values)]
     if name.endswith("_us"):
@@ -91,12 +91,12 @@ def _plain(value: Any) -> str:
 
 
 def with_sizes(table: pd.DataFrame, given: CacheSizes) -> pd.DataFrame:
-    """A table of results with the size as asked for in front, and in bytes next to blocks.
+    """Replace a table's column of sizes by the sizes as the user gave them, and in blocks and bytes.
 
     Parameters
     ----------
     table : DataFrame
-        With a column ``cache_bytes`` or ``cache_blocks`` whose values are the sizes.
+        Results with a column ``cache_bytes`` or ``cache_blocks`` whose values are the sizes.
     given : CacheSizes
 
     Examples
@@ -126,7 +126,7 @@ ORDER = ("requests", "hits", "misses", "hit_ratio", "hit_ratio_error", "byte_hit
 
 
 def result_text(row: dict[str, Any], given: CacheSizes) -> str:
-    """One result, a line per fact.
+    """Render one result as text, with one line per fact.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def result_text(row: dict[str, Any], given: CacheSizes) -> str:
 
 
 def curve_text(table: pd.DataFrame, given: CacheSizes, offline: set[str], wide: bool) -> str:
-    """The rows of a curve, then the best policy at each size and the size at which the best one's curve bends.
+    """Render the rows of a curve, then the best policy at each size and the size at which the best one's curve bends.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
         mean = online.groupby("policy")["hit_ratio"].mean()
         best = max(winners, key=lambda name: (winners[name], mean[name]))
         bends = knees(online[online["policy"] == best], size)
-        bends = bends[bends[size] < online[size].max()]  # nothing is known of what follows the largest
+        bends = bends[bends[size] < online[size].max()]  # nothing is known beyond the largest size
         if bends.empty:
             lines.append(f"the curve of {best} bends at none of these sizes")
         else:
@@ -198,7 +198,7 @@ COUNTS = ("requests", "hits", "delayed_hits", "misses")
 
 
 def penalty_text(table: pd.DataFrame, given: CacheSizes, wide: bool) -> str:
-    """The rows of `misspenalty.penalty`: times first; components of the mean that are 0 everywhere only if `wide`.
+    """Render the rows of `misspenalty.penalty`, times first; show components that are 0 everywhere only if `wide`.
 
     Parameters
     ----------

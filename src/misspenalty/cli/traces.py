@@ -1,4 +1,4 @@
-"""The command line's ``trace info|formats|convert|generate``."""
+"""Run the commands ``trace info|formats|options|convert|generate``."""
 
 import textwrap
 from pathlib import Path
@@ -36,7 +36,7 @@ def add(commands):
     )
     add_trace(info)
     add_format_options(info)
-    info.set_defaults(described=True)  # it prints how the trace was read in full
+    info.set_defaults(described=True)  # `info` describes in full how the trace was read
     add_command(
         trace,
         "formats",

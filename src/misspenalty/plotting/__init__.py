@@ -1,6 +1,6 @@
-"""Figures: one style, one way to save, one function per figure.
+"""Draw figures in one style, save them in one way, and provide one function per figure.
 
-`style` holds the look and `save_figure`; each study has its own module, whose functions take the study's tidy tables
+`style` defines the look and `save_figure`; each study has its own module, whose functions take the study's tidy tables
 and return a Matplotlib figure. Scripts and notebooks import this package; nothing in the library does.
 """
 

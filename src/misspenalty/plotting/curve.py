@@ -1,4 +1,4 @@
-"""Hit ratio against cache size, for any trace: what ``misspenalty curve --plot`` draws."""
+"""Draw hit ratio and response time against cache size, as ``misspenalty curve --plot`` and ``penalty --plot`` do."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, policy_order, styled
 from misspenalty.traces.trace import format_bytes
 
-MARKED = 40  # most points for which each gets its marker
-LOW = 50  # %: curves that stay below it are drawn up to their own maximum
-TICKS = 7  # at most, along the sizes
-LONGEST_NAME = 40  # characters of a trace's name in the title
+MARKED = 40  # a line with more points is drawn without markers
+LOW = 50  # %: if all curves stay below it, the axis ends above their maximum
+TICKS = 7  # at most so many along the sizes
+LONGEST_NAME = 40  # a longer name of a trace is cut in the title, characters
 
 
 @styled
 def hit_ratio(table, block_bytes=None, title=None):
-    """Curves of one or more policies.
+    """Draw the hit-ratio curves of one or more policies.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def hit_ratio(table, block_bytes=None, title=None):
 
 @styled
 def response_time(table, block_bytes=None, title=None):
-    """Mean response time against cache size: one panel per device, one line per policy.
+    """Draw mean response time against cache size: one panel per device, one line per policy.
 
     Parameters
     ----------
@@ -104,21 +104,21 @@ def response_time(table, block_bytes=None, title=None):
 
 
 def _by_size(table, block_bytes):
-    """The table and its block size; a cache of bytes has blocks of one byte."""
+    """Return the table and its block size; a cache of bytes has blocks of one byte."""
     if "cache_bytes" in table:
         return table.rename(columns={"cache_bytes": "cache_blocks"}), 1
     return table, block_bytes
 
 
 def title(trace: Any) -> str:
-    """Trace and footprint, as a title of its curves."""
+    """Return a title for a trace's curves: its name and footprint."""
     name = trace.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("$", r"\$")
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     return f"{name}, footprint {format_bytes(trace.footprint_bytes)}"
 
 
 def _line(policy, points):
-    """How a policy is drawn: without markers if there are many points, always with one if there is a single point."""
+    """Return how to draw a policy's line: without markers if it has many points, with one if it has a single point."""
     line = policy_line(policy)
     if points > MARKED:
         return line | {"marker": ""}
@@ -126,7 +126,7 @@ def _line(policy, points):
 
 
 def _size_axis(axes, sizes, block_bytes):
-    """A logarithmic axis labelled with round sizes: powers of two of bytes, powers of ten of blocks."""
+    """Make the axis logarithmic, and label round sizes: powers of two of bytes, powers of ten of blocks."""
     base = 2 if block_bytes else 10
     axes.set_xscale("log", base=base)
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)

@@ -1,4 +1,4 @@
-"""Pieces that several figures share: axes, lines, stacks, bars next to their published values, legends."""
+"""Draw the parts that several figures share: axes, lines, stacks, bars next to their published values, legends."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from misspenalty.plotting.style import INK, PUBLISHED, policy_bar, policy_line, policy_name, policy_order, policy_patch
 
-SERIES = [  # for things without their own style, such as captures and cache sizes
+SERIES = [  # looks of series that have no style of their own, such as captures and cache sizes
     {"color": "#004c8c", "marker": "o", "linestyle": "-"},
     {"color": "#e8702a", "marker": "s", "linestyle": "--"},
     {"color": "#009e73", "marker": "^", "linestyle": "-."},
@@ -22,7 +22,7 @@ _MARK = {"color": PUBLISHED, "linewidth": 1.0, "marker": "D", "markersize": 4}
 
 
 def size_axis(axis, sizes, ticks=7):
-    """A logarithmic axis of cache sizes (MB) with at most `ticks` of `sizes` labelled."""
+    """Make an axis of cache sizes (MB) logarithmic, and label at most `ticks` of `sizes`."""
     sizes = sorted(set(sizes))
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_locator(FixedLocator(sizes[:: -(-len(sizes) // ticks)]))
@@ -31,7 +31,7 @@ def size_axis(axis, sizes, ticks=7):
 
 
 def legend_above(figure, handles, columns=9):
-    """One legend for all panels, in as few rows as fit the figure's width, with at most `columns` entries each."""
+    """Draw one legend for all panels, in as few rows as fit the figure's width, with at most `columns` entries each."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     for rows in range(-(-len(handles) // columns), len(handles) + 1):
         ncols = -(-len(handles) // rows)
@@ -125,7 +125,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
         Bars that a parameter was fitted to; they are marked.
     """
     sizes = sorted(set(table["cache_mb"]))
-    policies = policy_order(table["policy"])[::-1]  # the better informed is on the right
+    policies = policy_order(table["policy"])[::-1]  # policies that use more information stand further right
     width = 0.8 / len(policies)
     got = table.set_index(["cache_mb", "policy"])[column].groupby(level=[0, 1]).first()
     said = published.set_index(["cache_mb", "policy"])
@@ -146,7 +146,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
 
 
 def pair_legend(policies, published):
-    """Legend entries of `pairs`."""
+    """Return the legend entries of `pairs`."""
     handles = [policy_patch(policy) for policy in policy_order(policies)[::-1]]
     handles.append(Line2D([], [], label="published", **_MARK))
     if published["derived"].any():

@@ -1,8 +1,8 @@
-"""The look that all figures share, and the one way to save them.
+"""Define the look that all figures share, and save them.
 
 Sizes are those of a printed page with two columns, so that a figure is placed without scaling and its text has the
-size given here. Whatever colour shows is also shown by marker, line style or hatching, and lightness differs as well:
-every figure stays readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
+size given here. Marker, line style or hatching repeat whatever colour shows, and colours also differ in lightness:
+every figure is readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
 """
 
 import contextlib
@@ -102,18 +102,18 @@ _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"
 
 
 def policy_order(labels):
-    """Labels in the standard order: best informed first, unknown ones last, by name."""
+    """Sort labels in the standard order: policies that use more information first, unknown ones last, by name."""
     known = list(_POLICIES)
     return sorted(set(labels), key=lambda label: (known.index(label) if label in known else len(known), label))
 
 
 def policy_name(label):
-    """A policy's displayed name."""
+    """Return the name under which figures show a policy: its own, or the label in upper case."""
     return _POLICIES[label][0] if label in _POLICIES else label.upper()
 
 
 def policy_line(label):
-    """Keywords of `Axes.plot` for a policy, the same in every figure."""
+    """Return the keywords of `Axes.plot` for a policy, the same in every figure."""
     if label in _POLICIES:
         _, colour, marker, line = _POLICIES[label]
     else:
@@ -130,7 +130,7 @@ def policy_line(label):
 
 
 def policy_bar(label):
-    """Keywords of `Axes.bar` for a policy: MQ dark and plain, all others light and hatched."""
+    """Return the keywords of `Axes.bar` for a policy: MQ is dark and plain, all others are light and hatched."""
     colour = policy_line(label)["color"]
     if label == "mq":
         return {"facecolor": colour, "edgecolor": colour}
@@ -142,12 +142,12 @@ def _lighten(colour, share):
 
 
 def policy_patch(label):
-    """The legend entry that matches `policy_bar`."""
+    """Return the legend entry that matches `policy_bar`."""
     return Patch(label=policy_name(label), **policy_bar(label))
 
 
 def styled(draw):
-    """Decorator of a function that draws a figure: applies the style while it runs."""
+    """Decorate a function that draws a figure, so that the style applies while it runs."""
 
     @functools.wraps(draw)
     def wrapped(*args, **kwargs):
@@ -158,14 +158,14 @@ def styled(draw):
 
 
 def new_figure(width, height):
-    """An empty figure of `width` x `height` inches, independent of any window system."""
+    """Return an empty figure of `width` x `height` inches, independent of any window system."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.05)
     return figure
 
 
 def need(table, columns, name):
-    """Stop unless `table` has rows and all `columns`.
+    """Raise an error unless `table` has rows and all `columns`.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def need(table, columns, name):
 
 
 def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
-    """Write a figure as ``<stem>.pdf``, ``.svg`` and ``.png``, the same bytes every time.
+    """Write a figure as ``<stem>.pdf``, ``.svg`` and ``.png``, with the same bytes every time.
 
     All formats are rendered before the first file is replaced, so that an error leaves the older ones unchanged.
 
