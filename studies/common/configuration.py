@@ -183,7 +183,7 @@ def stale(root="."):
 
 
 def main(arguments=None):
-    """Run the command line; returns the exit status: 0, or 1 if a file is stale."""
+    """Run the command line; return the exit status: 0, or 1 if a file is stale."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.configuration", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files instead of showing what is stale")
     parser.add_argument("--root", default=".", help="the project's folder (default: the current one)")

@@ -194,7 +194,7 @@ def judge_otherwise(
 
 
 def _other_recording(path, testbed, calibration, build, settings):
-    """Name and study of another recording, with a factor on compute of its own."""
+    """Return the name and study of another recording, with a factor on compute of its own."""
     recorded = setup.recorded(path)
     study, _ = setup.set_up(build, recorded, testbed, **setup.options(settings))
     scale = as_written(_scale_fit(study, calibration))["value"].item()

@@ -161,7 +161,8 @@ class Study(NamedTuple):
     head_start: float = 0.0
 
     def starts(self):
-        """Time at which each run begins, ns: a phase of the drive's rotation, the same for every setting."""
+        """Return the time at which each run begins, in ns: a phase of the drive's rotation, the same for every
+        setting."""
         turn = 60e9 / (self.kind.data["mechanics"]["rpm"] if self.kind else 7200)
         number = len(self.workload.records)
         return np.random.default_rng(self.seed).integers(0, int(turn), number).tolist()
@@ -348,7 +349,8 @@ def waited_early(study, shares):
 
 
 def fit_copy(study, target_us, ranges):
-    """Copy times at which the hot runs' mean read call takes as long as the published one, as far as the ranges allow.
+    """Fit the copy times at which the hot runs' mean read call takes as long as the published one, as far as the ranges
+    allow.
 
     Both are at the same relative position in their ranges. The hot read has no I/O wait on a workload that fits into
     memory, so its time is linear in that position; the line is computed from the ends of the ranges.
@@ -383,13 +385,13 @@ def fit_copy(study, target_us, ranges):
 
 
 def hot_read_us(study, copying):
-    """Mean read latency of the hot runs with copy times, by parameter of the machine, us."""
+    """Return the mean read latency, in us, of the hot runs with copy times given by parameter of the machine."""
     runs = play(study._replace(machine=replace(study.machine, **copying)), Setting("hot"))
     return float(np.mean([run.read_latency_us for run in runs]))
 
 
 def cold_compute_s(study):
-    """Mean compute of the cold runs, s."""
+    """Return the mean compute of the cold runs, in s."""
     return float(np.mean([run.compute_s for run in play(study, Setting("cold"))]))
 
 

@@ -80,7 +80,7 @@ def load_fitted(machine, fit):
 
 
 def priced(fetches, cache_mb, costs, processor=None):
-    """Time of every row of a run's fetches.
+    """Price the client's work in every row of a run's fetches.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def penalty(
     background=False,
     times=None,
 ):
-    """Mean miss penalty of a run's hot iterations, or of its cold one.
+    """Compute the mean miss penalty of a run's hot iterations, or of its cold one.
 
     Parameters
     ----------

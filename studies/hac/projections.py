@@ -226,6 +226,6 @@ def _quickstore(rows, others, costs):
 
 
 def _page_conversion(fetches, iteration, entries, prices):
-    """Mean conversion of a page that is mapped where it was recorded, ns."""
+    """Return the mean conversion of a page that is mapped where it was recorded, in ns."""
     chosen = fetches.loc[(fetches["page"] > 0) & (fetches["iteration"] == iteration), "page"].to_numpy()
     return prices.mapped_ns(entries[chosen - FIRST_PAGE]).mean()

@@ -125,7 +125,7 @@ def hot_iterations(iterations):
 
 
 def misses(found):
-    """`count_misses` of a run."""
+    """Return `count_misses` of a run."""
     return count_misses(found.fetches)
 
 

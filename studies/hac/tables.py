@@ -109,7 +109,7 @@ def enough(fetches, least_share):
 
 
 def fig9(traversal, runs, costs, least_share):
-    """Mean miss penalty by component at every size of a sweep (Figure 9 plots these).
+    """Compute the mean miss penalty by component at every size of a sweep (Figure 9 plots these).
 
     Parameters
     ----------

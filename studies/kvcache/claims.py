@@ -205,7 +205,7 @@ def cells(column, **where):
 
 
 def winners_differ(first, second):
-    """Number of points where no policy with the greatest `first` has the greatest `second`; NaN if one is missing."""
+    """Count the points where no policy with the greatest `first` has the greatest `second`; NaN if one is missing."""
     best = second.where(first == first.max("policy")).max("policy")
     top = second.max("policy")
     differ = top - best > 1e-9 * np.maximum(abs(top), abs(best))

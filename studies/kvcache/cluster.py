@@ -33,7 +33,7 @@ class _Server:
         self.cache, self.free_s, self.work_s = cache, 0.0, 0.0
 
     def prefix(self, blocks):
-        """Number of leading blocks that its cache holds."""
+        """Count the leading blocks that its cache holds."""
         if self.cache is None:
             return 0
         return next((i for i, block in enumerate(blocks) if block not in self.cache.stack), len(blocks))

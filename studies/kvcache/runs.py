@@ -49,17 +49,17 @@ class Workload:
     parts: dict
 
     def blocks_of(self, part):
-        """Slice of the references that belong to the requests of a part."""
+        """Return the slice of the references that belong to the requests of a part."""
         requests = self.parts[part]
         ends = np.append(0, np.cumsum(self.prompts.count))
         return slice(ends[requests.start], ends[requests.stop])
 
     def capacity(self, tokens):
-        """Number of whole blocks in a cache of that many tokens, at least one."""
+        """Return the number of whole blocks in a cache of that many tokens, at least one."""
         return max(int(tokens) // self.prompts.block_tokens, 1)
 
     def prefix_blocks(self, hits):
-        """Number of leading blocks of each prompt that hit, shape (requests,)."""
+        """Count the leading blocks of each prompt that hit, shape (requests,)."""
         count = self.prompts.count
         starts = np.cumsum(count) - count
         place = np.arange(len(hits)) - np.repeat(starts, count)
@@ -70,7 +70,7 @@ class Workload:
         return length
 
     def prefix_tokens(self, hits):
-        """Number of tokens in those leading blocks, shape (requests,)."""
+        """Count the tokens in those leading blocks, shape (requests,)."""
         return np.minimum(self.prefix_blocks(hits) * self.prompts.block_tokens, self.prompts.input_tokens)
 
     def seen_before(self):

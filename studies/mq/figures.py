@@ -421,7 +421,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
 
 
 def _rank(value):
-    """Sort key of a varied value: numbers by size, including those stored as text, then words."""
+    """Return the sort key of a varied value: numbers by size, including those stored as text, then words."""
     try:
         return 0, float(value), ""
     except ValueError:

@@ -230,7 +230,7 @@ def behind(trace, cache_mb, reads=None):
 
 
 def _end_of(write, reads, cache_mb):
-    """Number of requests up to the last of that many reads."""
+    """Return the number of requests up to the last of that many reads."""
     counted = np.cumsum(~write, dtype=np.uint32)
     if counted[-1] < reads:
         raise ParameterError(

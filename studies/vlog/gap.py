@@ -107,7 +107,7 @@ def short_switch_ms(kind):
 
 
 def per_track(platform):
-    """Number of 4 KB blocks on a track."""
+    """Return the number of 4 KB blocks on a track."""
     return platform.kind.data["geometry"]["zones"][0]["sectors"] // 8
 
 
@@ -147,7 +147,7 @@ def gap(platform, workload, seeds=1):
 
 
 def _mean(known, conditions, platform, system, workload, seeds):
-    """Mean over seeds of what `random_updates` returns; `known` caches results."""
+    """Return the mean over seeds of what `random_updates` returns; `known` caches results."""
     key = system, _of_effect(conditions, platform, system)
     if key not in known:
         changed, load = apply(key[1], platform, workload)

@@ -18,7 +18,7 @@ BLOCK = 8  # sectors
 
 
 def fig1(name, kind, utilisations, trials, seed):
-    """Time to locate a free sector, and a free 4 KB block, against utilisation (Figure 1).
+    """Measure the time to locate a free sector, and a free 4 KB block, against utilisation (Figure 1).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def fig1(name, kind, utilisations, trials, seed):
 
 
 def fig2(name, kind, reserves, trials, seed):
-    """Mean time to locate a free sector when empty tracks are filled one after another (Figure 2).
+    """Measure the mean time to locate a free sector when empty tracks are filled one after another (Figure 2).
 
     Parameters
     ----------

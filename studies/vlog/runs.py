@@ -145,7 +145,7 @@ def make_platforms(entries, hosts):
 
 
 def random_updates(platform, system, workload):
-    """Mean latency of an update by component.
+    """Simulate the mean latency of an update by component.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def steady_log(platform, workload, rng):
 
 
 def _replay(store, host, workload, address, rng, updates, warm_up):
-    """Update random blocks of the file; returns how long the updates after the warm-up took, ns."""
+    """Update random blocks of the file; return how long the updates after the warm-up took, ns."""
     unit = workload.blocks
     files = len(address) - workload.inode
     sector = address[rng.integers(0, files // unit, updates) * unit] * BLOCK_SECTORS

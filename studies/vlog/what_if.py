@@ -84,7 +84,7 @@ def _platform(label, entry, hosts):
 
 
 def what_if(platforms, workload):
-    """Mean latency of an update by component, both systems.
+    """Simulate the mean latency of an update by component, both systems.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def what_if(platforms, workload):
 
 
 def disk_updates(platform, system, workload):
-    """Mean latency of an update on a disk, us by component, and ``written_kb``."""
+    """Simulate the mean latency of an update on a disk, us by component, and ``written_kb``."""
     ms = vlog.random_updates(platform, system, workload)
     parts = {name: 1000 * ms["scsi_overhead" if name == "overhead" else name] for name in COMPONENTS if name != "wait"}
     map_kb = SECTOR / 1024 if system == "virtual_log" else 0
@@ -118,7 +118,7 @@ def disk_updates(platform, system, workload):
 
 
 def flash_updates(platform, system, workload):
-    """Mean latency of an update on flash, us by component, and ``written_kb``.
+    """Simulate the mean latency of an update on flash, us by component, and ``written_kb``.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def flash_updates(platform, system, workload):
 
 
 def _write(drive, blocks, files, host, mapped):
-    """Update blocks one after another; returns the time by component, ns."""
+    """Update blocks one after another; return the time by component, ns."""
     lbn, count = blocks.astype(np.int64) * BLOCK_SECTORS, np.full(len(blocks), BLOCK_SECTORS, np.int32)
     write, before = np.ones(len(blocks), np.uint8), np.full(len(blocks), host.write_ns(BLOCK) + host.request_ns(BLOCK))
     if mapped:

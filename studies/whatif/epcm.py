@@ -69,7 +69,8 @@ class Conclusion:
         return study._replace(measured=study.measured[: self.measured])
 
     def _played(self, build, machine, scale, modern):
-        """Mean elapsed time and I/O wait, s, of (no prefetching, EPCM), and the time of the prefetch engine, s."""
+        """Replay a build and return mean elapsed time and I/O wait, s, of (no prefetching, EPCM), and the time of the
+        prefetch engine, s."""
         study = self.workload(build, machine.drive, modern)._replace(machine=machine, scale=scale)
         found = []
         for bar in self.bars:

@@ -66,7 +66,7 @@ class Era:
     packet_us: float
 
     def message_us(self, size):
-        """Time of a message of `size` bytes from a process to one on another machine."""
+        """Return the time of a message of `size` bytes from a process to one on another machine."""
         network = {
             "network_mbit_per_s": self.network_mbit_per_s,
             "packet_us": self.packet_us,
@@ -195,7 +195,7 @@ def disk(drive, name="disk"):
 
 @cache
 def service_us(drive, write):
-    """Mean time of a random request of 8 KB, one at a time."""
+    """Simulate the mean time of a random request of 8 KB, one at a time."""
     kind = disks.load(drive, "disk").replace({"cache.caching": False, "cache.read_ahead": "none"})
     if write:
         kind = kind.replace({"cache.write_behind": False})

@@ -31,7 +31,7 @@ SAME, SCALED = "same requests", "same utilisation"
 
 
 def wait(utilisation, servers):
-    """Mean wait for one of several servers, in service times; NaN where they are saturated.
+    """Return the mean wait for one of several servers, in service times; NaN where they are saturated.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Conclusion:
         self.cases, self.own_us = tuple(self.points), own_us
 
     def _response(self, config, iops, policy, factor, faster, servers, scaled):
-        """Mean response time with a back end that takes `factor` times as long, ms."""
+        """Return the mean response time with a back end that takes `factor` times as long, in ms."""
         times = {}
         own = self.busy[config, iops, policy]
         busy = own if scaled else own * factor / servers
@@ -89,7 +89,7 @@ class Conclusion:
         return self._mean(config, iops, policy, times)
 
     def _mean(self, config, iops, policy, times):
-        """Mean over reads and writes, weighted as in the archived means."""
+        """Average over reads and writes, weighted as in the archived means."""
         own = {
             request: sum(self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS)
             for request in ("read", "write")

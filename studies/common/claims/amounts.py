@@ -85,7 +85,8 @@ class Amount(Form):
         return list(zip(self.obtained, rows, strict=True))
 
     def _aim(self, claim):
-        """Measure, tolerance and place of a value that is said to be nearly reached, or reached; None if none is."""
+        """Return measure, tolerance and place of a value that is said to be nearly reached, or reached; None if none
+        is."""
         if "near" in claim.published:
             return "relative", NEAR, claim.published["near"]
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None

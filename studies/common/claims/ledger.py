@@ -147,7 +147,7 @@ def read_ledger(path, schema=SCHEMA):
 
 
 def load_calibration(path, schema=None):
-    """Read and check ``data/calibration.yaml``; returns a list of `Fit`.
+    """Read and check ``data/calibration.yaml``; return a list of `Fit`.
 
     Raises
     ------

@@ -236,7 +236,8 @@ def _amount(text):
 
 
 def read_benchmarks(folder):
-    """`read_benchmark` of every ``.tsv`` below a folder, by its path without the suffix (rule, then wildcards)."""
+    """Read every ``.tsv`` below a folder with `read_benchmark`, by its path without the suffix (rule, then
+    wildcards)."""
     folder = Path(folder)
     return {
         path.relative_to(folder).with_suffix("").as_posix(): read_benchmark(path)
@@ -257,7 +258,7 @@ def versions():
 
 @functools.cache
 def compiler():
-    """Name and version of the kernels' compiler, as recorded in its output; None if it is not."""
+    """Return the name and version of the kernels' compiler, as recorded in its output; None if it is not recorded."""
     try:
         spec = importlib.util.find_spec("misspenalty.traces._compile")
         content = Path(spec.origin).read_bytes()

@@ -284,7 +284,7 @@ cdef class BlockLayer(Kernel):
         return 0
 
     cdef int64_t wait(self, int32_t entry, int64_t now) except -1 nogil:
-        """Wait until an entry is neither being read nor written; returns the time."""
+        """Wait until an entry is neither being read nor written; return the time."""
         if not self.entries[entry].flags & (COMING | LEAVING):
             return now
         self.requests[self.entries[entry].request].demand = 1
@@ -296,7 +296,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Take a frame for an entry, evicting something if none is unused; returns when it is available."""
+        """Take a frame for an entry, evicting something if none is unused; return when it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)
@@ -400,7 +400,7 @@ cdef class BlockLayer(Kernel):
         return 0
 
     cdef int64_t settle(self, int64_t now) except -1 nogil:
-        """Write everything back and wait until the disk is idle; returns the time."""
+        """Write everything back and wait until the disk is idle; return the time."""
         while self.oldest != NOTHING or self.head != NOTHING or self.serving:
             self.write_back(now, now)
             self.unplug(now)

@@ -170,7 +170,7 @@ class Prices:
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 
     def hit_time(self, counts, cache_bytes):
-        """Time of the traversal itself, without misses, line by line, ns; parameters as in `replacement`.
+        """Price the traversal itself, without misses, line by line, in ns; parameters as in `replacement`.
 
         Returns
         -------

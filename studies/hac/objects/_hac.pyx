@@ -92,7 +92,7 @@ cdef class Kernel(ObjectCache):
         return 0
 
     cdef Py_ssize_t scan_frames(self) noexcept nogil:
-        """Compute the usage of the next frames; returns how many there were."""
+        """Compute the usage of the next frames; return how many there were."""
         cdef Py_ssize_t found = 0, passed = 0
         while found < self.scan and passed < self.frame_count:
             if self.frames[self.primary].kind != FREE and self.primary != self.incoming:
@@ -192,7 +192,7 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects, move hot ones to the target's free end; returns whether it is free."""
+        """Discard a frame's cold objects, move hot ones to the target's free end; tell whether it is free."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

@@ -203,7 +203,7 @@ cdef class Ladder(Kernel):
         return reference if step >= INDIRECTION else self.cache.entries[reference].address
 
     def run(self, int step, bint roots):
-        """Run one traversal; returns (parts or roots visited, sum of the values read)."""
+        """Run one traversal; return (parts or roots visited, sum of the values read)."""
         cdef int64_t done
         cdef uint8_t* module = self.memory + self.cache.entries[self.module].address
         if not 0 <= step < STEPS:

@@ -6,7 +6,7 @@ from misspenalty_studies.hac.objects._format cimport OID_BITS, PAGE, PAGE_HEADER
 
 
 def place(const uint32_t[::1] sizes, uint32_t[::1] orefs, uint32_t[::1] offsets, uint32_t first_page):
-    """Give every object its oref and its offset in the page; returns the pages used.
+    """Give every object its oref and its offset in the page; return the number of pages used.
 
     A page is full when the next object and its 2 bytes of offset do not fit, or its oid would not.
     """

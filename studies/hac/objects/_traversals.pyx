@@ -71,7 +71,7 @@ cdef class Traversals(Kernel):
         return self.cache.hold(oref)
 
     def traverse(self, uint32_t module, int kind):
-        """Run a static traversal from a module's entry; returns parts visited, roots or swaps, -1 if it failed."""
+        """Run a static traversal from a module's entry; return parts visited, roots or swaps, -1 if it failed."""
         cdef int64_t* record
         cdef uint8_t* thing
         cdef int64_t done = -1
@@ -224,7 +224,7 @@ cdef class Traversals(Kernel):
         return 0
 
     cdef int64_t part(self, uint8_t* me) noexcept nogil:
-        """Visit the parts that are not marked depth first; returns how many."""
+        """Visit the parts that are not marked depth first; return how many."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* array
         cdef uint8_t* link

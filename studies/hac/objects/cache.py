@@ -102,7 +102,7 @@ class ClientCache:
             raise ParameterError(f"{self.name} with {self.size} bytes: {_FAILURES[self.kernel.failed]}")
 
     def commit(self):
-        """End the transaction: modified objects go to the server. Returns (bytes, objects)."""
+        """End the transaction: modified objects go to the server. Return (bytes, objects)."""
         return self.kernel.commit()
 
     def log(self):

@@ -91,7 +91,7 @@ class Program:
         return done
 
     def run_dynamic(self, dynamic, generator):
-        """Run a dynamic traversal; returns the atomic parts visited in each operation, int64."""
+        """Run a dynamic traversal; return the atomic parts visited in each operation, int64."""
         p = self.parameters
         if p.modules < 2:
             raise ParameterError("a dynamic traversal needs a database of two modules")
@@ -111,7 +111,7 @@ class Program:
         return done
 
     def walk(self, oref, steps):
-        """Follow references of any object; see the kernel. Returns the number of objects met."""
+        """Follow references of any object; see the kernel. Return the number of objects met."""
         entry = self._kernel.hold(oref)
         self.cache.check()  # no page has such an object
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
@@ -148,7 +148,7 @@ class Ladder:
         self._kernel = _hit_time.Ladder(program.cache.kernel, program._modules[0], p.modules * p.composites * p.parts)
 
     def run(self, step):
-        """Run one traversal after `prepare`; returns (parts or roots visited, sum of the values read)."""
+        """Run one traversal after `prepare`; return (parts or roots visited, sum of the values read)."""
         return self._kernel.run(step, self._roots)
 
     def prepare(self, step):

@@ -44,7 +44,7 @@ def tiny():
 
 
 def fields(database, oref, *path):
-    """Follow named fields from an object; what the last one holds."""
+    """Follow named fields from an object; return what the last one holds."""
     for name in path:
         thing = database.read(oref)
         oref = thing.values[name] if isinstance(name, int) else thing.values[oo7.CLASSES[thing.kind].fields.index(name)]

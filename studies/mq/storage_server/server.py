@@ -104,7 +104,7 @@ class ClosedLoopResult:
         return self.transactions * 1e9 / self.elapsed_ns
 
     def latency(self):
-        """Mean latencies by component.
+        """Return the mean latencies by component.
 
         Returns
         -------

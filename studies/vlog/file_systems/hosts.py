@@ -28,7 +28,7 @@ class Host:
     record: float
 
     def ns(self, instructions):
-        """Time of this number of kernel instructions."""
+        """Return the time of this number of kernel instructions."""
         return round(1000 * instructions / (self.clock_mhz * self.instructions_per_clock))
 
     def copy_ns(self, size):
@@ -40,7 +40,7 @@ class Host:
         return self.ns(self.file_system) + self.copy_ns(size)
 
     def request_ns(self, size):
-        """Time of one disk request of `size` bytes."""
+        """Return the time of one disk request of `size` bytes."""
         return self.ns(self.request + self.request_byte * size)
 
     @property

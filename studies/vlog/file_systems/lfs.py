@@ -109,7 +109,7 @@ class Lfs(DiskClient):
         self.written += 1
 
     def clean(self):
-        """Free the segment with the fewest live blocks; False if all segments are full of them."""
+        """Free the segment with the fewest live blocks; return False if all segments are full of them."""
         victim = min(self.slots, key=lambda segment: (len(self.slots[segment]), segment), default=None)
         if victim is None or len(self.slots[victim]) == DATA:
             return False
@@ -152,7 +152,7 @@ class Lfs(DiskClient):
             super().pause(until - self.now)
 
     def timed(self, work):
-        """Time of some work until everything is on the disk; memory is emptied afterwards."""
+        """Do some work and return the time until everything is on the disk; memory is emptied afterwards."""
         begin = self.now
         work()
         self.flush_all()

@@ -121,7 +121,7 @@ class Ufs(DiskClient):
         }
 
     def timed(self, work):
-        """Time of some work until the disk has finished."""
+        """Do some work and return the time until the disk has finished."""
         begin = self.now
         work()
         self.wait()

@@ -67,7 +67,7 @@ cdef class CompactingLog(VirtualLog):
         return (self.surface.sectors.units - self.surface.sectors.count[track] + unit - 1) // unit
 
     cdef bint empty(self, int32_t track, int64_t until) noexcept nogil:
-        """Read a track and move its contents elsewhere, one piece of the map after another; returns whether it is then
+        """Read a track and move its contents elsewhere, one piece of the map after another; tell whether it is then
         empty.
 
         When the time is over (-1 = never) it stops after a block and that block's record; a track that cannot be read

@@ -53,7 +53,7 @@ cdef class Store(Kernel):
         return self.now, dict(zip(PARTS, as_tuple(&spent)))
 
     def rest(self, int64_t until):
-        """Let the store use the time until `until` ns; it may overrun. Returns when it is free."""
+        """Let the store use the time until `until` ns; it may overrun. Return when it is free."""
         if not self.now <= until < LATEST:
             raise ParameterError(f"idle until {until} ns; the store is at {self.now}")
         with self, nogil:

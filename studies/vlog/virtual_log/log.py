@@ -44,7 +44,7 @@ BLOCK_SECTORS = 8
 
 
 def physical_blocks(description, block_sectors=BLOCK_SECTORS):
-    """Number of aligned blocks that a slice has room for."""
+    """Return the number of aligned blocks that a slice has room for."""
     tracks, _, sectors = uniform(description)
     return tracks * (sectors // block_sectors)
 

@@ -76,7 +76,7 @@ class GOMReference(CacheReference):
         self._give_back(frame)
 
     def _keep(self, thing, pinned):
-        """Move an object to the buffer; False if there is no room for it and it is discarded."""
+        """Move an object to the buffer; return False if there is no room for it and it is discarded."""
         block = self.buddies.take(thing.size)
         while block is None:
             oldest = next((one for one in self.blocks if one.frame not in pinned), None)

@@ -53,7 +53,7 @@ class Station:
         self.reference.resume(process, waited)
 
     def utilisation(self, begin, end):
-        """Share of time in which the servers work."""
+        """Return the share of time in which the servers work."""
         worked = sum(max(0, min(stop, end) - max(start, begin)) for start, stop in self.periods)
         return worked / self.servers / (end - begin)
 
@@ -244,7 +244,7 @@ class Reference:
             self.clock_ns += clock
 
     def utilisation(self):
-        """Mean utilisation of each kind of station, exact."""
+        """Return the mean utilisation of each kind of station, exact."""
         groups = ([self.database], self.servers, self.disks, [self.link_in], [self.link_out])
         return {
             name: sum(station.utilisation(self.begin, self.end) for station in group) / len(group)

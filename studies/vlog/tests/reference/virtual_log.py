@@ -240,7 +240,7 @@ class Reference:
         return None
 
     def clear(self, track, until):
-        """Move a track's blocks and records elsewhere, if it can be read in time; whether it is empty then."""
+        """Move a track's blocks and records elsewhere, if it can be read in time; tell whether it is empty then."""
         begin = self.now + self.mechanics.reposition(self.track, track, False) + self.mechanics.revolution_ns
         if begin >= until:
             return False
