@@ -1,1 +1,1 @@
-"""What a miss costs: response time of a trace through cache, queue and device, and the step model of delayed hits."""
+"""Measure what a miss costs: response time of a trace through cache, queue and device; step model of delayed hits."""

@@ -1,7 +1,7 @@
-# The devices that fetches are sent to. One protocol for all, without the GIL; time is integer ns and never goes back:
+# Fetches are sent to these devices. All have one protocol, without the GIL; time is integer ns and never goes back:
 #   submit(now, lbn, count, write, tag)     a request arrives
-#   complete(&record)                       the request that is done next, at `device.event`
-# Both maintain `event`, the time of the next completion, or IDLE if nothing is in progress.
+#   complete(&record)                       the next request is done, at `device.event`
+# All keep `event` at the time of the next completion, or at IDLE if nothing is in progress.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -22,5 +22,5 @@ cdef class FixedTime(Device):       # every request takes equally long, whatever
     cdef Py_ssize_t room, head, size
 
 
-cdef class Disk(Device):            # one request at a time, chosen by the drive's scheduler
+cdef class Disk(Device):            # serves one request at a time, which the drive's scheduler chooses
     cdef readonly Drive drive

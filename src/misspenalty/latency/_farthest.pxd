@@ -1,4 +1,4 @@
-# Which cached block is requested farthest in the future? An indexed heap with the farthest on top.
+# Find the cached block that is requested farthest in the future: an indexed heap has it on top.
 
 from libc.stdint cimport int64_t
 
@@ -6,7 +6,7 @@ cdef extern from *:
     """
     #define MISSPENALTY_NOT_AGAIN (1LL << 62)
     """
-    const int64_t NOT_AGAIN "MISSPENALTY_NOT_AGAIN"   # next request of a block without one
+    const int64_t NOT_AGAIN "MISSPENALTY_NOT_AGAIN"   # next request of a block that is not requested again
 
 cdef enum:
     ABSENT = -1                     # place of a block that is not in the heap
@@ -36,7 +36,7 @@ cdef inline void rise(farthest_t* f, Py_ssize_t at, int64_t block) noexcept nogi
 
 
 cdef inline void postpone(farthest_t* f, int64_t block, int64_t coming) noexcept nogil:
-    """The block's next request is now later."""
+    """Move a block up whose next request is now later."""
     f.coming[block] = coming
     rise(f, f.place[block], block)
 
@@ -48,7 +48,7 @@ cdef inline void enter(farthest_t* f, int64_t block, int64_t coming) noexcept no
 
 
 cdef inline int64_t take_farthest(farthest_t* f) noexcept nogil:
-    """The top, removed; the heap must not be empty."""
+    """Remove and return the top; the heap must not be empty."""
     cdef int64_t top = f.heap[0], moved
     cdef Py_ssize_t at = 0, child
     f.size -= 1

@@ -1,4 +1,4 @@
-"""Kernel of a flash drive behind a cache; _devices.pxd explains the use of devices."""
+"""Define the kernel of a flash drive behind a cache; _devices.pxd explains the use of devices."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
@@ -9,7 +9,7 @@ from misspenalty.engine._pool cimport LAST, grow
 
 
 cdef class FlashDrive(Device):
-    """A flash drive: a request waits only for the dies that earlier ones hold; that wait is its `queue`."""
+    """A flash drive whose requests wait only for the dies that earlier ones hold; that wait is their `queue`."""
 
     def __cinit__(self, Flash flash not None):
         self.flash = flash

@@ -1,4 +1,7 @@
-"""Kernel of `misspenalty.penalty`; `reference.penalty` is easier to read, penalty.py has the definition."""
+"""Replay timed references, the kernel of `misspenalty.penalty`.
+
+`reference.penalty` is easier to read; penalty.py has the definition.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
@@ -21,17 +24,17 @@ cdef enum:
     MISSES = 2
     DELAYED = 3
     PARTS = 4                       # eight components of the device
-    TURNS = 1 << 12                 # events between checks for signals: each may search a disk's queue
+    TURNS = 1 << 12                 # events between checks for signals; each event may search a disk's queue
     HALF = 32                       # a sum of times is kept in two parts: multiples of 1 << HALF, and the rest
 
 cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
-cdef int64_t LATEST = _LATEST       # of all simulated times, ns; four of them fit in 64 bits
+cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four such times fits in 64 bits
 
 
 cdef class Foresight(Policy):
-    """Belady's choice for a live cache that knows the next request for each block; with `bypass` it may refuse one."""
+    """Belady's choice for a live cache that knows each block's next request; with `bypass` it may refuse a block."""
 
-    cdef int64_t* upcoming          # next request for each block, as of the last one
+    cdef int64_t* upcoming          # next request for each block after its last one
     cdef farthest_t f
     cdef bint bypass
 
@@ -64,7 +67,7 @@ cdef class Foresight(Policy):
 
 
 cdef class PythonCache(Policy):
-    """A policy written in Python as a live cache, asked by ``holds`` and ``access``; it holds the GIL for that."""
+    """A policy written in Python as a live cache: takes the GIL to call the policy's ``holds`` and ``access``."""
 
     cdef readonly object policy             # a PythonPolicy
     cdef object failure                     # first exception that it raised, Ctrl-C among them, or None
@@ -85,7 +88,7 @@ cdef class PythonCache(Policy):
                 hit[i] = self.ask(self.policy.access, ids[i])
 
     cdef bint ask(self, what, block_t block) noexcept:
-        """Its answer; `failed` if that is not one."""
+        """Return the policy's answer; set `failed` if it raises an exception."""
         if self.failed:
             return False
         try:
@@ -96,7 +99,10 @@ cdef class PythonCache(Policy):
 
 
 def following(const block_t[::1] ids, Py_ssize_t blocks):
-    """Number of each reference's next one to the same block: a buffer of int64; IndexError if an id is not below `blocks`."""
+    """Return the number of each reference's next one to the same block, as a buffer of int64.
+
+    IndexError is raised if an id is not below `blocks`.
+    """
     cdef Py_ssize_t i
     check_ids(ids, blocks)
     made = zeros("q", ids.shape[0])
@@ -122,7 +128,7 @@ cdef int check_ids(const block_t[::1] ids, Py_ssize_t blocks) except -1:
 
 
 cdef inline int check_time(Py_ssize_t i, int64_t time) except -1 nogil:
-    """OverflowError if `time`, to which `i` references have led, is too late."""
+    """Raise OverflowError if `time`, to which `i` references have led, is too late."""
     if time > LATEST:
         with gil:
             raise OverflowError(f"simulated time passes {LATEST} ns after {i} references")
@@ -133,15 +139,15 @@ cdef class Replay(Kernel):
     """One cache in front of one device; `run` replays references through both."""
 
     cdef Policy cache
-    cdef Foresight foresight        # the same if it is one, else None
-    cdef PythonCache python         # … likewise
-    cdef SizedCache sized           # … likewise
+    cdef Foresight foresight        # `cache` if it is of this class, else None
+    cdef PythonCache python         # likewise
+    cdef SizedCache sized           # likewise
     cdef Device device
     cdef const int64_t[::1] lbn     # of each block
     cdef int32_t sectors            # of a block
-    cdef const int64_t[::1] sizes   # bytes that each reference asks a cache of bytes for; None: as before
+    cdef const int64_t[::1] sizes   # bytes that each reference asks a cache of bytes for; None: as the cache knows
     cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
-    cdef int64_t hit_ns, pause      # of each request; of a client between two
+    cdef int64_t hit_ns, pause      # time of each request in the cache; pause of a client between two requests
     cdef bint through, closed
     cdef int64_t[::1] latency       # of each reference, ns; while it waits, its time of arrival
     cdef int64_t[::1] tail          # by block in flight: last reference that waits + 1; 0 = not in flight
@@ -149,7 +155,7 @@ cdef class Replay(Kernel):
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
     cdef queue_t ready              # clients, by the time of their next request
-    cdef object advance             # called from time to time, or None
+    cdef object advance             # called from time to time with the references replayed, or None
 
     def __cinit__(
         self, Policy cache not None, Device device not None, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through
@@ -171,9 +177,9 @@ cdef class Replay(Kernel):
         Py_ssize_t warm_up, int64_t clients=0, int64_t pause=0, advance=None, const int64_t[::1] sizes=None,
         const int32_t[::1] sectors=None,
     ):
-        """Replay references at their times, or in a closed loop if there are clients: (counts, latencies in ns, a
-        buffer).
+        """Replay references at their times, or in a closed loop if there are clients.
 
+        Return the counts and a buffer of latencies in ns.
         Latencies of uncounted references (writes and the warm-up) are -1. Ctrl-C, or an exception that `advance` raises
         when it is told how many references were replayed since the last time, stops it with requests in progress;
         such a device cannot serve another replay. `sizes` are the bytes that each reference asks a cache of bytes for,
@@ -230,7 +236,7 @@ cdef class Replay(Kernel):
                     with gil:
                         self.advance(i - told)
                     told = i
-            waiting = i < n                     # whether a request is to come before anything completes
+            waiting = i < n                     # whether a request can arrive before anything completes
             coming = 0
             if waiting and not self.closed:
                 coming = arrival[i]
@@ -266,7 +272,7 @@ cdef class Replay(Kernel):
         self.high[what] += ns >> HALF
 
     cdef inline int request(self, Py_ssize_t i, block_t block, bint write, int64_t now) except -1 nogil:
-        """Reference i arrives."""
+        """Let reference `i` arrive: it hits, waits for a fetch in progress, or begins a fetch."""
         cdef int64_t tail = self.tail[block]
         cdef int32_t sectors = self.sectors if self.counts_of is None else self.counts_of[i]
         if self.sized is not None and self.sizes is not None:
@@ -295,7 +301,7 @@ cdef class Replay(Kernel):
         return self.device.submit(now, self.lbn[block], sectors, False, block)
 
     cdef inline int finish(self, record_t* record) except -1 nogil:
-        """A block has arrived: it enters the cache, and waiting references continue in order of arrival."""
+        """Put a block that has arrived into the cache; waiting references continue in order of arrival."""
         cdef block_t block = <block_t>record.tag
         cdef int64_t last = self.tail[block] - 1, i = self.after[last], waited
         cdef int64_t* part = &record.queue
@@ -323,7 +329,7 @@ cdef class Replay(Kernel):
             i = self.after[i]
 
     cdef inline int again(self, int64_t done) except -1 nogil:
-        """A client is served: its next request follows after the pause."""
+        """Let the next request of a client that has been served follow after the pause."""
         if self.closed:
             schedule(&self.ready, done + self.pause, 0, 0)
         return 0

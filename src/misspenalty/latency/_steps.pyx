@@ -1,4 +1,7 @@
-"""Kernel of the step model of delayed hits; `reference.delayed_hits` is easier to read, steps.py has the definition."""
+"""Run the step model of delayed hits.
+
+`reference.delayed_hits` is easier to read; steps.py has the definition.
+"""
 
 import numpy as np
 
@@ -11,19 +14,19 @@ from misspenalty.policies._list cimport append, link_of, make_list, oldest, remo
 
 cdef enum:
     NONE = 0                        # not in any list
-    T1 = 1                          # cached; of ARC: once requested
+    T1 = 1                          # cached; with ARC, requested once
     T2 = 2                          # cached, requested again
     B1 = 3                          # left T1
     B2 = 4                          # left T2
     LISTS = 5
 
 cdef enum:
-    MANY_STEPS = 100                # if a fetch takes longer, ARC's variant does not rank objects with up to …
+    MANY_STEPS = 100                # if a fetch takes longer, ARC's variant gives rank 0 to objects with at most …
     FEW_REQUESTS = 2                # … this many requests
 
 
 cdef class StepCache(Kernel):
-    """Base of the caches: objects below `objects`, lists of them, oldest first."""
+    """Base of the caches: keeps objects below `objects` in lists, the oldest first."""
 
     cdef Py_ssize_t capacity
     cdef int64_t z                          # steps of a fetch
@@ -40,7 +43,7 @@ cdef class StepCache(Kernel):
             make_list(&self.links[0, 0], sizeof(Link), self.objects + name)
 
     cdef inline void put(self, uint8_t name, uint32_t what) noexcept nogil:
-        """Move to the newest end of a list."""
+        """Move an object to the newest end of a list."""
         self.drop(what)
         append(&self.links[0, 0], sizeof(Link), self.objects + name, what)
         self.where[what] = name
@@ -59,22 +62,22 @@ cdef class StepCache(Kernel):
         return self.where[what] == T1 or self.where[what] == T2
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        """A request arrives, whatever its outcome."""
+        """Note that a request arrives, whatever its outcome."""
 
     cdef void hit(self, uint32_t what) noexcept nogil:
-        """The request finds its object in the cache."""
+        """Update the cache when a request finds its object in it."""
 
     cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
-        """The fetch that `queue` requests waited for has completed."""
+        """Take in the object whose fetch has completed; `queue` requests waited for it."""
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """The step of a request is over."""
+        """Update the object's state when the step of its request is over."""
 
     cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
         return 0
 
     cdef uint32_t lowest(self, uint8_t name, int64_t step, int64_t z) noexcept nogil:
-        """Object of a list with the lowest rank; on a tie, the one whose first request was earliest."""
+        """Return the object of a list with the lowest rank; on a tie, the one whose first request was earliest."""
         cdef uint32_t head = self.objects + name, what = self.first(name), best = what
         cdef double least = self.rank(what, step, z), rank
         while True:
@@ -106,7 +109,7 @@ cdef struct history_t:
     int64_t last                    # step of the last request
     int64_t past                    # aggregate delay of the earlier windows
     int64_t running                 # … of the running window
-    int64_t windows                 # with the running one
+    int64_t windows                 # number of windows, including the running one
     int64_t requests
 
 
@@ -114,7 +117,7 @@ HISTORY = np.dtype([(name, np.int64) for name in ("opened", "last", "past", "run
 
 
 cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noexcept nogil:
-    """One more request; the first `alone` requests each open a window."""
+    """Note one more request; each of the first `alone` requests opens a window."""
     if h.requests < alone or step - h.opened >= z:
         h.past += h.running
         h.running = 0
@@ -185,12 +188,12 @@ cdef class ARC(StepCache):
         return self.first(name)
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
-        """Victim if T1 is the whole cache."""
+        """Return the victim if T1 is the whole cache."""
         return self.first(T1)
 
 
 cdef inline Py_ssize_t half_up(Py_ssize_t over, Py_ssize_t under) noexcept nogil:
-    """The ratio rounded to a whole number, halves up."""
+    """Return the ratio rounded to a whole number, halves up."""
     return (2 * over + under) // (2 * under)
 
 
@@ -293,7 +296,10 @@ KERNELS = {"lru": LRU, "lru_mad": LRUMAD, "arc": ARC, "arc_mad": ARCMAD, "opt": 
 
 
 def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t capacity, int64_t z):
-    """Replay requests for objects below `objects`, -1 = none: (hits, delayed hits, misses, total latency in steps)."""
+    """Replay requests for objects below `objects` (-1 = none).
+
+    Return hits, delayed hits, misses and the total latency in steps.
+    """
     cdef Py_ssize_t n = steps.shape[0], step
     cdef int64_t hits = 0, delayed = 0, misses = 0, latency = 0
     cdef int32_t what

@@ -1,4 +1,4 @@
-"""Response time of a trace through cache, queue and device.
+"""Simulate the response time of a trace through cache, queue and device.
 
 A request that finds its block in the cache is a *hit*. One whose block is neither cached nor being fetched is a *miss*:
 a fetch is sent to the device. One whose block is being fetched is a *delayed hit*: it waits for the rest of that fetch.
@@ -15,7 +15,7 @@ request arrives.
 - **Writes** are absorbed by the cache and never count: with ``writes="count"``, the default, a written block enters the
   cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is assumed to happen while the device is
   idle; with `write_through` each write also goes to the device when it arrives, and reads queue behind it. ``"ignore"``
-  leaves writes out. (``"only"`` has no meaning here: nothing would be waited for.)
+  leaves writes out. (``"only"`` has no meaning here, as no request would wait.)
 - **Devices.** A fixed time serves any number of requests at once; it is all overhead. A disk serves one at a time,
   chosen by its scheduler. On a flash drive requests overlap on different dies; a wait for a die is its queue.
 - **Sizes.** In a trace of objects of different sizes, each fetch transfers what its request asks for, rounded up to
@@ -84,7 +84,7 @@ def penalty(
     threads: int | None = None,
     **parameters,
 ) -> pd.DataFrame:
-    """Replay a trace through caches in front of devices: what requests wait for, and how long.
+    """Replay a trace through caches in front of devices, and measure what requests wait for and how long.
 
     `misspenalty.latency.penalty` states the model: load, writes, devices and addresses.
 
@@ -206,7 +206,7 @@ def penalty(
 
 
 def _too_late(policy, size, device, error):
-    """The error to raise if simulated time passes the latest one."""
+    """Return the error to raise if simulated time passes the latest one."""
     return ParameterError(
         f"{policy}, {size} blocks, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
         " think time, choose a faster device, or replay a shorter trace"
@@ -214,7 +214,7 @@ def _too_late(policy, size, device, error):
 
 
 def _settings(definition, parameters, several, in_bytes):
-    """The parameters of a policy, checked; with several policies, each takes those that it has."""
+    """Return the checked parameters of a policy; of several policies, each takes those that it has."""
     if definition.offline and definition.name not in FORESIGHT:
         known = " and ".join(FORESIGHT)
         raise ParameterError(f"{definition.name} looks into the future; of such policies only {known} can be timed")
@@ -235,7 +235,7 @@ def _settings(definition, parameters, several, in_bytes):
 
 
 def _cache(policy, size, trace, parameters, size_changes):
-    """A live cache under a policy, of blocks, or of bytes if there is a rule for changes of size."""
+    """Make a live cache under a policy, of blocks, or of bytes if there is a rule for changes of size."""
     if size_changes is not None:
         return find_sized(policy).cache(size, first_sizes(trace), size_changes, parameters)
     if policy.name in FORESIGHT:
@@ -247,13 +247,13 @@ def _cache(policy, size, trace, parameters, size_changes):
 
 
 def _listed(value):
-    """The values of an argument that may be a single one."""
+    """Return the values of an argument as a list; it may be a single value."""
     single = isinstance(value, str | bytes | PathLike | Kind | type) or not isinstance(value, Iterable)
     return [value] if single else list(value)
 
 
 def _load(trace, clients, think, speed, interval):
-    """Arrival times of all references, ns, or clients and their think time."""
+    """Return the arrival times of all references, ns, or the clients and their think time."""
     pause = parse_time(think, "think")
     if clients is not None and (interval is not None or speed != 1):
         raise ParameterError("clients, interval and speed: a closed loop has neither interval nor speed")
@@ -281,7 +281,7 @@ def _load(trace, clients, think, speed, interval):
 
 
 def _selected(trace, writes, warm_up):
-    """The references that reach the cache, and how many of them belong to the warm-up."""
+    """Select the references that reach the cache, and count those of them that belong to the warm-up."""
     none = np.empty(0, np.uint8)
     if trace.write is None or writes == "count":
         write = none if trace.write is None else np.asarray(trace.write).view(np.uint8)
@@ -291,7 +291,7 @@ def _selected(trace, writes, warm_up):
 
 
 def _row(counts, latency, hit_ns):
-    """Counts, distribution and components of the requests that count."""
+    """Return the counts, quantiles and components of the requests that count."""
     n = len(latency)
     shares = {"hit": n * hit_ns} | {part: counts[part] for part in COMPONENTS[1:]}
     ranks = [-(-n * share // 100) - 1 for share in PERCENTILES]

@@ -1,4 +1,4 @@
-"""The device that misses go to, and where it has each block or object."""
+"""Find the device that serves misses, and place each block or object on it."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.traces.quantities import is_time, parse_time
 from misspenalty.traces.trace import Trace
 
-MAX_SECTORS = 2**31 - 1  # of one request
+MAX_SECTORS = 2**31 - 1  # most sectors of one request
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Target:
     ----------
     name : str
     make : callable
-        A new device, which serves one replay.
+        Makes a new device, which serves one replay.
     lbn : int64, shape (blocks,)
         First sector of each block.
     sectors : int
@@ -46,19 +46,19 @@ class Target:
     sector_bytes: int = 0
 
     def transfers(self, trace: Trace, kept: "slice | np.ndarray") -> np.ndarray | None:
-        """Sectors of each reference of a part of a trace; None if all transfer a block."""
+        """Return the sectors of each reference of a part of a trace; None if all transfer a block."""
         if trace.object_bytes is None or not self.sector_bytes:
             return None
         return _sectors(trace.bytes_of(kept), self.sector_bytes).astype(np.int32)
 
 
 def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: str | None) -> Target:
-    """The `Target` for a device as `misspenalty.penalty` takes it.
+    """Make the `Target` for a device as `misspenalty.penalty` takes it.
 
     Raises
     ------
     ParameterError
-        It is neither a time nor a drive, or the trace does not fit on the drive.
+        The device is neither a time nor a drive, or the trace does not fit on the drive.
     InputError
         There is no such drive, or its description is wrong.
     """
@@ -97,7 +97,7 @@ def _blocks(trace: Trace, kind: Kind, unit: int) -> tuple[np.ndarray, int, str]:
 
 
 def _objects(trace: Trace, kind: Kind, unit: int) -> tuple[np.ndarray, int, str]:
-    """Each object has room for its largest size, in order of address."""
+    """Place objects in order of address, each with room for its largest size."""
     largest = np.array(trace.object_bytes)
     if trace.request_bytes is not None:
         np.maximum.at(largest, trace.ids, trace.request_bytes)
@@ -114,5 +114,5 @@ def _objects(trace: Trace, kind: Kind, unit: int) -> tuple[np.ndarray, int, str]
 
 
 def _sectors(size: np.ndarray, unit: int) -> np.ndarray:
-    """Sectors of so many bytes, at least one."""
+    """Return the sectors that so many bytes take, at least one."""
     return np.asarray(np.maximum(-(-size // unit), 1))

@@ -1,9 +1,9 @@
-"""Time to first token of prompts: loading the prefix that a cache holds, and computing the rest.
+"""Compute the time to first token of prompts: a cache's prefix is loaded, and the rest is computed.
 
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, section 2.2 and Table 1: a prefill of n
 tokens takes ``l (a n² d + b n d²)`` operations, and reusing a prefix of p tokens saves as many as a prefill of p tokens
-takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Loading and computing follow each other. Left
-out: queues, overlap of loading with computing, the step that makes the token.
+takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Loading and computing follow each other. The
+model leaves out queues, overlap of loading with computing, and the step that makes the token.
 """
 
 import os
@@ -20,24 +20,24 @@ from misspenalty.replay.prefix import hit_tokens, prefix_hits
 from misspenalty.traces.prompts import Prompts, read_prompts
 from misspenalty.traces.trace import Trace
 
-# where a cache is: 10**9 bytes/s of the slowest link to the GPUs, Table 1; of the flash drive, its maker's data sheet
+# by place of a cache: slowest link to the GPUs, 10**9 bytes/s (Table 1; for the flash drive, its maker's data sheet)
 PLACES = {"dram": 128.0, "remote": 100.0, "ssd": 6.5}
 
 
 @dataclass(frozen=True)
 class Server:
-    """A model and the GPUs that serve it; by default those of Table 1, LLaMA3-70B on eight A800.
+    """A model and the GPUs that serve it; by default those of Table 1, LLaMA3-70B on eight A800 GPUs.
 
     Attributes
     ----------
     layers, width : int
-        Of the model: l and d.
+        Size of the model: l and d.
     attention, linear : float
-        Operations per layer: a and b.
+        Coefficients of the operations per layer: a and b.
     shared_heads : float
         Query heads per head of keys and values: g.
     element_bytes : float
-        s.
+        Bytes of one element of the keys and values: s.
     tflops : float
         10**12 operations per second, of all GPUs together.
 
@@ -77,7 +77,7 @@ class Server:
 
 
 def bandwidth(place: str) -> float:
-    """Return the 10**9 bytes/s with which a cache is loaded: of ``dram``, ``remote`` or ``ssd``, or of ``25GB/s``.
+    """Return the rate at which a cache is loaded, 10**9 bytes/s: of ``dram``, ``remote``, ``ssd`` or as in ``25GB/s``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The step model of delayed hits: a request whose object is being fetched waits for the rest of the fetch.
+"""Simulate the step model of delayed hits: a request whose object is being fetched waits for the rest of the fetch.
 
 Model, published program and policies: N. Atre, J. Sherry, W. Wang, D. S. Berger, "Caching with Delayed Hits",
 SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, whose counts the tests compare.
@@ -14,14 +14,14 @@ can be in progress. Nothing is cached at the start.
 numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` may refuse an object.
 
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
-request and z - t for each further one t < z steps later. The victim is the lowest of
+request and z - t for each further one t < z steps later. The victim is the object with the lowest
 
-- ``lru_mad``: the mean over the object's windows so far, over the steps since its last request + 1;
+- ``lru_mad``: mean over the object's windows so far, divided by the steps since its last request + 1;
 - ``arc_mad``: the same within T1 or T2, leaving out the running window (unless it is the only one), with the first
   request alone in its window, and 0 for an object with at most two requests if z > 100;
-- ``opt_mad``: the aggregate delay of the next window over the steps to its start + 1.
+- ``opt_mad``: aggregate delay of the next window divided by the steps to its start + 1.
 
-Of equals, the object whose first request was earliest is evicted; the published program uses the order of a hash table.
+On ties, the object whose first request was earliest is evicted; the published program uses the order of a hash table.
 
 Decisions: if T1 is the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and uses
 unsigned arithmetic. As its results reflect this, the same is done here.
@@ -81,7 +81,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     requests : array_like of int, shape (steps,)
         The object that each step requests, any number from 0 on; -1 is a step without a request.
     policy : {"lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad"}
-        ``_mad`` are the variants that rank by aggregate delay.
+        The policy; ``_mad`` marks the variants that rank by aggregate delay.
     cache_blocks : int
         Objects that fit into the cache.
     fetch_steps : int
@@ -121,7 +121,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
 
 
 def _dense(requests):
-    """Number of objects, and the requests with objects numbered in order of their first request."""
+    """Return the number of objects, and the requests with objects numbered in order of their first request."""
     requests = unmasked(requests, "requests")
     if requests.ndim != 1 or (requests.size and requests.dtype.kind not in "iu"):
         raise ParameterError(
