@@ -253,8 +253,8 @@ def reductions(results, policies, resamples, seed):
 def over_traces(values, resamples, seed):
     """Return the interval of each column's mean, with rows drawn with replacement.
 
-    Columns without missing values share each draw; for the others, only their present values are drawn. NaN where a
-    column has fewer than two values.
+    Columns without missing values share each draw; for the others, only their present values are drawn. The interval is
+    NaN where a column has fewer than two values.
 
     Returns
     -------

@@ -6,8 +6,8 @@ with cold caches, with hot ones, and cold with a predictor that has learnt from 
 
 The criterion was reviewed on 2026-11-23 and fixed again before any build had been replayed with it, by what the papers
 state; where they state nothing, by what is simplest. The judged results follow it, whatever the outcome. The report's
-section on EPCM has the table of readings with the sentences behind them, and `epcm_sensitivity` shows every other
-reading.
+section on EPCM has the table of readings with the sentences behind them, and `misspenalty_studies.epcm.sensitivity`
+shows every other reading.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
   orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best
@@ -28,7 +28,8 @@ reading.
   position in their ranges, to the hot read latency on Andrew; and for each workload the factor on recorded compute, to
   the paper's compute time of the cold run.
 
-Revised on 2026-11-26, written down before any build was replayed with it, because of contradictions in the results:
+The criterion was revised on 2026-11-26, in writing before any build was replayed with it, because of contradictions in
+the results:
 
 - Names and inodes stay in memory in every run, cold or hot, and while it lasts. Until then they were loaded only before
   a cold run, and data could evict them: a hot run of Glimpse read its inodes again and was slower than its cold run.
@@ -40,9 +41,9 @@ Revised on 2026-11-26, written down before any build was replayed with it, becau
   directory that was static since installation in directory order, and on ext2 that is the order of creation. The
   recording machine's file system lists names by their hash, which made the reading order random on disk.
 
-Corrected after the very first replay, because it contradicted the paper: the drive's bus. The description used first
-passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `epcm_sensitivity` keeps that drive as an
-alternative reading.
+The drive's bus was corrected after the very first replay, because it contradicted the paper. The description used first
+passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `misspenalty_studies.epcm.sensitivity` keeps that
+drive as an alternative reading.
 """
 
 from dataclasses import dataclass, field, fields, replace

@@ -4,8 +4,9 @@ Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Syst
 section 5.4 (Table 2, Figure 9) on the workload of 5.3: one file, random 4 KB blocks of it updated over and over,
 synchronously, without a pause, in steady state; the file's size sets the utilisation.
 
-Choices, where the paper says nothing or our knowledge of it ends; `misspenalty_studies.vlog.gap` tries each of the
-alternatives. The first, second and last were checked again in the paper's text on 2026-11-23 and decided by it:
+The following choices were made where the paper says nothing or our knowledge of it ends; `misspenalty_studies.vlog.gap`
+tries each of the alternatives. The first, second and last were checked again in the paper's text on 2026-11-23 and
+decided by it:
 
 * Utilisation is the share of the disk's aligned blocks that the file occupies. The paper's 80 % is what ``df`` shows,
   which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.

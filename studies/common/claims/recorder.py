@@ -34,8 +34,8 @@ class Recorder:
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
         """Record a number with a limit: the published one, or one obtained as well (of a range, both ends).
 
-        Numbers that agree to nine digits are equal; where the limit is a difference, of the digits of `digits_of`, the
-        greater of the two printed numbers.
+        Numbers that agree to nine digits are equal; where the limit is a difference, the digits are those of
+        `digits_of`, the greater of the two printed numbers.
         """
         limits = limit if isinstance(limit, tuple) else (limit,)
         self._add(claim, amounts.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)

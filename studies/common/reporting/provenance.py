@@ -186,7 +186,7 @@ def describe_files(paths, root="."):
 def read_benchmark(path):
     """Read wall time, CPU time and peak memory of one job from Snakemake's benchmark file, and from its log.
 
-    The log's last line (`misspenalty_studies.common.reporting.jobs.spent`) is exact, if there is one; Snakemake
+    The log's last line (`misspenalty_studies.common.reporting.jobs.spent`) is exact, if there is one; Snakemake only
     samples.
 
     Returns

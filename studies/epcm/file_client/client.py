@@ -56,7 +56,8 @@ CLASSES = ("hit", "partial", "miss")
 
 @dataclass(frozen=True)
 class ClientMachine:
-    """Parameters of the client, in the units their names end in; the schema of the machine's file explains each."""
+    """Parameters of the client, in the units with which their names end; the schema of the machine's file explains
+    each."""
 
     memory_mb: float
     block_kb: int

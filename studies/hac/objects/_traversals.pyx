@@ -101,7 +101,7 @@ cdef class Traversals(Kernel):
     def walk(self, uint32_t start, const uint32_t[::1] steps):
         """Follow references of any object: step s takes the s-th (modulo their number) of the current one.
 
-        From an object without references, or at a null one, the walk continues at its start. Returns the number of
+        From an object without references, or at a null one, the walk continues at its start. Return the number of
         objects met, -1 if it failed.
         """
         cdef int64_t met = 0

@@ -236,8 +236,9 @@ class Clock(ClientCache):
 class GOM(ClientCache):
     """A dual buffer: pages in LRU order, and the used objects of evicted pages in a separate buffer, in LRU order.
 
-    After A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, as HAC's paper compares it:
-    the split is fixed and has to be tuned. The object buffer uses a buddy allocator with blocks of 16 to 8192 bytes.
+    It follows A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, as HAC's paper
+    compares it: the split is fixed and has to be tuned. The object buffer uses a buddy allocator with blocks of 16 to
+    8192 bytes.
 
     Parameters
     ----------

@@ -270,9 +270,6 @@ def compacted():
 
     Page 4 is the last that finds a free frame. Page 1 is then the least valuable: its ten used nodes stay, the frame
     becomes the target; the twenty nodes of the next victim go behind them, and its frame is free.
-
-    Page 4 is the last that finds a free frame. Page 1 is then the least valuable: its ten used nodes stay, the frame
-    becomes the target; the next victim's twenty go behind them, and its frame is free.
     """
     database = chain(6)
     cache = HAC(database, 4 * PAGE, table=False, secondary=0)

@@ -9,8 +9,8 @@ from misspenalty.errors import ParameterError
 class StorageServerTestbed:
     """Parameters of `misspenalty_studies.mq.storage_server.server`, in the units their names end in.
 
-    ``machine.schema.yaml`` describes each; `database_cpu_us` is None until it is fitted. Properties that end in
-    ``_ns`` are what the model counts in.
+    ``machine.schema.yaml`` describes each; `database_cpu_us` is None until it is fitted. The model computes with the
+    properties that end in ``_ns``.
     """
 
     terminals: int

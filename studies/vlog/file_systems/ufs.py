@@ -5,7 +5,7 @@ system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984)
 copy, a map block, inode blocks and data. A file's inode is in its directory's group, and its data is contiguous;
 after each indirect block's worth of data, the file continues in the next group.
 
-What is written when:
+Blocks are written at these times:
 
 * Create: the inode's block and the directory's block, synchronously, in this order; a directory that grows writes its
   own inode too. The file's fragments are written behind at the end of the phase, one request per file, since requests

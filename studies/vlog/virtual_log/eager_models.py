@@ -14,7 +14,7 @@ from misspenalty.errors import ParameterError
 def track_skip(n, p):
     """Return the sectors that pass before a free one on a single track: (1-p) n / (1 + p n).
 
-    Solves E(n, k) = (n-k)/n (1 + E(n-1, k)) for k = p n free sectors in random places.
+    The formula solves E(n, k) = (n-k)/n (1 + E(n-1, k)) for k = p n free sectors in random places.
     """
     _check(n, p)
     return (1 - p) * n / (1 + p * n)
@@ -31,7 +31,7 @@ def track_recurrence(n, k):
 def block_skip(n, p, logical, physical):
     """Return the sectors that pass unused while a block of `logical` sectors is written as blocks of `physical` ones.
 
-    (1-p) n B / (b + p n), smallest if the physical block is as long as the logical one.
+    This is (1-p) n B / (b + p n), which is smallest if the physical block is as long as the logical one.
     """
     _check(n, p)
     if not 1 <= physical <= logical <= n:
@@ -45,8 +45,8 @@ def cylinder_skip(n, p, tracks, switch):
     """Return the sectors that pass before a free one within a cylinder of `tracks` tracks, a head switch taking
     `switch` sectors.
 
-    E[min(x, y)] with x the wait on the arm's own track, P(x >= k) = (1-p)^k, and y that on any other one, which cannot
-    be reached for the first `switch` sectors: P(y >= k) = q^max(k - switch, 0), q = (1-p)^(tracks-1).
+    This is E[min(x, y)] with x the wait on the arm's own track, P(x >= k) = (1-p)^k, and y that on any other one, which
+    cannot be reached for the first `switch` sectors: P(y >= k) = q^max(k - switch, 0), q = (1-p)^(tracks-1).
     """
     _check(n, p)
     stay, whole = 1 - p, math.floor(switch)
@@ -60,7 +60,7 @@ def fill_skip(n, m):
     """Return the sectors that would pass unused while an empty track is filled down to `m` free ones, if these were
     random.
 
-    The sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), H the harmonic numbers.
+    This is the sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), H the harmonic numbers.
     """
     _check_fill(n, m)
     return math.fsum((n - i) / (1 + i) for i in range(m + 1, n + 1))

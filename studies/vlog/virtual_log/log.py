@@ -19,7 +19,7 @@ moves the blocks of one piece of the map after another, each piece in a transact
 the block in progress and logs that block's piece; a pause may overrun by that much. With `reserve` the disk fills one
 empty track after another, down to that number of free blocks, before it falls back to the nearest block (section 2.3).
 
-Deviations and choices, where the paper says nothing or is not available to us:
+These are deviations, and choices where the paper says nothing or is not available to us:
 
 * A map sector holds 100 entries, since its header is in the same sector: 62 instead of 48 sectors for 24 MB.
 * The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current

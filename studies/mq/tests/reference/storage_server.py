@@ -61,8 +61,9 @@ class Station:
 class Reference:
     """One run; the parameters are those of `misspenalty_studies.mq.storage_server.server.run`.
 
-    Live with a `cache`, the reference of a policy, and the `blocks` referenced: `outcome` then says which are writes,
-    and the others are overwritten. `served` lists the references in the order in which they reached the servers.
+    With a `cache`, the reference of a policy, and the `blocks` referenced, the run is live: `outcome` then says which
+    references are writes, and the others are overwritten. `served` lists the references in the order in which they
+    reached the servers.
     """
 
     def __init__(self, outcome, disk, testbed, reads_per_transaction, generator=None, cache=None, blocks=None):
@@ -119,7 +120,7 @@ class Reference:
         return lambda process: self.at(time, kind, sequence, lambda: self.resume(process, 0))
 
     def terminal(self, number):
-        """Run a database process: one transaction after another."""
+        """Yield the steps of a database process: one transaction after another."""
         bed, left, finished, transaction, stretch = self.testbed, 0, [], Counter(), self.trace
         while True:
             yield self.until(self.now + self.message, AT_REQUEST, number)
@@ -145,7 +146,7 @@ class Reference:
         yield None
 
     def read(self, reference, spent):
-        """Follow a read from its arrival at the server until the database has the block."""
+        """Yield the steps of a read from its arrival at the server until the database has the block."""
         self.arrive(reference)
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
@@ -164,8 +165,8 @@ class Reference:
         yield self.until(self.now + bed.reply_ns, COMPLETION, None)
 
     def write(self, reference, follow=None):
-        """Follow a written block on its way to disk; run `follow`, if there is one, when the block reaches its
-        server."""
+        """Yield the steps of a written block on its way to disk; run `follow`, if there is one, when the block reaches
+        its server."""
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         yield lambda process: self.link_out.arrive(process, bed.transfer_ns)
@@ -198,8 +199,8 @@ class Reference:
         return stretch
 
     def take(self, stretch, number):
-        """Take the next read of a stretch, None at its end; send the writes before it, which its request follows if
-        live."""
+        """Take the next read of a stretch, None at its end; yield, if live, the sending of the writes before it, which
+        its request follows."""
         writes = list(itertools.takewhile(lambda reference: self.outcome[reference] == WRITE, stretch))
         if len(writes) == len(stretch):
             self.send(writes if self.cache else [], stretch)
