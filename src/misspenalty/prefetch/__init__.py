@@ -1,1 +1,1 @@
-"""Prefetching: `sequential` reads ahead of streams of blocks, `predictors` predict which file is opened next."""
+"""Prefetch data: `sequential` reads ahead of streams of blocks, `predictors` predict which file is opened next."""

@@ -14,12 +14,12 @@ EXPECTED = "expected 'device sector count kind nanoseconds process command'"
 
 
 def device_number(path):
-    """The kernel's number of a block device.
+    """Return the kernel's number of a block device.
 
     Raises
     ------
     CaptureError
-        It is not a block device.
+        The path is not a block device.
     """
     path = Path(path)
     if not path.is_block_device():
@@ -29,7 +29,7 @@ def device_number(path):
 
 
 def blkparse_lines(lines, source, begin=0, end=2**64):
-    """Lines of the probe as lines of blkparse, in time order.
+    """Turn lines of the probe into lines of blkparse, in time order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From the lines of ``probes/postgres.bt`` to a table of block reads and writes; knows no server and no tracer."""
+"""Turn the lines of ``probes/postgres.bt`` into a table of block reads and writes, without a server or tracer."""
 
 import re
 from array import array
@@ -50,7 +50,7 @@ class Events:
         return len(self) - int(np.count_nonzero(self.write))
 
     def take(self, rows) -> "Events":
-        """The events at `rows`, an index array or slice."""
+        """Return the events at `rows`, an index array or slice."""
         return Events(self.names, self.nanoseconds[rows], self.relation[rows], self.block[rows], self.write[rows])
 
 
@@ -68,7 +68,7 @@ class Nodes(dict):
 
 
 def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
-    """Relation (with its fork) and first block of a data file, given `relations` from file node to name.
+    """Return the relation (with its fork) and the first block of a data file; `relations` maps file nodes to names.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
 
 
 def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Events:
-    """Parse what the probe prints, sorted by time.
+    """Parse what the probe prints, and sort it by time.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
 
 
 def cut(events: Events, start: int, reads: int) -> Events:
-    """The window that opens at the first event at or after `start` nanoseconds and closes with its `reads`-th read.
+    """Cut the window that opens at the first event at or after `start` nanoseconds and closes with its `reads`-th read.
 
     Raises
     ------
@@ -192,12 +192,12 @@ def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray
 
 
 def distinct_blocks(events: Events) -> int:
-    """Number of distinct blocks read or written."""
+    """Count the distinct blocks read or written."""
     return len(np.unique((events.relation.astype(np.uint64) << np.uint64(32)) | events.block))
 
 
 def write_parquet(events: Events, path: Path, relations: Iterable[str] = ()) -> None:
-    """Write the capture: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
+    """Write the capture as Parquet: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
 
     The dictionary lists the relations of the events and also those in `relations`: with 129 entries or more an index
     takes a whole byte, which zstd compresses to three quarters of the size of the five bits that the relations in use

@@ -30,7 +30,7 @@ POSITIONED = {17, 18}
 OPENS = {2, 85, 257}
 SETTINGS = {"BPFTRACE_STRLEN": "128", "BPFTRACE_MAP_KEYS_MAX": "65536"}
 ATTACH_TRIES = 60
-# One command at a time as a child of this process; the answer, on a separate descriptor, is its exit status.
+# The gate runs one command at a time as its child, and writes its exit status to a separate descriptor.
 GATE = """
 import json, os, subprocess, sys
 answers = os.fdopen(int(sys.argv[1]), "w")
@@ -58,7 +58,7 @@ class Access:
 
 
 def parse(lines, source):
-    """Accesses and the files' names from the probe's lines.
+    """Parse the probe's lines into accesses and the names of files.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def parse(lines, source):
     Returns
     -------
     accesses : list of Access
-        In time order; only of regular files, and without empty accesses.
+        The accesses in time order, only those of regular files, and without empty ones.
     names : dict of int to str
         The name by which each inode was last opened.
 
@@ -102,7 +102,7 @@ def parse(lines, source):
 
 
 def _call(fields):
-    """The access of a system call on a descriptor, if it is one."""
+    """Return the access that a system call made, in a list; an empty list if it read or wrote no regular file."""
     _, call, _, end, _, _, result, _, _, _, offset, mode, inode, _, position = fields
     if call not in READS | WRITES or result <= 0 or not stat.S_ISREG(mode):
         return []
@@ -111,7 +111,7 @@ def _call(fields):
 
 
 def spc_lines(accesses):
-    """Accesses as lines of an SPC trace: ``ASU,LBA,size,opcode,timestamp``.
+    """Write accesses as lines of an SPC trace: ``ASU,LBA,size,opcode,timestamp``.
 
     A unit is a file, numbered in order of first use; a request begins at the sector that its first byte is in.
 
@@ -136,7 +136,7 @@ def spc_lines(accesses):
 
 
 def names_table(accesses, names):
-    """What the units are: ``unit, inode, name, requests, bytes``."""
+    """Make a table of the units, which are files: ``unit, inode, name, requests, bytes``."""
     frame = pd.DataFrame([(access.inode, access.size) for access in accesses], columns=["inode", "bytes"])
     table = frame.groupby("inode", sort=False)["bytes"].agg(["size", "sum"]).reset_index()
     table.columns = ["inode", "requests", "bytes"]
@@ -153,7 +153,7 @@ class Gate:
         self.process = subprocess.Popen(
             [sys.executable, "-c", GATE, str(writing)],
             stdin=subprocess.PIPE,
-            stdout=sys.__stderr__,  # ours is for the result of the recording
+            stdout=sys.__stderr__,  # our standard output is for the result of the recording
             pass_fds=[writing],
             text=True,
             start_new_session=True,
@@ -162,18 +162,18 @@ class Gate:
         self.answers = os.fdopen(reading)
 
     def begin(self, command, **options):
-        """Start a command."""
+        """Start a command in the gate, with these options of `subprocess`."""
         print(json.dumps({"command": command, "as": options}), file=self.process.stdin, flush=True)
 
     def status(self):
-        """Exit status of the command, once it has ended."""
+        """Wait for the end of the command, and return its exit status."""
         answer = self.answers.readline()
         if not answer:
             raise CaptureError("the process that runs the command was killed")
         return int(answer)
 
     def close(self):
-        """End it and whatever it is running."""
+        """End the gate and whatever it is running."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self.process.poll() is None:
                 os.killpg(self.process.pid, number)
@@ -198,7 +198,7 @@ class _Running:
 
 
 def _attached(gate, lines, probe, log):
-    """Run trivial commands until the tracer sees everything; returns where the recording begins."""
+    """Run trivial commands until the tracer sees everything; return where the recording begins."""
     for _ in range(ATTACH_TRIES):
         size = lines.stat().st_size
         gate.begin(["true"])
@@ -218,11 +218,11 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     Parameters
     ----------
     command : sequence of str
-        Run as the user who called sudo, if one did.
+        The command, which runs as the user who called sudo, if one did.
     output : path-like
         SPC trace, written atomically; compressed if its suffix says so.
     names : path-like, optional
-        Table of the files to write.
+        CSV file to write, with a table of the files that were used.
     seconds, ring_pages, told
         As in `misspenalty.record.postgres.record`.
 
@@ -280,7 +280,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
 
 
 def _caller():
-    """The user who called sudo, as options of `subprocess`: the command runs as that user."""
+    """Return the user who called sudo as options of `subprocess`, so that the command runs as that user."""
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
     if not (user and group and user.isdecimal() and group.isdecimal()):
         return {}

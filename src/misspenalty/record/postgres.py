@@ -1,4 +1,4 @@
-"""Record the data-file reads and writes of a running PostgreSQL server: what a cache below the database would see.
+"""Record the data-file reads and writes of a running PostgreSQL server, as a cache below the database would see them.
 
 Every read that misses the server's buffers and every write of a block of one database is recorded, as a `capture`:
 Parquet with time, relation (table or index), block and direction. The write-ahead log is left out.
@@ -27,7 +27,7 @@ ASKED_SECONDS = 60
 
 
 def ask(query, database, user=None):
-    """The rows of a query, as psql prints them; the connection is the environment's (``PGHOST``, ``PGUSER``, …).
+    """Run a query with psql, and return its rows; the environment names the connection (``PGHOST``, ``PGUSER``, …).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def ask(query, database, user=None):
 
 
 def folder_of(database, user=None):
-    """The folder with the data files of a database."""
+    """Return the folder with the data files of a database, which must be on this machine."""
     ((path,),) = ask(FOLDER, database, user)
     folder = Path(path)
     if not folder.is_dir():

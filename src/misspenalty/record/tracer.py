@@ -1,4 +1,4 @@
-"""bpftrace, run on the package's probes, from attaching to draining."""
+"""Run bpftrace on the package's probes, from attaching to draining."""
 
 import contextlib
 import ctypes
@@ -45,7 +45,7 @@ def check(*events):
 def start(probe, argument, output, log, *, buffering="full", settings=None):
     """Start bpftrace on a probe.
 
-    The terminal's Ctrl-C does not reach it, so it ends only when told to, or together with this process.
+    The terminal's Ctrl-C does not reach bpftrace, so it ends only when told to, or together with this process.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def stop(tracer, log, seconds=120):
     Raises
     ------
     CaptureError
-        It has stopped by itself, or does not end.
+        bpftrace has stopped by itself, or does not end.
     """
     if tracer.poll() is not None:
         raise stopped(log)
@@ -97,13 +97,16 @@ def stop(tracer, log, seconds=120):
 
 
 def stopped(log):
-    """The error that bpftrace has stopped by itself, with its last words."""
+    """Return the error that bpftrace has stopped by itself, with the end of its messages."""
     return CaptureError(f"bpftrace stopped by itself: {Path(log).read_text(errors='replace').strip()[-800:]}")
 
 
 @contextlib.contextmanager
 def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_SECONDS, **options):
-    """bpftrace on a probe, from attaching to draining; see `start` for the parameters and `stop` for the errors."""
+    """Run bpftrace on a probe, from attaching to draining, and yield its process.
+
+    See `start` for the parameters and `stop` for the errors.
+    """
     tracer = start(probe, argument, output, log, **options)
     try:
         time.sleep(attach)

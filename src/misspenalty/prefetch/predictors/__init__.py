@@ -1,1 +1,1 @@
-"""Predictors of the next file: ``<name>.py`` defines one, ``_<name>.pyx`` is its kernel; `registry` knows all."""
+"""Predict the next file: ``<name>.py`` defines a predictor, ``_<name>.pyx`` is its kernel, `registry` lists all."""

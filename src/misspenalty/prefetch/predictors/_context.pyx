@@ -1,10 +1,10 @@
-"""Kernel of the context models; the definitions are in context.py.
+"""Define the kernel of the context models; the definitions are in context.py.
 
-A trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely children
-are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right after it,
-as along most chains, the node records how far that continues: a run. Contexts mostly predict the same files, and after
-a predicted event the same except the first; so each remembers how much of its run equals that of a longer one, and is
-followed from there.
+The model is a trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely
+children are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right
+after it, as along most chains, the node records for how many nodes that continues: a run. Contexts mostly predict the
+same files, and after a predicted event the same files except the first; so each context remembers how much of its run
+equals that of a longer one, and prediction follows it from there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -20,24 +20,24 @@ cdef enum:
 
 
 cdef struct context_t:
-    file_t first                    # file of the walk's first event: whose partition it is in
+    file_t first                    # file of the walk's first event, in whose partition it is
     int32_t node                    # current node of the walk; NOTHING = removed by a halving
-    int64_t birth                   # that event, from 1
-    int64_t way                     # number of the run it is walking along
-    int64_t like                    # the `way` of a longer context whose run has the same files,
-    int32_t until                   # as far as this node of its own
+    int64_t birth                   # number of that event, from 1
+    int64_t way                     # number of the run that it walks along
+    int64_t like                    # the `way` of a longer context whose run has the same files …
+    int32_t until                   # … up to this node of this context's run
 
 
 cdef class ContextModel(Predictor):
     cdef partition_t* partitions    # by file
     cdef context_t* contexts        # live contexts, the longest first
     cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
-    cdef Py_ssize_t ahead           # then, first of those that have not
-    cdef Py_ssize_t old             # then, their end
-    cdef int32_t last               # last of the siblings that were searched in vain; NOTHING = unknown, or none
+    cdef Py_ssize_t ahead           # while an event is learnt, first of the contexts that have not learnt it
+    cdef Py_ssize_t old             # while an event is learnt, end of the contexts that have not learnt it
+    cdef int32_t last               # last of the siblings searched without success; NOTHING = unknown, or none
     cdef int64_t ways               # runs that contexts have walked along, numbered from 1
     cdef node_t* halved             # a partition while it is halved
-    cdef int32_t* moved             # by node: where halving puts it; NOTHING = nowhere
+    cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
     cdef int32_t kept               # nodes in `halved`
     cdef uint32_t partition         # most nodes in a partition
     cdef bint limited               # whether a full partition is halved
@@ -47,11 +47,11 @@ cdef class ContextModel(Predictor):
     cdef bint chained               # prediction follows likely children (EPCM)
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
-    cdef bint longest               # only the longest context that predicts anything predicts
+    cdef bint longest               # only the longest context that can predict anything predicts
     cdef bint runs                  # nodes have runs: a child's likelihood is the same wherever prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # partitions halved
-    cdef readonly int64_t ignored   # nodes not made for lack of room
+    cdef readonly int64_t ignored   # nodes that were not made because there was no room
 
     def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
                   product=0, longest=0):
@@ -87,14 +87,14 @@ cdef class ContextModel(Predictor):
         return self.nodes_live * sizeof(node_t)
 
     def size_of(self, file_t file):
-        """Nodes in the partition of `file`."""
+        """Return the number of nodes in the partition of `file`."""
         self.check_unused()
         if file >= <file_t>self.files:
             raise IndexError(f"file {file}; there are {self.files}")
         return self.partitions[file].used
 
     def count(self, sequence):
-        """How often `sequence` of files was counted; 0 if it has no node."""
+        """Return how often `sequence` of files was counted; 0 if it has no node."""
         cdef const node_t* nodes
         cdef int32_t node = 0
         self.check_unused()
@@ -157,7 +157,7 @@ cdef class ContextModel(Predictor):
         context.like = 0
 
     cdef inline bint leave(self, context_t* context, file_t file) except -1 nogil:
-        """Let a walk take a step that is not along a run; returns whether it continues."""
+        """Let a walk take a step that is not along a run; return whether it continues."""
         cdef int32_t child = self.counted(self.partitions[context.first].nodes, context.node, file)
         cdef bint known = child != NOTHING
         if not known:
@@ -172,7 +172,7 @@ cdef class ContextModel(Predictor):
         return known or not self.one_node
 
     cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
-        """The child for `file`, counted once more and moved before all siblings that are now less frequent."""
+        """Count the child for `file` once more, and move it before all siblings that are now less frequent."""
         cdef int32_t first = child_of(nodes, parent), node = self.promoted(nodes, &first, file)
         if node == NOTHING:
             return NOTHING
@@ -184,7 +184,7 @@ cdef class ContextModel(Predictor):
         return node
 
     cdef inline int32_t promoted(self, node_t* nodes, int32_t* link, file_t file) noexcept nogil:
-        """`counted`, in the list that begins at `link`."""
+        """Do the work of `counted` in the list that begins at `link`."""
         cdef int32_t* equal = link                  # the link that leads to the first sibling as frequent as `node`
         cdef int32_t node = link[0]
         self.last = NOTHING
@@ -204,7 +204,7 @@ cdef class ContextModel(Predictor):
         return node
 
     cdef inline int32_t append(self, file_t first, int32_t parent, file_t file) except -2 nogil:
-        """A new child of `parent`, last of its siblings, counted once."""
+        """Add a child of `parent`, last of its siblings, with a count of 1."""
         cdef int32_t node = self.take(first, file)
         cdef node_t* nodes = self.partitions[first].nodes
         cdef int32_t* link = &nodes[parent].child
@@ -218,7 +218,7 @@ cdef class ContextModel(Predictor):
         return node
 
     cdef inline int32_t take(self, file_t first, file_t file) except -2 nogil:
-        """A new node in the partition of `first`, without children or siblings."""
+        """Make a node in the partition of `first`, without children or siblings."""
         cdef partition_t* partition = &self.partitions[first]
         cdef node_t* nodes
         cdef uint32_t room
@@ -256,7 +256,7 @@ cdef class ContextModel(Predictor):
             self.set_run(nodes, node, 0)
 
     cdef inline void set_run(self, node_t* nodes, int32_t node, int32_t run) noexcept nogil:
-        """Set the run of `node` (0 = none), and with it the runs that contain it."""
+        """Set the run of `node` (0 = none), and so the runs that contain it."""
         if nodes[node].child < NOTHING or run:
             nodes[node].child = NOTHING - run if run else node + 1
             while node and nodes[node - 1].child < NOTHING:
@@ -265,7 +265,7 @@ cdef class ContextModel(Predictor):
                 nodes[node].child = NOTHING - run
 
     cdef inline bint make_room(self, file_t first) noexcept nogil:
-        """Whether the partition of `first` can take a node, after halving it if it is full."""
+        """Halve the partition of `first` if it is full, and tell whether it can take a node."""
         if not self.limited or self.partitions[first].used < self.partition:
             return True
         self.halvings += 1
@@ -294,7 +294,7 @@ cdef class ContextModel(Predictor):
                 self.set_out(&self.contexts[i])
 
     cdef int32_t keep(self, const node_t* nodes, int32_t node) noexcept nogil:
-        """Append a node, followed by what is left below it, to `halved`; returns its place there."""
+        """Append a node, followed by what is left below it, to `halved`; return its place there."""
         cdef int32_t place = self.kept, child = child_of(nodes, node)
         cdef int32_t* link = &self.halved[place].child
         self.kept += 1
@@ -310,9 +310,9 @@ cdef class ContextModel(Predictor):
     cdef inline void predict(self) noexcept nogil:
         cdef context_t* context = self.contexts
         cdef const context_t* end = self.contexts + self.live
-        cdef const context_t* model = NULL      # the last whose run is not only what it shares with the model before
+        cdef const context_t* model = NULL      # the last context whose run goes beyond what it shares with its model
         cdef const node_t* nodes                # of the context's partition
-        cdef const node_t* others = NULL        # from where the model is
+        cdef const node_t* others = NULL        # nodes from the model's current one
         cdef int32_t node, run, length = 0, same
         while context < end and self.number < self.most:
             if context.node != NOTHING:
@@ -330,7 +330,7 @@ cdef class ContextModel(Predictor):
             context += 1
 
     cdef inline bint follow(self, const node_t* nodes, int32_t node, int32_t end) noexcept nogil:
-        """Emit the run from `node` to `end` and what is likely after it; returns whether anything was likely."""
+        """Emit the run from `node` to `end` and what is likely after it; return whether anything was likely."""
         cdef double seen, along = 1, threshold = self.threshold, likelihood
         cdef double corrected = 1
         cdef int32_t child
@@ -363,7 +363,7 @@ cdef class ContextModel(Predictor):
             end = node + run_of(nodes, node)
 
     cdef inline bint put(self, file_t file) noexcept nogil:
-        """Inlined `emit` of a file that is not predicted yet; returns whether the list is then full."""
+        """Predict a file that is not predicted yet, as an inlined `emit`; return whether the list is then full."""
         if self.number == self.most:
             return True
         self.stamps[file] = self.stamp
@@ -373,21 +373,21 @@ cdef class ContextModel(Predictor):
 
 
 class FMOCM(ContextModel):
-    """All contexts up to the order, without limit."""
+    """Kernel that keeps all contexts up to the order, without limit."""
 
     def __new__(cls, files, order, threshold, most=None):
         return ContextModel.__new__(cls, files, order, threshold, most=most)
 
 
 class PCM(ContextModel):
-    """One partition per file."""
+    """Kernel with one partition of limited size per file."""
 
     def __new__(cls, files, partition, order, threshold, most=None):
         return ContextModel.__new__(cls, files, order, threshold, most=most, partition=partition)
 
 
 class EPCM(ContextModel):
-    """Partitions that grow by one node per recurrence and predict sequences."""
+    """Kernel whose partitions grow by one node per recurrence and predict sequences."""
 
     def __new__(cls, files, partition, order, threshold, corrected, product, longest, most=None):
         return ContextModel.__new__(

@@ -1,4 +1,4 @@
-"""Kernel of perfect foresight, the ceiling of every predictor: it is given the future."""
+"""Define perfect foresight, which is given the future: an upper bound for every predictor."""
 
 from libc.stdint cimport uint32_t
 
@@ -13,7 +13,7 @@ cdef class Foresight(Predictor):
     files : int
         Every id is below it.
     events : uint32, shape (n,)
-        The events that will be seen, in order.
+        The events that the predictor will see, in order.
     ahead : int
         How many of them it predicts after each.
     """

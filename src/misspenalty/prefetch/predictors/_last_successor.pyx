@@ -1,4 +1,4 @@
-"""Kernel of the last-successor predictor; the definition is in last_successor.py."""
+"""Define the kernel of the last-successor predictor; the definition is in last_successor.py."""
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
@@ -26,7 +26,7 @@ cdef class LastSuccessor(Predictor):
 
     @property
     def memory(self):
-        """Bytes: one successor per file."""
+        """Bytes of the successors, one per file."""
         return self.files * sizeof(file_t)
 
     cdef int access(self, file_t file) except -1 nogil:

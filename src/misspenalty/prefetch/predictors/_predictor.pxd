@@ -1,4 +1,4 @@
-# Base of the predictors' kernels, as seen by the file client.
+# Declare the base of the predictors' kernels, as the file client sees it.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -12,13 +12,13 @@ cdef class Predictor(Kernel):
     cdef readonly Py_ssize_t most           # most files predicted after one event
     cdef readonly int64_t events            # events seen
     cdef file_t* predicted                  # after the last event, in order of prediction; room for `files`
-    cdef Py_ssize_t number                  # of files predicted
+    cdef Py_ssize_t number                  # number of files predicted
     cdef uint32_t* stamps                   # by file: the stamp of the last event after which it was predicted
-    cdef uint32_t stamp                     # of the last event; 0 = none yet
+    cdef uint32_t stamp                     # stamp of the last event; 0 = no event yet
 
-    # Core method, each predictor's own: process an event, then `emit` the files predicted to follow it.
+    # Process an event, then `emit` the files predicted to follow it; each predictor implements this core method.
     cdef int access(self, file_t file) except -1 nogil
     # Begin the predictions that follow the next event.
     cdef void renew(self) noexcept nogil
-    # Predict a file, unless it has already been predicted; returns whether there is room for more.
+    # Predict a file, unless it has already been predicted; return whether there was room for it.
     cdef bint emit(self, file_t file) noexcept nogil

@@ -1,4 +1,4 @@
-"""Base of the predictors' kernels."""
+"""Define the base of the predictors' kernels."""
 
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -8,7 +8,7 @@ from misspenalty._kernel cimport SLICE, check_signals
 
 
 cdef class Predictor(Kernel):
-    """Predictions over files with ids below `files`; `most` bounds those that follow one event, None = no bound."""
+    """Predicts files with ids below `files`; after one event at most `most` of them, None = no bound."""
 
     def __cinit__(self, Py_ssize_t files, *args, most=None, **parameters):
         self.files = files
@@ -85,5 +85,5 @@ cdef class Predictor(Kernel):
                     check_signals()
 
     def predictions(self):
-        """Files predicted after the last event, in order."""
+        """Return the files predicted after the last event, in order."""
         return [self.predicted[i] for i in range(self.number)]

@@ -1,4 +1,4 @@
-"""A predictor written in Python behind the interface of a kernel."""
+"""Give a predictor written in Python the interface of a kernel."""
 
 from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 

@@ -1,4 +1,5 @@
-# A trie of sequences of files, cut into partitions: a first-order node with its descendants, in one block of memory.
+# A trie of sequences of files is cut into partitions: each is a first-order node with its descendants, in one block of
+# memory.
 
 from libc.stdint cimport int32_t, uint32_t
 
@@ -8,7 +9,7 @@ cdef enum:
     NOTHING = -1                    # no node
 
 
-cdef struct node_t:                 # 16 bytes, as the paper's; nodes are numbered within their partition
+cdef struct node_t:                 # takes 16 bytes, as in the paper; nodes are numbered within their partition
     file_t file                     # last file of the node's sequence
     uint32_t count                  # times the sequence has been seen, halved occasionally
     int32_t child                   # its most frequent child; NOTHING = none; NOTHING - n = its run of n nodes follows
@@ -22,17 +23,17 @@ cdef struct partition_t:
 
 
 cdef inline int32_t child_of(const node_t* nodes, int32_t node) noexcept nogil:
-    """Its most frequent child."""
+    """Return the most frequent child of `node`."""
     return node + 1 if nodes[node].child < NOTHING else nodes[node].child
 
 
 cdef inline int32_t run_of(const node_t* nodes, int32_t node) noexcept nogil:
-    """How many nodes right after it are each the only likely child of the one before."""
+    """Count the nodes right after `node` that are each the only likely child of the one before."""
     return NOTHING - nodes[node].child if nodes[node].child < NOTHING else 0
 
 
 cdef inline int32_t alike(const node_t* nodes, const node_t* others, int32_t same, int32_t end) noexcept nogil:
-    """How many of the `end` nodes after the first have the files of the others; `same`, if any, are known to."""
+    """Count how many of the `end` nodes after the first have the files of `others`; `same` of them are known to."""
     same = max(min(same, end), 0)
     while same < end and nodes[same + 1].file == others[same + 1].file:
         same += 1

@@ -1,4 +1,4 @@
-"""How often predictors are right about the next file."""
+"""Measure how often predictors are right about the next file."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The common part of the context models: a trie of sequences of files with counts.
+"""Define the common part of the context models: a trie of sequences of files with counts.
 
 A node represents the sequence of files on its path from the root and counts how often that sequence occurred; its
 depth is the sequence's length. A live context is a walk that began at one of the latest events and has followed every
@@ -41,19 +41,19 @@ class Node:
 
     @property
     def alive(self):
-        """Whether it is still in the trie."""
+        """Whether the node is still in the trie."""
         return self.parent is None or (self in self.parent.children and self.parent.alive)
 
     def size(self):
-        """Nodes from here down."""
+        """Count the nodes from this one down."""
         return 1 + sum(child.size() for child in self.children)
 
     def child(self, file):
-        """The child for `file`, None if there is none."""
+        """Return the child for `file`, or None if there is none."""
         return next((child for child in self.children if child.file == file), None)
 
     def add(self, file):
-        """A new child for `file`."""
+        """Add a child for `file`, and return it."""
         self.children.append(Node(file, self, self.depth + 1))
         return self.children[-1]
 
@@ -67,7 +67,7 @@ class Node:
             siblings.insert(place, self)
 
     def halve(self):
-        """Halve the counts from here down and drop children that reach zero."""
+        """Halve the counts from this node down, and drop children whose count becomes zero."""
         self.count //= 2
         for child in self.children:
             child.halve()
@@ -87,7 +87,7 @@ class ContextReference(Reference):
         self.contexts = []  # current nodes of the walks, the longest context first
 
     def access(self, file):
-        """Process an event; returns the files predicted to follow it."""
+        """Process an event; return the files predicted to follow it."""
         self._learn(file)
         return self._predict()
 
@@ -121,7 +121,10 @@ class ContextReference(Reference):
         return predicted
 
     def _follow(self, node, predicted):
-        """Add the files likely after `node` and, if `chained`, after its most likely child, and so on."""
+        """Add the files likely after `node` and, if `chained`, after its most likely child, and so on.
+
+        Return whether any file was likely.
+        """
         seen, along, any_likely = max(node.count - 1, 1), 1.0, False
         while node.children:
             likely = [child for child in node.children if along * (child.count / seen) >= self.threshold]

@@ -1,4 +1,4 @@
-"""Extended partitioned context model (EPCM): long sequences that grow by one node per recurrence, predicted whole.
+"""Define the extended partitioned context model (EPCM), which predicts whole sequences of files.
 
 Like PCM, but the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node to it,
 and prediction continues from a likely child to its likely child, until the likelihood falls below the threshold. With a
@@ -17,7 +17,7 @@ Deviations and decisions, beyond those of context.py:
   then the k-th node of a chain seen n times has likelihood (n - k) / (n - k + 1), and a threshold cuts every chain
   short before its end.
 - Likelihoods are taken step by step; with `product` 1 they multiply along the chain.
-- All live contexts predict; with `longest` 1 only the longest that predicts anything.
+- All live contexts predict; with `longest` 1 only the longest one that can predict anything does.
 - If the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
 - The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.
 """

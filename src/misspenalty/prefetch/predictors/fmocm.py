@@ -1,7 +1,7 @@
-"""Finite multi-order context model: every context up to the order is kept and counted, without limit.
+"""Define the finite multi-order context model, which keeps and counts every context up to the order, without limit.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Predicting file system actions from prior events", USENIX 1996, sections 2.1 and
-2.2; section 2.1 of their USENIX 2001 paper. It takes O(n^order) nodes, which is why PCM was developed.
+2.2; section 2.1 of their USENIX 2001 paper. The model takes O(n^order) nodes, which is why PCM was developed.
 Authors' code: none published.
 
 Deviations and decisions: those of context.py. The context of order 0, which would predict the most frequent files

@@ -1,4 +1,4 @@
-"""Perfect foresight: predicts the events that follow, since it is given the future. A ceiling, not in the register."""
+"""Predict the events that follow, given the future: an upper bound, which is not in the register."""
 
 from misspenalty.prefetch.predictors._foresight import Foresight
 

@@ -1,4 +1,4 @@
-"""Last successor: after a file, the file that followed it last time.
+"""Define the last-successor predictor: after a file, it predicts the file that followed it last time.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001, section 2, the baseline there; one file is remembered per file, O(n) in total.
@@ -20,7 +20,7 @@ class LastSuccessor(Reference):
         self.last = None
 
     def access(self, file):
-        """Process an event; returns what followed `file` last time, if anything."""
+        """Process an event; return the file that followed `file` last time, if there is one."""
         if self.last is not None:
             self.successor[self.last] = file
         self.last = file

@@ -1,4 +1,4 @@
-"""Partitioned context model (PCM): the trie is divided into partitions of limited size, one per file.
+"""Define the partitioned context model (PCM), whose trie is divided into partitions of limited size, one per file.
 
 A partition is a first-order node and its descendants. When it is full and needs a node, its counts are halved and
 those that become zero make room; if none do, the access is ignored there. State is O(n).

@@ -1,4 +1,4 @@
-"""The register of predictors: each file in this folder adds its own, with parameters declared as for policies.
+"""Register predictors: each file in this folder adds its own, with parameters declared as for policies.
 
 An installed package registers a predictor by an entry point in the group ``misspenalty.predictors``, which names a
 class with ``access``, or a module that calls `register`. A predictor without a kernel is called in Python, slowly.
@@ -16,23 +16,23 @@ from misspenalty.io.plugins import add_plugins
 from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
-GROUP = "misspenalty.predictors"  # of entry points
+GROUP = "misspenalty.predictors"  # group of entry points
 MAX_FILES = Parameter("most", None, "most files predicted after one event; None = no bound", 1, 2**31 - 1)
 
 
 class Reference(ABC):
-    """The slow, readable definition of a predictor, which the kernel has to equal."""
+    """The slow, readable definition of a predictor; its kernel must make the same predictions."""
 
     @abstractmethod
     def access(self, file):
-        """Process an event, an open or exec of `file`; returns the files predicted next, in order, without repeats."""
+        """Process an event, an open or exec of `file`; return the files predicted next, in order, without repeats."""
 
 
 _predictors: dict[str, Definition] = {}
 
 
 def register(name, kernel=None, parameters=(), check=None):
-    """Class decorator on a `Reference`: make the predictor known under `name`.
+    """Decorate a `Reference` so that the predictor is known under `name`.
 
     The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``. Without a
     kernel the reference itself is used; its parameters are those of its constructor, if none are named.
@@ -49,7 +49,7 @@ def register(name, kernel=None, parameters=(), check=None):
 
 
 def define(cls, name=None, parameters=()):
-    """The `Definition` of a class with ``access(file)``, which returns the files predicted to follow.
+    """Make the `Definition` of a class whose ``access(file)`` returns the files predicted to follow.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def define(cls, name=None, parameters=()):
 
 
 def known_predictors():
-    """Every known predictor.
+    """Return every known predictor.
 
     Returns
     -------
@@ -98,13 +98,13 @@ def _import_predictors():
 
 
 def _enter(name, value):
-    """Resolve an entry point: a class that may have registered itself on import, or a module that did."""
+    """Register the class of an entry point unless it registered itself on import; a module always does so itself."""
     if isinstance(value, type) and not any(known.reference is value for known in _predictors.values()):
         register(name)(value)
 
 
 def find_predictor(name):
-    """The `Definition` of the predictor called `name`, in either case, or of a class with ``access``.
+    """Return the `Definition` of the predictor called `name`, in either case, or of a class with ``access``.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Sequential prefetching in front of any cache of tracks."""
+"""Prefetch sequentially in front of any cache of tracks."""

@@ -1,4 +1,4 @@
-"""Any replacement policy behind the sequential prefetcher: its blocks are pages.
+"""Put any replacement policy behind the sequential prefetcher: the policy's blocks are pages.
 
 A page gets its id when its track is first touched, so that the policy's arrays are used from their beginning.
 """
@@ -10,10 +10,10 @@ from misspenalty.policies._track_cache cimport UNREAD, TrackCache, mark_t
 
 
 cdef class Behind(TrackCache):
-    """A cache of tracks whose pages `policy` replaces; `policy` has to take ``tracks * track_pages`` ids."""
+    """A cache of tracks whose pages `policy` replaces; `policy` must take ``tracks * track_pages`` ids."""
 
-    cdef Policy policy              # the pages' own
-    cdef uint32_t* number           # 1 + number of each track in order of first use; 0 = none yet
+    cdef Policy policy              # the policy that replaces pages
+    cdef uint32_t* number           # 1 + number of each track in order of first use; 0 = not used yet
     cdef mark_t* marks              # counter and flags of each track; valid while a page of it is cached
     cdef uint32_t numbered          # tracks that have a number
 

@@ -1,4 +1,4 @@
-"""AMP: sequential prefetching whose degree and trigger distance adapt to each stream.
+"""Define AMP, sequential prefetching whose degree and trigger distance adapt to each stream.
 
 The group of tracks that one prefetch reads is a set. The last track of a set keeps p, the tracks of the next set, and
 g, the trigger's distance from the end of a set; so there is no table of streams, and no limit to their number.
@@ -8,8 +8,8 @@ g, the trigger's distance from the end of a set; so there is no table of streams
 - A set keeps the p of the track before it, at least g + 1, and its g. If p is above `ahead_above`, the track g
   from its end carries a trigger: a read hit there reads the next p tracks ahead of the stream.
 - p grows by the tracks of the read if the last track of a set is hit, unless it has had its second chance.
-- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. Then p is too large:
-  it falls by 1, to 1 at least, and so does g, to p - 1 at most and 0 at least.
+- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. It shows that p is too
+  large: p falls by 1, to 1 at least, and so does g, to p - 1 at most and 0 at least.
 - g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
 - The first read of a prefetched track leaves it where it is; later ones move it as its policy says.
 
@@ -17,19 +17,20 @@ If p and g are kept by the last track of a set, and the next set has been fetche
 instead.
 
 Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, section
-III-C, of which the text is legible and Figures 3 and 4, its pseudo-code, are not. Authors' code: none published.
+III-C; its text is legible, but its pseudo-code, Figures 3 and 4, is not. Authors' code: none published.
 
-Sources of each line (lines of the figures according to the text and a public port, AMP.c of CMimircache):
+Each rule comes from one of these sources (line numbers of the figures are those that the text and a public port, AMP.c
+of CMimircache, give):
 
 - Text: p and g live in the page's metadata; the set behind a miss has the p of the page before (20-23); a trigger's
   hit resets it and fetches the p of the last page of its set (27-30); p grows by the size of the read at a hit on the
   last page of a read set that is not marked old (31-35); sets are fetched ahead from p above 4 on, with g = 4 / 2
   (41, 49); a trigger g from the end (49); g grows if a read waits for the first page (47); an unread page at the LRU
   end goes to MRU and is marked old (53), which lowers p (56); g falls when p does.
-- Port only: what a missed page keeps; at least g + 1 in a set; the bounds of a fall; the last page of the following
-  set; the size of the read as the set where nothing is kept; an old page has no trigger; the first read does not
-  move.
-- Neither, ours, decided on 2026-11-24 before any result:
+- Only the port: what a missed page keeps; at least g + 1 pages in a set; the bounds to which p and g fall; the use of
+  the last page of the following set; where nothing is kept, the set has the size of the read; an old page has no
+  trigger; the first read does not move the page.
+- Neither; we decided these on 2026-11-24 before any result:
 
   - the unit is the track, as for SARC's prefetcher: the threshold 4 is four tracks, and `most` is 32 tracks of 32 KB,
     the 1 MB of the 256 pages in Figure 6 (the text sets one maximum for all adaptive algorithms; its number is lost);
@@ -40,7 +41,7 @@ Sources of each line (lines of the figures according to the text and a public po
   - only sets fetched ahead make g grow: behind a miss there was no trigger that could have been hit sooner. It grows
     for the next set, since the trigger of this one stands from the moment its read is issued;
   - a trigger that would lie before its set is at the set's first track; the last set of a volume has none;
-  - the following set is found by its first track and what that says of its own last track (the port reckons with p).
+  - the following set is found by its first track, which records where the set's last track is (the port uses p).
 
 Without time, as in the replay of a trace, no read ever waits, and g only falls. A second chance needs a policy on
 tracks: LRU Top, which is the LRU cache of the paper, LRU Bottom or SARC.

@@ -1,4 +1,4 @@
-"""Sequential detection and prefetching in front of a cache of tracks, synchronous and asynchronous.
+"""Detect sequential reads, and prefetch synchronously and asynchronously, in front of a cache of tracks.
 
 A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether it is
 fetched by that access or has been prefetched, the counter is set to one more than that of the previous track if that is
@@ -21,7 +21,7 @@ Deviations and decisions:
   cause the next, and such groups multiply among densely cached random data.
 - Tracks have up to eight pages, any of which may be cached. Requested pages that a cached track lacks are read alone,
   or with the rest of the track if it is sequential; that moves the track like a hit but does not count as one.
-- Writes count in the detection and come into the cache, but prefetch nothing; a written track of a run enters as
+- Writes count in the detection and enter the cache, but prefetch nothing; a written track of a run enters as
   sequential data unless `writes_sequential` is 0.
 - Any online policy can be used behind the prefetcher. One without SEQ and RANDOM lists treats a prefetch as a
   reference; the remedy would be a second reference and is left out.
@@ -57,7 +57,7 @@ OBSERVED = ("delta", "count_writes")  # parameters of SARC's ratio
 
 
 def check(settings):
-    """All settings of the prefetcher, with defaults filled in except for the threshold.
+    """Check the settings of the prefetcher, and fill in defaults except for the threshold.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def track_cache(
     observe: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """A live cache of tracks: a kernel whose ``request`` a controller calls, or one to replay a trace through.
+    """Make a live cache of tracks: a kernel whose ``request`` a controller calls, or one to replay a trace through.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def track_cache(
 
 
 def _settings(definition, prefetch, parameters):
-    """Settings of the prefetcher and of the policy, both complete; only the former include the threshold."""
+    """Return the complete settings of the prefetcher and of the policy; only the former include the threshold."""
     own = definition.spatial and "threshold" in {p.name for p in definition.parameters}
     settings = check({"degree": 0} if prefetch is None else prefetch)
     if own and "threshold" in parameters and settings["threshold"] not in (None, parameters["threshold"]):
@@ -192,7 +192,7 @@ def _settings(definition, prefetch, parameters):
 
 
 def _observed(definition, observe):
-    """The parameters that LRU Top and LRU Bottom only observe, checked like SARC's parameters of the same names."""
+    """Check the parameters that LRU Top and LRU Bottom only observe, like SARC's parameters of the same names."""
     known = {p.name: p for p in find_policy("sarc").parameters if p.name in OBSERVED}
     if observe and (not definition.spatial or known.keys() <= {p.name for p in definition.parameters}):
         raise ParameterError(f"{definition.name}: observe is only for lru_top and lru_bottom; leave it out")
@@ -209,12 +209,12 @@ class BehindReference(Tracks):
         self.policy, self.track_pages = policy, track_pages
 
     def cached(self, track):
-        """Mask of the pages in the cache."""
+        """Return the mask of the track's pages in the cache."""
         first = track * self.track_pages
         return sum((first + page in self.policy) << page for page in range(self.track_pages))
 
     def add_pages(self, track, pages):
-        """Reference pages."""
+        """Reference pages of a track, which the policy loads if they are not cached."""
         for page in range(self.track_pages):
             if pages >> page & 1:
                 self.policy.access_block(track * self.track_pages + page)
