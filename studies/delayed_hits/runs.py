@@ -17,7 +17,7 @@ from misspenalty_studies.delayed_hits.workloads import bursts, read_steps, zipf
 SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, as shares of the most objects active at once
 FETCH_STEPS = (1, 5, 20, 100, 500)
 LONGER_FETCHES = (1000, 2000, 5000)
-EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # of the Zipf trace, in place of 0.9
+EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # exponents of the Zipf trace, in place of 0.9
 ONLINE = ("2q", "arc", "car", "fifo", "lirs", "lru", "mq", "s3fifo", "sieve", "wtinylfu")
 DEVICES = {  # name -> how requests arrive; drives could not keep up with the captures at their own times
     "200us": {},

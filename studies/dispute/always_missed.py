@@ -7,7 +7,7 @@ BANDS = (("below 10", 0, 10), ("10 to 99", 10, 100), ("100 to 999", 100, 1000), 
 
 
 def always_missed(results, policies):
-    """Count the results that are a miss ratio of 1, by policy and number of objects in the cache.
+    """Count the results whose miss ratio is 1, by policy and number of objects in the cache.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from misspenalty.errors import InputError
 
-RATIOS = ("0.001", "0.003", "0.01", "0.03", "0.1", "0.2", "0.4", "0.8")  # of the objects of a trace
+RATIOS = ("0.001", "0.003", "0.01", "0.03", "0.1", "0.2", "0.4", "0.8")  # shares of the objects of a trace
 ALGORITHMS = (
     "FIFO",
     "LRU",

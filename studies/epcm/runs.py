@@ -60,7 +60,7 @@ from misspenalty_studies.epcm.file_client.client import CALL, CLASSES, COMPONENT
 from misspenalty_studies.epcm.file_client.workload import FileWorkload
 
 BASELINES = ("cold", "hot")
-BUCKETS = 22  # in the distribution of read calls; the last ends at 2 s
+BUCKETS = 22  # buckets in the distribution of read calls; the last ends at 2 s
 KEYS = ["benchmark", "buffer_copy", "model", "partition_size", "model_order"]
 
 

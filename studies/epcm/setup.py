@@ -11,7 +11,7 @@ from misspenalty_studies.epcm.file_client.client import CALLS
 from misspenalty_studies.epcm.file_client.workload import prepare
 from misspenalty_studies.epcm.runs import Setting, Study, settings_of
 
-SECTORS = 2**30  # of a device without description: 512 GB
+SECTORS = 2**30  # sectors of a device without description: 512 GB
 
 
 def drive_of(machine):

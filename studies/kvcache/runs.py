@@ -298,7 +298,7 @@ def _loaded_tokens(workload, first, either):
 
 
 def _times(machine, tokens, prefix, loaded, kind):
-    """Time to first token of requests that are served alone; see `cost`."""
+    """Compute the time to first token of requests that are served alone; see `cost`."""
     prefill = cost.prefill_s(machine, tokens, prefix)
     load = cost.load_s(machine, loaded, kind) if kind != "none" else np.zeros(len(tokens))
     some = loaded > 0

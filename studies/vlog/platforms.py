@@ -55,7 +55,8 @@ def files(
     hosts, platforms, workload, files_on, bursts_on, fig1_utilisations, fig2_reserves, trials, small_files,
     large_file_mb, fig8_utilisations, burst_kb, idle_ms, burst_updates, threads,
 ):  # fmt: skip
-    """Free sectors located, small files, a large file, load against utilisation, and updates in bursts.
+    """Simulate how free sectors are located, small files, a large file, load against utilisation, and updates in
+    bursts.
 
     Parameters
     ----------

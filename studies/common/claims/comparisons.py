@@ -163,7 +163,7 @@ class Trend(Form):
 class Scatter(Form):
     """Two results: within each group no two points go against the published direction, and some go with it."""
 
-    groups: list  # of (x, y), two Series
+    groups: list  # pairs (x, y) of Series
     kinds = ("trend",)
 
     def _couples(self):

@@ -72,7 +72,7 @@ class Recorder:
         self._add(claim, comparisons.Trend(series(steps)), report)
 
     def rises_with(self, claim, x, y, within=None):
-        """Record one result along another, compared within each member of the dimension `within` (None: all
+        """Record two results, to see whether `y` rises with `x` within each member of the dimension `within` (None: all
         together)."""
         groups = [(x, y)] if within is None else [(x.sel({within: m}), y.sel({within: m})) for m in x[within]]
         self._add(claim, comparisons.Scatter([tuple(map(series, group)) for group in groups]))

@@ -12,7 +12,7 @@ from misspenalty_studies.epcm.file_client._ranks cimport ranks_t
 cdef enum:
     NOTHING = -1                    # no entry, request or frame
 
-cdef enum flag_t:                   # of an entry
+cdef enum flag_t:                   # flags of an entry
     PAGE = 1                        # up to date in the page cache
     BUFFER = 2                      # up to date in the buffer cache
     COMING = 4                      # being read
@@ -55,7 +55,7 @@ cdef struct request_t:
 
 cdef class BlockLayer(Kernel):
     cdef entry_t* entries
-    cdef readonly Py_ssize_t number     # of entries
+    cdef readonly Py_ssize_t number     # number of entries
     # the queue of requests
     cdef request_t* requests        # as many as entries: each is in at most one request
     cdef int32_t free               # first unused request
@@ -64,7 +64,7 @@ cdef class BlockLayer(Kernel):
     cdef int32_t* ranked            # entry of each rank
     cdef ranks_t heads              # ranks of the first entries of queued requests
     cdef bint plugged               # requests wait for more to join them
-    cdef int64_t max_sectors        # of a request
+    cdef int64_t max_sectors        # most sectors of a request
     cdef bint demand_first          # requests that a process waits for overtake the others
     # the disk
     cdef Drive drive                # None = the fixed-service device
@@ -72,7 +72,7 @@ cdef class BlockLayer(Kernel):
     cdef int64_t depth              # requests served at a time (fixed-service device)
     cdef int64_t access             # fixed-service device: access time per request, ns
     cdef int64_t sector             # fixed-service device: transfer time per sector, ns
-    cdef int64_t host               # from the decision to serve a request until the disk knows of it, ns
+    cdef int64_t host               # time from the decision to serve a request until the disk knows of it, ns
     cdef int64_t serving            # requests at the disk
     cdef int64_t latest             # the disk's last completion so far, ns
     cdef queue_t events
@@ -84,7 +84,7 @@ cdef class BlockLayer(Kernel):
     cdef Py_ssize_t hand            # the clock's hand: next frame to examine
     cdef bint separate              # written blocks stay in the buffer cache only (Linux 2.2)
     # write-back
-    cdef int32_t oldest             # dirty entry; NOTHING = none is dirty
+    cdef int32_t oldest             # oldest dirty entry; NOTHING = none is dirty
     cdef int32_t newest
     cdef int64_t age                # dirty blocks are written when they are older, ns
     cdef int64_t interval           # time between checks for old dirty blocks, ns

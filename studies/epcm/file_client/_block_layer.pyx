@@ -356,7 +356,7 @@ cdef class BlockLayer(Kernel):
     # ---------------------------------------------------------------------------------------- write-back
 
     cdef void soil(self, int32_t entry, int64_t now) noexcept nogil:
-        """Mark dirty."""
+        """Mark an entry dirty."""
         cdef entry_t* e = &self.entries[entry]
         if e.flags & DIRTY:
             return
@@ -370,7 +370,7 @@ cdef class BlockLayer(Kernel):
         self.newest = entry
 
     cdef void clean(self, int32_t entry) noexcept nogil:
-        """Mark clean."""
+        """Mark an entry clean."""
         cdef entry_t* e = &self.entries[entry]
         if not e.flags & DIRTY:
             return

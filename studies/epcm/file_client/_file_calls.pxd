@@ -27,13 +27,13 @@ cdef enum:                          # components of the elapsed time
     READ_CALLS = 1                  # processor time of read calls, except buffer copies
     COPIES_IN_READS = 2             # buffer-to-page copies
     COPIES_IN_FAULTS = 3
-    COPIES_AHEAD = 4                # by the prefetch engine, inside open and exec
+    COPIES_AHEAD = 4                # copies by the prefetch engine, inside open and exec
     ENGINE = 5                      # model and engine, except copies
     WAIT_READ = 6                   # I/O wait
     WAIT_FAULT = 7
-    WAIT_OPEN = 8                   # of open, stat and whatever else walks a path
+    WAIT_OPEN = 8                   # I/O wait of open, stat and whatever else walks a path
     WAIT_EXEC = 9
-    WAIT_OTHER = 10                 # of calls that drop or write data
+    WAIT_OTHER = 10                 # I/O wait of calls that drop or write data
     COMPONENTS = 11
 
 

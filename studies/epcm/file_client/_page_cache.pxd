@@ -19,17 +19,17 @@ cdef struct inode_t:
 
 cdef class PageCache(BlockLayer):
     cdef inode_t* inodes            # one per path
-    cdef int32_t* inode_of          # by path
-    cdef int32_t* owners            # by entry: its inode; blocks of metadata have none
+    cdef int32_t* inode_of          # inode of each path
+    cdef int32_t* owners            # inode of each entry; blocks of metadata have none
     cdef Py_ssize_t paths
-    cdef const int64_t[::1] walk_at # by path: start of its metadata blocks in `walks`; one more at the end
+    cdef const int64_t[::1] walk_at # start of each path's metadata blocks in `walks`; one more at the end
     cdef const int32_t[::1] walks   # blocks of metadata, from the root down; a path's own inode last
     cdef int64_t kilobyte           # time to copy 1024 bytes to the reader, ns
     cdef int64_t buffer_kilobyte    # time to copy 1024 bytes from a buffer to a page, ns
     cdef int64_t block              # bytes of a block of the file system
     cdef int64_t[COMPONENTS] spent  # ns
     cdef readonly int64_t copied    # blocks copied from buffers to pages in read calls
-    cdef readonly int64_t copied_ahead  # by the engine
+    cdef readonly int64_t copied_ahead  # blocks that the engine copied
     cdef readonly int64_t copied_in_faults
     cdef readonly int64_t pages_used    # pages brought by the engine that were used
     cdef readonly int64_t leads     # files used after a prefetch

@@ -7,8 +7,8 @@ from misspenalty_studies.epcm.file_client._read_ahead cimport ReadAhead
 
 
 cdef class PrefetchEngine(ReadAhead):
-    cdef int32_t* path_of           # by the predictor's file: the path it was last seen under
-    cdef Py_ssize_t files           # of the predictor
+    cdef int32_t* path_of           # path under which each of the predictor's files was last seen
+    cdef Py_ssize_t files           # number of the predictor's files
     cdef Predictor predictor        # None = no prefetching
     cdef int64_t engine_time        # model and engine for each open and exec, ns
     cdef int64_t most_pages         # most pages prefetched per file

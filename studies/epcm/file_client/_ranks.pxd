@@ -14,7 +14,7 @@ cdef enum:
 
 cdef struct ranks_t:
     uint64_t* words[MOST_LEVELS]    # level 0 holds the numbers themselves
-    size_t sizes[MOST_LEVELS]       # words
+    size_t sizes[MOST_LEVELS]       # words of each level
     int levels
 
 

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t
 from misspenalty_studies.epcm.file_client._file_calls cimport call_record_t
 from misspenalty_studies.epcm.file_client._page_cache cimport PageCache, inode_t
 
-cdef enum class_t:                  # of a read call
+cdef enum class_t:                  # classes of a read call
     HIT = 0                         # all its data is in the page or buffer cache
     PARTIAL = 1                     # some is being read already
     MISS = 2                        # some has to be asked for
@@ -19,7 +19,7 @@ cdef struct ahead_t:                # read-ahead of an open file, bytes; the fie
 
 
 cdef class ReadAhead(PageCache):
-    cdef ahead_t* aheads            # by path
+    cdef ahead_t* aheads            # read-ahead of each path
     cdef int64_t call_time          # processor time of a read call, ns
     cdef int64_t cluster            # pages fetched by a fault
     cdef int64_t least_ahead        # MIN_READAHEAD, bytes

@@ -297,7 +297,7 @@ def prepare(
     )  # fmt: skip
 
 
-SEEN = [CALLS.index(name) for name in ("exec", "open", "create")]  # by the predictor
+SEEN = [CALLS.index(name) for name in ("exec", "open", "create")]  # calls that the predictor sees
 UNLINK, RENAME = CALLS.index("unlink"), CALLS.index("rename")
 
 
@@ -325,9 +325,9 @@ class Inodes:
     def __init__(self, paths, initial):
         self.folders = [dirname(path) for path in paths]
         self.initial = {int(path): int(path) for path in np.flatnonzero(np.asarray(initial) >= 0)}
-        self.number = len(paths)  # of inodes; a file that existed before has its path's number
+        self.number = len(paths)  # number of inodes; a file that existed before has its path's number
         self.made = {}  # free inodes of new files by directory, lowest first
-        self.home = {}  # their directories, by inode
+        self.home = {}  # inode -> its directory
 
     def of_run(self, calls):
         """Return the inode of each exec, open and create of a run, -1 with the other calls; int32 array."""
@@ -374,7 +374,7 @@ TAKEN_FOR = {
     "fault": "fault", "stat": "lookup", "list": "lookup", "truncate": "truncate", "unlink": "unlink",
     "rename": "rename",
 }  # fmt: skip
-CALL_OF = np.array([CALLS.index(TAKEN_FOR.get(name, "compute")) for name in KINDS])  # by index of the recorded kind
+CALL_OF = np.array([CALLS.index(TAKEN_FOR.get(name, "compute")) for name in KINDS])  # recorded kind -> call
 TRUNCATED, EXECUTABLE, NOT_THERE = 8, 4, 2
 
 

@@ -54,7 +54,7 @@ def test_a_cold_read_walks_the_path_then_reads_and_a_second_read_is_a_hit():
 
 @pytest.mark.parametrize("named", [(), (0, 1)])
 def test_names_that_stay_in_memory_survive_data_larger_than_memory_in_cold_and_hot_runs(named):
-    big = 100 * 2**20  # of a memory of 64 MB
+    big = 100 * 2**20  # larger than the memory of 64 MB
     machine = client([[opened(0, big), call("read", length=big), opened(1, PAGE)]] * 2, [big, PAGE])
     waits = [machine.run(number, cold=number == 0, named=named).components["wait_open"] for number in range(2)]
     assert (waits == [0, 0]) == bool(named), "without them the hot run reads what the data evicted"

@@ -38,7 +38,7 @@ cdef class Replay(Kernel):
     """One replay: `Replay(...).run(...)` once. Without a cache, hits are given in the order in which fetches are looked up."""
 
     cdef Drive drive
-    cdef Policy cache               # or None
+    cdef Policy cache               # None = no cache
     cdef costs_t costs
     cdef queue_t queue
     cdef server_t wire, processor

@@ -42,7 +42,7 @@ cdef enum:                          # what is timed if a cache is asked to
 cdef struct frame_t:
     uint32_t kind                   # FREE, INTACT, MIXED, BUFFER
     uint32_t page                   # INTACT: its page id
-    uint32_t objects                # in it, including copies that are not installed
+    uint32_t objects                # objects in it, including copies that are not installed
     uint32_t installed              # installed objects
     uint32_t end                    # offset of the end of the last object
     int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
@@ -63,7 +63,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef uint8_t* memory            # the frames
     cdef frame_t* frames
     cdef uint32_t* free_frames      # stack of them
-    cdef uint32_t* frame_of         # by page id: frame + 1 of the intact page, 0 = none
+    cdef uint32_t* frame_of         # frame + 1 of the intact page with each id, 0 = none
     cdef Py_ssize_t frame_count     # frames that the budget could pay for without a table
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted

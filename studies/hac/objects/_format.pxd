@@ -12,10 +12,10 @@ cdef enum:
     PAGE = 8192                     # bytes of a page and of a frame
     PAGE_SHIFT = 13
     PAGE_HEADER = 8                 # bytes
-    OID_BITS = 9                    # of an oref: object within the page; the page id is above
-    ENTRY_BITS = 22                 # of an in-cache header: entry of the indirection table; on disk the oid
-    CLASS_SHIFT = 22                # of a header: class, 4 bits
-    CLASSES = 16                    # that a header can distinguish
+    OID_BITS = 9                    # bits of an oref for the object within the page; the page id is above
+    ENTRY_BITS = 22                 # bits of an in-cache header for the table entry; on disk the oid
+    CLASS_SHIFT = 22                # shift of the 4 bits of a header for the class
+    CLASSES = 16                    # number of classes that a header can distinguish
     ARRAY = 14                      # class: references
     STRING = 15                     # class: bytes
 

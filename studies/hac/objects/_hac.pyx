@@ -23,20 +23,20 @@ cdef struct candidate_t:
     int64_t sequence                # global number of the entry
     uint32_t threshold              # T: objects with a higher usage are hot
     uint32_t hot                    # hot objects
-    uint32_t objects                # in the frame when it was entered
+    uint32_t objects                # objects in the frame when it was entered
     uint32_t place                  # index in the list of the set
 
 
 cdef class Kernel(ObjectCache):
     cdef candidate_t* candidates    # by frame
     cdef uint32_t* members          # frames in the set
-    cdef Py_ssize_t size            # of the set
+    cdef Py_ssize_t size            # size of the set
     cdef int64_t entered            # frames entered so far
     cdef uint32_t[2] retention      # R as a fraction, numerator and denominator
-    cdef Py_ssize_t scan            # k, frames
-    cdef int64_t lifetime           # E, fetches
+    cdef Py_ssize_t scan            # frames per scan, the paper's k
+    cdef int64_t lifetime           # fetches that a candidate stays in the set, the paper's E
     cdef Py_ssize_t primary         # next frame of the primary scan
-    cdef Py_ssize_t secondaries     # N
+    cdef Py_ssize_t secondaries     # number of secondary pointers, the paper's N
     cdef Py_ssize_t[16] secondary   # next frame of each
     cdef Py_ssize_t target          # frame that retained objects go to; NONE
 

@@ -11,10 +11,10 @@ cdef enum:                          # of `failed`
 
 
 cdef struct entry_t:
-    uint32_t address                # of the object, bytes from the start of the frames; 0 = not in the cache
+    uint32_t address                # address of the object, bytes from the start of the frames; 0 = not in the cache
     uint32_t oref                   # place of the object on disk
     uint32_t references             # swizzled references to it in the cache, and the program's own
-    uint32_t next                   # of a client's hash chain; here the next free entry; 0 = none
+    uint32_t next                   # next entry in a client's hash chain; here the next free entry; 0 = none
 
 
 cdef struct counts_t:
@@ -31,13 +31,13 @@ cdef struct counts_t:
     int64_t retained                # objects that survived compaction
     int64_t discarded               # installed objects that did not survive
     int64_t dropped                 # never-installed copies dropped with their frame
-    int64_t bytes_moved             # by compaction
+    int64_t bytes_moved             # bytes that compaction moved
     int64_t page_objects            # objects in victims that were intact pages
-    int64_t page_survivors          # those of them that were retained
+    int64_t page_survivors          # objects among these that were retained
     int64_t references_dropped      # references of discarded objects, each lowering a count
-    int64_t entries_made            # of the indirection table
+    int64_t entries_made            # entries made in the indirection table
     int64_t entries_freed
-    int64_t stack_words             # scanned for references into frames
+    int64_t stack_words             # words of the stack scanned for references into frames
     int64_t modified                # objects changed for the first time in their transaction
     int64_t pages_kept              # intact pages in the cache at the fetch (a level, not a sum)
     int64_t entries                 # table entries in use (a level)
@@ -48,9 +48,9 @@ cdef class IndirectionTable(Kernel):
     cdef uint32_t entry_room
     cdef uint32_t entry_end         # entries ever made
     cdef uint32_t free_entry        # 0 = none
-    cdef uint32_t* entry_of         # by oref; 0 = none
-    cdef uint64_t orefs             # its length
-    cdef uint32_t bucket_count      # of the hash table that is included in the size
+    cdef uint32_t* entry_of         # entry of each oref; 0 = none
+    cdef uint64_t orefs             # length of `entry_of`
+    cdef uint32_t bucket_count      # buckets of the hash table that is included in the size
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 

@@ -41,14 +41,14 @@ cdef class Traversals(Kernel):
     """OO7's operations on one cache."""
 
     cdef ObjectCache cache
-    cdef uint32_t* visited          # by part id: visit in which it was marked
+    cdef uint32_t* visited          # visit in which each part was marked, by its id
     cdef uint32_t visit             # number of the composite visit
-    cdef int64_t parts              # of the database
+    cdef int64_t parts              # parts of the database
     cdef uint32_t half              # parts after which T1- stops
     cdef uint32_t left              # parts until it does
     cdef bint stopped
     cdef uint32_t* waiting          # table entries of parts to visit
-    cdef Py_ssize_t room            # of it
+    cdef Py_ssize_t room            # entries for which `waiting` has room
     cdef int kind
     cdef int64_t read               # checksum of what was read
 

@@ -57,7 +57,7 @@ cdef struct machine_t:
     int64_t request                 # server processor time per request, including the interrupt, ns
     int64_t interrupt               # server processor time when a disk finishes, ns
     int64_t transfer                # time of one block over a link, ns
-    int64_t reply                   # from the end of a reply's transfer until the database continues, ns
+    int64_t reply                   # time from the end of a reply's transfer until the database continues, ns
     int64_t burst                   # database processor time after each read, ns
     int64_t think                   # between transactions, ns
     int64_t reads                   # reads per transaction, in units of 1 / CREDIT
@@ -69,7 +69,7 @@ cdef struct terminal_t:
     int64_t outcome                 # outcome of the current read; -1 = none
     int64_t next                    # live: next reference of its stretch
     int64_t[COMPONENTS] read        # components of the current read, ns
-    int64_t[COMPONENTS] transaction # of its transaction's completed reads, ns
+    int64_t[COMPONENTS] transaction # components of its transaction's completed reads, ns
 
 
 cdef class Server(Kernel):
@@ -88,10 +88,10 @@ cdef class Server(Kernel):
     cdef readonly int64_t begin     # when the measurement began, ns; -1 = warming up
     cdef readonly int64_t end       # when it ended, ns; -1 = not yet
     cdef bint measuring
-    cdef readonly int64_t transactions  # completed
-    cdef readonly int64_t writes    # sent
+    cdef readonly int64_t transactions  # completed transactions
+    cdef readonly int64_t writes    # writes sent
     cdef int64_t[2] _reads          # completed, hits and misses
-    cdef int64_t[3][COMPONENTS] _spent  # by hits, by misses, by completed transactions, ns
+    cdef int64_t[3][COMPONENTS] _spent  # components of hits, misses and completed transactions, ns
     cdef int64_t[CLASSES] _done     # service done in the measurement, ns
 
     def __cinit__(self, terminals, processors, servers, disks, **machine):
@@ -216,7 +216,7 @@ cdef class Server(Kernel):
         return 0
 
     cdef inline void deal(self, terminal_t* terminal, const uint8_t* outcome, int64_t n) noexcept nogil:
-        """Make the next stretch of the trace with its number of reads the terminal's next transaction."""
+        """Deal the terminal the next stretch of the trace, with the reads of its next transaction."""
         cdef int64_t reads = terminal.left
         terminal.next = self.dealt
         while reads > 0 and self.dealt < n:

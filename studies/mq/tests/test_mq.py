@@ -17,7 +17,7 @@ from misspenalty_studies.mq import runs as mq
 from misspenalty_studies.mq import tables as mq_tables
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
-BLOCK = 1 << 20  # so that a cache of n MB holds n blocks
+BLOCK = 1 << 20  # a cache of n MB holds n blocks
 ROOT = Path(__file__).parents[3]
 
 

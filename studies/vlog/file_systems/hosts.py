@@ -32,7 +32,7 @@ class Host:
         return round(1000 * instructions / (self.clock_mhz * self.instructions_per_clock))
 
     def copy_ns(self, size):
-        """Time to copy `size` bytes."""
+        """Return the time to copy `size` bytes."""
         return round(1000 * size / self.copy_mb_per_s)
 
     def write_ns(self, size):

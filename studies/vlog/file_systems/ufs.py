@@ -51,7 +51,7 @@ class UfsLayout:
         self.rotor = 0  # where the search for the next free block starts
 
     def allocate(self, count):
-        """Free data blocks, contiguous if possible."""
+        """Return free data blocks, contiguous if possible, and mark them as used."""
         free = self.used.count(0)
         if free < count:
             raise ParameterError(f"{count} blocks requested; {free} of the disk's {self.blocks} are free")

@@ -92,7 +92,7 @@ def test_every_condition_acts_in_its_direction():
     assert vlog_gap.apply(("updates_8kb",), other, WORKLOAD) == (
         other,
         WORKLOAD,
-    )  # the UltraSPARC-170 alone has such blocks
+    )  # only the UltraSPARC-170 has such blocks
     assert table["host_half"] < table["host_quarter"] < table["host_free"]
     assert (
         table["no_map_sector+short_head_switch+contiguous_file+host_free+unaligned_blocks"]

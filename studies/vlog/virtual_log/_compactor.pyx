@@ -14,9 +14,9 @@ from misspenalty.traces._splitmix cimport GOLDEN, mix
 cdef class CompactingLog(VirtualLog):
     """A virtual log that moves the blocks of random tracks into holes elsewhere; `seed` chooses the tracks."""
 
-    cdef uint64_t state             # of the generator
-    cdef readonly int64_t emptied   # tracks
-    cdef readonly int64_t moved     # blocks
+    cdef uint64_t state             # state of the generator
+    cdef readonly int64_t emptied   # tracks emptied
+    cdef readonly int64_t moved     # blocks moved
 
     def __cinit__(self, *arguments, seed=0, **keywords):
         self.state = seed

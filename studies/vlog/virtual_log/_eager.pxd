@@ -21,22 +21,22 @@ cdef enum:
 
 
 cdef struct bitmap_t:
-    uint64_t* words                 # `width` of them per track; bit 1 = free
+    uint64_t* words                 # `width` words per track; a bit of 1 means free
     int32_t* count                  # free units of each track
     int32_t width                   # 64-bit words per track
-    int32_t units                   # per track; bits beyond are 0
+    int32_t units                   # units per track; the bits beyond are 0
     int32_t unit                    # sectors of a unit
     int32_t step                    # sectors from one unit's start to the next one's
 
 
 cdef struct surface_t:
-    const mechanics_t* m            # of a drive whose tracks are all alike
+    const mechanics_t* m            # mechanics of a drive whose tracks are all alike
     const int64_t* least            # the shortest seek over that many cylinders or more, ns
     bitmap_t sectors
     bitmap_t blocks
-    int32_t tracks                  # in use, from the first; whole cylinders
+    int32_t tracks                  # tracks in use, from the first; whole cylinders
     int32_t heads                   # tracks of a cylinder
-    int32_t cylinders               # in use
+    int32_t cylinders               # cylinders in use
     int64_t tried                   # tracks examined so far
     int32_t used                    # tracks with a sector in use
 

@@ -60,7 +60,8 @@ cdef class FreeSpace(Kernel):
         return None if choice.start == FOREVER else (choice.track, choice.unit, choice.ready, choice.start)
 
     def waits(self, const int32_t[::1] track, const int64_t[::1] now, bint blocks=False):
-        """Time until a free unit passes, ns, for an arm on each of these tracks at these times; -1 = nothing free."""
+        """Return the time until a free unit passes, in ns, for an arm on each of these tracks at these times; -1 =
+        nothing free."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(track.shape[0], np.int64)

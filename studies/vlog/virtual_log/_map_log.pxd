@@ -36,10 +36,10 @@ cdef packed struct record_t:
     uint64_t magic                  # RECORD_MAGIC
     int64_t sequence                # grows by one per record
     int64_t first                   # sequence number of its transaction's first record
-    int32_t piece                   # of the map
+    int32_t piece                   # piece of the map
     int16_t last                    # 1 = its transaction is complete with it
-    int16_t pointers                # in use
-    pointer_t[POINTERS] pointer     # to older records
+    int16_t pointers                # number of pointers in use
+    pointer_t[POINTERS] pointer     # pointers to older records
     int32_t[ENTRIES] entry          # physical blocks of the piece's logical blocks; -1 = none
     uint64_t checksum               # of the preceding bytes
 
@@ -47,7 +47,7 @@ cdef packed struct record_t:
 cdef packed struct tag_t:
     uint64_t magic                  # DATA_MAGIC: represents a sector's content
     int64_t version                 # number of the write it is from
-    int32_t logical                 # block
+    int32_t logical                 # logical block
     int32_t part                    # which of the block's sectors
 
 
@@ -66,7 +66,7 @@ cdef struct piece_t:
     int32_t child                   # first of those it points to; -1 = none
     int32_t before                  # neighbours in its parent's list; -1 = none
     int32_t after
-    int32_t degree                  # of its children
+    int32_t degree                  # number of its children
 
 
 cdef inline uint64_t checksum(const void* content, Py_ssize_t size) noexcept nogil:

@@ -13,10 +13,10 @@ cdef class VirtualLog(Store):
     cdef int32_t* map               # physical block of each logical one; -1 = none
     cdef int32_t* owner             # logical block of each physical one; -1 = none
     cdef piece_t* pieces
-    cdef readonly int32_t blocks    # logical
+    cdef readonly int32_t blocks    # number of logical blocks
     cdef readonly int32_t pieces_n
     cdef readonly int32_t tail      # piece whose record is the log's tail; -1 = nothing logged yet
-    cdef int64_t sequence           # of the next record
+    cdef int64_t sequence           # sequence number of the next record
     cdef int64_t first              # sequence number of the transaction's first record
     cdef int32_t before             # sector of the tail before the transaction; -1 = none
     cdef int64_t before_sequence
@@ -39,10 +39,10 @@ cdef class VirtualLog(Store):
     cdef readonly bint dead         # the power is gone
     cdef int32_t tail_address       # sector of the last record on the media; -1 = none
     cdef int64_t tail_sequence
-    cdef readonly int64_t version   # of the next write
+    cdef readonly int64_t version   # version of the next write
     cdef int64_t search             # processor time for each track looked at, ns
     cdef int64_t recording          # processor time for each record, ns
-    cdef readonly int64_t records   # logged
+    cdef readonly int64_t records   # records logged
     cdef readonly int64_t relogged  # records logged again to make room for pointers
 
     cdef int bind(self, bitmap_t* map, name, tracks, units, unit, step) except -1

@@ -77,7 +77,8 @@ def crowding(n, m):
 
 
 def compactor_ns(n, m, switch_ns, sector_ns, crowded=True):
-    """Time to locate a free sector when empty tracks are filled down to `m` free sectors, one after another, ns."""
+    """Return the time to locate a free sector when empty tracks are filled down to `m` free sectors, one after another,
+    in ns."""
     skipped = fill_skip(n, m) + (crowding(n, m) if crowded else 0)
     return (switch_ns + sector_ns * skipped) / (n - m)
 

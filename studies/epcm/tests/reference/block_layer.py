@@ -225,13 +225,13 @@ class BlockLayerReference:
     # write-back
 
     def soil(self, entry, now):
-        """Mark dirty."""
+        """Mark an entry dirty."""
         if entry.dirtied is None:
             entry.dirtied = now
             self.dirty.append(entry)
 
     def clean(self, entry):
-        """Mark clean."""
+        """Mark an entry clean."""
         if entry.dirtied is not None:
             entry.dirtied = None
             self.dirty.remove(entry)

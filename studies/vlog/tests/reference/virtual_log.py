@@ -28,7 +28,7 @@ class Reference:
         self.free = {(track, sector) for track in range(self.tracks) for sector in range(self.sectors)}
         self.free -= set(self.sectors_of(0))  # the place of the tail's record
         self.map, self.owner = {}, {}
-        self.address, self.children, self.tail = {}, {}, None  # of the map's pieces; the last child first
+        self.address, self.children, self.tail = {}, {}, None  # by piece of the map; the last child comes first
         self.track = self.now = self.relogged = 0
         self.open = self.avoid = self.partial = None
         self.compacting, self.stale = False, []
@@ -120,7 +120,7 @@ class Reference:
         return self.step if unit == self.unit else 1
 
     def units(self, unit):
-        """Free units by track."""
+        """Return the free units by track."""
         found, step = {}, self.step_of(unit)
         for track in range(self.tracks):
             for place in range((self.sectors - unit) // step + 1):
