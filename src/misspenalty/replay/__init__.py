@@ -1,1 +1,1 @@
-"""Replaying a trace through a policy: one simulation, a curve over cache sizes, exact stack distances."""
+"""Replay a trace through a policy: one simulation, a curve over cache sizes, exact stack distances."""

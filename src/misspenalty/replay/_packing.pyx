@@ -1,4 +1,4 @@
-"""Kernel of the bounds in byte_bounds.py: intervals that share a cache of so many bytes."""
+"""Pack intervals into a cache of so many bytes, as the bounds in byte_bounds.py need it."""
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -6,11 +6,11 @@ from misspenalty._kernel cimport SLICE, Kernel, check_signals, zeros
 
 
 cdef class Packing(Kernel):
-    """Bytes in use in each of `slots` slots of time, as a tree of maxima."""
+    """A tree of maxima over the bytes in use in each of `slots` slots of time."""
 
-    cdef int64_t[::1] most          # of a node: the most bytes in any of its slots, without what its parents add
-    cdef int64_t[::1] added         # to all slots of a node
-    cdef Py_ssize_t leaves          # a power of two
+    cdef int64_t[::1] most          # by node: the most bytes in any of its slots, without what its parents add
+    cdef int64_t[::1] added         # by node: bytes added to all of its slots
+    cdef Py_ssize_t leaves          # number of leaves, a power of two
     cdef readonly int64_t room      # bytes of the cache
 
     def __cinit__(self, Py_ssize_t slots, int64_t room):
@@ -26,7 +26,7 @@ cdef class Packing(Kernel):
         ----------
         begin, end, size : int64, shape (n,)
         kept : uint8, shape (n,)
-            Filled with 1 for each that was kept.
+            Filled with 1 for each interval that is kept, 0 for the others.
 
         Raises
         ------
@@ -48,7 +48,7 @@ cdef class Packing(Kernel):
                     self.add(1, 0, self.leaves, begin[i], end[i], size[i])
 
     cdef int64_t highest(self, Py_ssize_t node, Py_ssize_t low, Py_ssize_t high, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-        """Most bytes in any slot of an interval that `node`, which has the slots from `low` to `high`, overlaps."""
+        """Return the most bytes in any slot that an interval shares with `node`, whose slots are `low` to `high`."""
         cdef Py_ssize_t middle = (low + high) // 2
         cdef int64_t most = 0
         if begin <= low and high <= end:

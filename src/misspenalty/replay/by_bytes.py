@@ -1,4 +1,4 @@
-"""Caches whose size is in bytes, for traces of objects of different sizes: hit ratio and byte hit ratio.
+"""Replay traces of objects of different sizes through caches of bytes: hit ratio and byte hit ratio.
 
 `misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, what happens to
 one that is larger than the whole cache (``refused``), and to one that changes its size. ``opt`` gives two rows, bounds
@@ -169,7 +169,7 @@ def _one(
 
 
 def first_sizes(trace: Trace) -> np.ndarray:
-    """Bytes of each object, or block, at its first reference."""
+    """Return the bytes of each object, or block, at its first reference."""
     if trace.object_bytes is None:
         return np.full(trace.blocks, trace.block_bytes, np.int64)
     return np.ascontiguousarray(trace.object_bytes)
@@ -177,7 +177,7 @@ def first_sizes(trace: Trace) -> np.ndarray:
 
 def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_up: int) -> Job:
     def run(advance: Callable[[int], Any]) -> list[ByteResult]:
-        loading = "ignore" if writes == "refresh" else writes  # as for OPT: a write that refreshes loads nothing
+        loading = "ignore" if writes == "refresh" else writes  # as for OPT, since a write that refreshes loads nothing
         everything = slice(0, len(trace))
         _, ids, counted = next(slices(trace, loading, warm_up, len(trace)))
         own = selected(trace, loading, everything, trace.bytes_of(everything))

@@ -1,15 +1,15 @@
-"""Bounds on what any cache of so many bytes can serve, also one that knows the future.
+"""Bound what any cache of so many bytes can serve, even one that knows the future.
 
 With objects of different sizes the best decisions cannot be found in reasonable time, but they can be bounded. From
 one reference to an object to its next one, a cache either keeps the object, which takes its bytes for that long and
 makes the next reference a hit, or not.
 
-- At most: all intervals kept together take no more than the cache's bytes times the length of the trace. The most hits
-  under that condition alone are those of the intervals that take least; the most bytes, those of the shortest
-  intervals. This is PFOO-L.
-- At least: the intervals that take least are kept in turn, each if the cache has room for it all the time. That is a
-  schedule that a cache could follow if it knew the future, so the best has at least as many hits. For bytes, the
-  shortest intervals come first.
+- At most: all intervals that are kept take together no more than the cache's bytes times the length of the trace. Under
+  that condition alone, the intervals that take least give the most hits, and the shortest intervals the most bytes.
+  This is PFOO-L.
+- At least: the intervals that take least are kept in turn, each if the cache has room for it all the time. A cache that
+  knew the future could follow this schedule, so the best one has at least as many hits. For bytes, the shortest
+  intervals come first.
 
 Both may leave an object out, which no policy here but GDSF does.
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from misspenalty.replay._packing import Packing
 
-SLACK = 1e-9  # relative, for sums of products that are too large to be exact
+SLACK = 1e-9  # relative error allowed in sums of products that are too large to be exact
 NAMES = ("opt_at_least", "opt_at_most")
 
 
@@ -36,9 +36,9 @@ class Intervals:
     ids : uint32, shape (n,)
         The references that reach the cache.
     sizes : int64, shape (n,)
-        Bytes that each asks for.
+        Bytes that each reference asks for.
     counted : bool, shape (n,), or None
-        Which of them count.
+        Which references count; None = all.
     changes : {"keep", "replace", "new"}
         See `misspenalty.policies.sized.reference`.
     """
@@ -53,7 +53,7 @@ class Intervals:
             kept &= sizes[begin] == sizes[end]
         self.begin, self.end = begin[kept], end[kept]
         self.asked = sizes[self.end]
-        if changes == "keep":  # the size of an object that was loaded earlier is one of its sizes
+        if changes == "keep":  # an object loaded earlier has any one of the sizes that it was asked for with
             blocks = int(ids.max(initial=0)) + 1
             low, high = np.full(blocks, np.iinfo(np.int64).max), np.zeros(blocks, np.int64)
             np.minimum.at(low, ids, sizes)
@@ -64,7 +64,7 @@ class Intervals:
         self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # at either end
 
     def at_most(self, room: int) -> tuple[int, int]:
-        """Hits, and bytes of hits, that no cache of `room` bytes exceeds."""
+        """Return the hits, and the bytes of hits, that no cache of `room` bytes exceeds."""
         fits = self.needed <= room
         length = (self.end - self.begin)[fits].astype(float)
         taken, asked = self.low[fits] * length, self.asked[fits].astype(float)
@@ -80,7 +80,7 @@ class Intervals:
         return hits, int(found * (1 + SLACK))
 
     def at_least(self, room: int) -> tuple[int, int]:
-        """Hits, and bytes of hits, that some cache of `room` bytes reaches; by two schedules."""
+        """Return the hits, and the bytes of hits, that some cache of `room` bytes reaches, each by its own schedule."""
         fits = np.flatnonzero(self.needed <= room)
         length = (self.end - self.begin)[fits]
         hits = self._packed(room, fits[np.argsort(self.high[fits] * length.astype(float), kind="stable")])

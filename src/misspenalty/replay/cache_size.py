@@ -1,4 +1,4 @@
-"""Cache sizes as users give them: blocks, bytes with a unit, shares of the footprint.
+"""Parse cache sizes as users give them: blocks, bytes with a unit, shares of the footprint.
 
 For a trace of blocks every size is a number of blocks. For a trace of objects of different sizes, bytes and shares of
 the footprint are bytes, and a plain number is a number of objects, each of which then counts the same.
@@ -26,11 +26,11 @@ class CacheSizes:
     Attributes
     ----------
     asked : list of str
-        As they were given.
+        The sizes as they were given.
     sizes : list of int
-        Bytes or blocks.
+        The sizes in bytes or blocks.
     in_bytes : bool
-        Whether they are bytes of a cache of objects of different sizes; otherwise they are blocks, or objects.
+        Whether `sizes` are bytes of a cache of objects of different sizes; otherwise they are blocks, or objects.
     block_bytes : int or None
         Bytes of a block; None if objects of different sizes are counted.
     """
@@ -47,7 +47,7 @@ class CacheSizes:
 
 
 def block_bytes_of(trace: Trace) -> int | None:
-    """Bytes of every block or object; None if objects differ.
+    """Return the bytes of every block or object, or None if objects differ in size.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def block_bytes_of(trace: Trace) -> int | None:
 
 
 def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: str | None = None) -> CacheSizes:
-    """Sizes of caches for a trace.
+    """Parse the sizes of caches for a trace.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     Raises
     ------
     ParameterError
-        A size is none of these or out of range, there is none, or some are in bytes and others in objects.
+        A size has another form or is out of range, no size is given, or some are in bytes and others in objects.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables that characterize a trace: its rate and working set over time, request sizes, runs, reuse, frequency.
+"""Characterize a trace by tables: its rate and working set over time, request sizes, runs, reuse, frequency.
 
 Together with the summary of `misspenalty.replay.profile` they describe a workload. If a trace has no times, windows
 have equal numbers of references and rates are left out.
@@ -11,12 +11,12 @@ from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
 from misspenalty.traces.trace import Trace
 
-WINDOWS = 60  # at most, over the whole trace
-POINTS = 60  # at most, ranks in the frequency table
+WINDOWS = 60  # most windows over the whole trace
+POINTS = 60  # most ranks in the frequency table
 
 
 def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
-    """Rate and working set in windows of equal length.
+    """Compute rate and working set in windows of equal length.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
 
 
 def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
-    """The window of each reference, and its length in s; None if the trace has no times."""
+    """Return the window of each reference, and the length of a window in s, None if the trace has no times."""
     n = len(trace)
     span = 0 if trace.time is None else int(trace.time.max() - trace.time.min())
     if trace.time is None or not span:
@@ -67,7 +67,7 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
 
 
 def request_sizes(trace: Trace) -> pd.DataFrame:
-    """Number of requests by size: ``blocks_up_to, requests, share``; no rows if sizes are not known.
+    """Count requests by size: ``blocks_up_to, requests, share``; the table is empty if sizes are not known.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def request_sizes(trace: Trace) -> pd.DataFrame:
 
 
 def runs(trace: Trace) -> pd.DataFrame:
-    """Sequential runs by length: maximal sequences of references, each to the block after the previous one.
+    """Count sequential runs by length: maximal sequences of references, each to the block after the previous one.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def runs(trace: Trace) -> pd.DataFrame:
 
 
 def reuse_distances(trace: Trace) -> pd.DataFrame:
-    """References by stack distance: the smallest LRU cache that has the block.
+    """Count references by stack distance: the smallest LRU cache that has the block.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def reuse_distances(trace: Trace) -> pd.DataFrame:
 
 
 def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
-    """How often blocks are used, by rank.
+    """Count how often blocks are used, by rank.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
 
 
 def octaves(values: np.ndarray) -> np.ndarray:
-    """Exponent of the smallest power of two not below each value, which is at least 1.
+    """Return the exponent of the smallest power of two not below each value; values are at least 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""LRU's hit ratio at every cache size from one pass over the trace, exact or from a sample of the blocks.
+"""Compute LRU's hit ratio at every cache size in one pass over the trace, exactly or from a sample of the blocks.
 
 Exact: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM
 Systems Journal 9(2), 1970: a reference hits in every cache that is at least as large as its stack distance.
@@ -42,7 +42,7 @@ class _Stack:
         self.stack = StackDistances(blocks)
         self.counted, self.everything = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
         self.distances = np.empty(0, np.uint32)
-        self.first_counted: list[np.ndarray] = []  # of each block, in order of first use: whether that use counts
+        self.first_counted: list[np.ndarray] = []  # by block, in order of first use: whether that use counts
 
     def feed(self, ids: np.ndarray, counted: np.ndarray) -> None:
         if self.distances.size < ids.size:
@@ -53,21 +53,21 @@ class _Stack:
         self.first_counted.append(counted[: ids.size][first] if counted.size else np.ones(first.sum(), np.uint8))
 
     def misses(self, depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Misses, of the requests and of all references, in caches that hold the top `depth` blocks of the stack."""
+        """Count misses of requests, and of all references, in caches that hold the top `depth` blocks of the stack."""
         depth = np.minimum(depth, self.counted.size - 1)
         histograms = self.counted, self.everything
         counted, everything = (each.sum() - (np.cumsum(each) - each[0])[depth] for each in histograms)
         return counted, everything
 
     def fills(self, depth: np.ndarray) -> np.ndarray:
-        """Requests among the misses that fill such caches, and so evict nothing."""
+        """Count the requests among the misses that fill such caches, and so evict nothing."""
         counted = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self.first_counted]))
         fills: np.ndarray = counted[np.minimum(depth, self.stack.live)]
         return fills
 
 
 def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writes: str = "count") -> np.ndarray:
-    """LRU stack distance of each reference.
+    """Compute the LRU stack distance of each reference.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def lru_curve(
     sample_seed: int = 0,
     advance: Callable[[int], Any] = lambda references: None,
 ) -> pd.DataFrame:
-    """Hit ratios of LRU from one pass over the trace.
+    """Compute hit ratios of LRU in one pass over the trace.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _sampled(
 def _estimate(
     stack: _Stack, sizes: np.ndarray, rate: float, requests: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hit ratio, and misses of the requests and of all references, at each size.
+    """Estimate the hit ratio, and the misses of the requests and of all references, at each size.
 
     References missing from the sample, or too many in it, are treated as hits at the smallest distance (SHARDS-adj), so
     only the sample's misses matter.

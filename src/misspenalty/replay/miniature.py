@@ -1,4 +1,4 @@
-"""The hit ratio of any policy from a sample of the blocks, by a small cache that sees only the sample.
+"""Estimate the hit ratio of any policy from a sample of the blocks, with a small cache that sees only the sample.
 
 C. A. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
 USENIX ATC 2017: a cache of R times the size, over the references to a share R of the blocks, has about the hit ratio
@@ -6,9 +6,9 @@ of the whole. Deviations: the sample and its error bar are those of `misspenalty
 adjusted as for LRU (SHARDS-adj), so that LRU's is that of `lru_curve`; a parameter that counts accesses is scaled with
 the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled together.
 
-The error bar covers the choice of the blocks, and what a cache of an eighth of the size shows of the scale. Something
-that depends on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a sample,
-which is three points of hit ratio on the trace OLTP.
+The error bar covers the choice of the blocks, and the effect of scale as far as a cache of an eighth of the size shows
+it. What depends on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a
+sample, which changes the hit ratio on the trace OLTP by three points.
 
 The eight parts have caches of an eighth of the sample's. If these hold only a few blocks, both the estimate and its
 error bar are rough: a size should be at least 100 / R blocks.
@@ -51,7 +51,7 @@ class Miniatures:
         self.requests = counted_requests(trace, writes, warm_up)
 
     def sample(self, spatial: bool) -> Sample:
-        """The sample, in groups of neighbours for a policy that looks at them; built once."""
+        """Return the sample, in groups of neighbours for a policy that looks at them; build it only once."""
         if spatial not in self.samples:
             choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
             sample = Sample.of(self.trace, choice, self.warm_up)
@@ -61,7 +61,7 @@ class Miniatures:
         return self.samples[spatial]
 
     def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
-        """One size of one policy."""
+        """Return a job that estimates one policy at one size, for `misspenalty.replay.threads.in_threads`."""
         sample = self.sample(definition.spatial)
 
         def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:
@@ -84,7 +84,7 @@ def estimate(
     cold: int,
     replay: Replay,
 ) -> pd.DataFrame:
-    """One row of `hit_ratio_curve`, estimated.
+    """Estimate one row of `hit_ratio_curve`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Prefix caches of prompts: a block counts as a hit only if all blocks before it in its prompt are in the cache, too.
+"""Replay prompts through prefix caches: a block is a hit only if all blocks before it in its prompt are cached, too.
 
 A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; what follows the
 first block that is missing has to be computed again, even if later blocks are in the cache. Then all blocks of the
@@ -206,7 +206,7 @@ class _Replay:
 
 
 def soundness(prompts: "Prompts | str | os.PathLike[str]") -> dict[str, float]:
-    """Whether the hashes of a trace are those of a prefix cache: each block always has the same one before it.
+    """Check that the hashes of a trace are those of a prefix cache: each block always has the same one before it.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The optimum among caches of prompts that keep trees: of the blocks that none follows, the one needed last leaves.
+"""Define a cache of prompts that keeps trees and knows the future: it evicts the leaf that is needed last.
 
 A block is in the cache only together with all that come before it in its prompt, so only a leaf can be evicted. The
 cache knows the future: it evicts the leaf whose next prompt is furthest away, and does not load a block that is needed
-no sooner than all of them. That is Belady's rule on leaves; no proof says that no other cache of trees has more hits.
+no sooner than all of them. That is Belady's rule on leaves; it is not proved that no cache of trees has more hits.
 """
 
 import heapq
@@ -49,7 +49,7 @@ class OptimalTree:
         return [bool(self.present[block]) for block in prompt]
 
     def use(self, prompt: np.ndarray) -> None:
-        """Serve the next prompt, and load the blocks that are worth it."""
+        """Serve the next prompt, and load its blocks while there is room or a leaf that is needed later."""
         ids, coming = prompt.tolist(), self.next_use[self.number].tolist()
         self.number += 1
         length = 0
@@ -80,7 +80,7 @@ class OptimalTree:
             heapq.heappush(self.leaves, (-self.needed[block], -block))
 
     def _evicted(self, needed: int, own: set[int]) -> bool:
-        """Evict the leaf needed last, unless that is before `needed` or of this prompt; return whether there is one."""
+        """Evict the leaf outside `own` that is needed last, if that is after `needed`; return whether there was one."""
         kept = []
         found = False
         while self.leaves and not found:
@@ -110,7 +110,7 @@ class OptimalTree:
 
 
 def _next_uses(prompts: Sequence[np.ndarray], blocks: int) -> list[np.ndarray]:
-    """For each block of each prompt the number of the next prompt that has it; the number of prompts if none has."""
+    """Find, for each block of each prompt, the next prompt that has it; the number of prompts stands for none."""
     following = np.full(blocks, len(prompts), np.int64)
     made = []
     for number in range(len(prompts) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Profile of a trace: volume, rate, request sizes, reads, sequentiality, reuse."""
+"""Profile a trace: volume, rate, request sizes, reads, sequentiality, reuse."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from misspenalty.traces.trace import Trace, format_bytes
 
 
 def profile(trace: Trace) -> dict[str, Any]:
-    """Profile a trace.
+    """Measure the facts that summarize a trace.
 
     Returns
     -------
@@ -75,7 +75,7 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 
 def _walk(trace: Trace) -> tuple[np.ndarray, np.ndarray, int]:
-    """References at each stack distance (none at 0), references to each block, and how many go to the next block."""
+    """Count references at each stack distance (none at 0), to each block, and to the block after the previous one."""
     stack = StackDistances(trace.blocks)
     histogram, uses = np.zeros(trace.blocks + 1, np.int64), np.zeros(trace.blocks, np.int64)
     distances, before, sequential = np.empty(min(SLICE, len(trace)), np.uint32), None, 0
@@ -93,7 +93,7 @@ def _walk(trace: Trace) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def describe(found: dict[str, Any]) -> str:
-    """A profile as text; facts that the trace does not tell are left out.
+    """Render a profile as text, without the facts that the trace does not tell.
 
     Examples
     --------

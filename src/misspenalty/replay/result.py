@@ -1,4 +1,4 @@
-"""Result of one replay, and the warning that goes with results better than OPT's."""
+"""Hold the result of one replay, and warn of results better than OPT's."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -69,7 +69,7 @@ class Result(Shown):
         return self.hits / self.requests if self.requests else float("nan")
 
     def row(self) -> dict[str, Any]:
-        """The result as a flat dict, including the hit ratio but not `total_evictions`."""
+        """Return the result as a flat dict, including the hit ratio but not `total_evictions`."""
         return {
             "policy": self.policy,
             "cache_blocks": self.cache_blocks,
@@ -89,7 +89,7 @@ def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
     Parameters
     ----------
     rows : iterable of mapping
-        With ``policy``, ``cache_blocks``, ``hits`` and, if there is one, ``device``.
+        Results with ``policy``, ``cache_blocks``, ``hits`` and, if there is one, ``device``.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class ByteResult(Shown):
         return self.hit_bytes / self.requested_bytes if self.requested_bytes else float("nan")
 
     def row(self) -> dict[str, Any]:
-        """The result as a flat dict, including the ratios."""
+        """Return the result as a flat dict, including the ratios."""
         return {
             "policy": self.policy,
             "cache_bytes": self.cache_bytes,

@@ -1,4 +1,4 @@
-"""A sample of a trace's blocks, by their hashed addresses, with all the references to them.
+"""Sample a trace's blocks by their hashed addresses, with all the references to them.
 
 C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, section 3:
 blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight, from which the
@@ -15,28 +15,28 @@ from misspenalty.traces._stack import sampled
 from misspenalty.traces.selection import NONE
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 20  # references at a time
+SLICE = 1 << 20  # references that are sampled at a time
 PARTS = 8  # samples from which the standard error is computed
 GROUP = 5  # bits of an address below a group: a policy that looks at neighbours is given 32 of them together
 
 
 def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
-    """Share of the blocks and seed, or a `ParameterError` if they are invalid."""
+    """Return the share of the blocks and the seed, or raise a `ParameterError` if one is invalid."""
     if not isinstance(sample, float | np.floating) or not 0 < sample < 1:
         raise ParameterError(f"sample is {sample!r}; expected a share of the blocks above 0 and below 1, such as 0.01")
     return float(sample), check_seed(seed)
 
 
 def check_seed(seed: Any) -> int:
-    """`sample_seed` as an int, or a `ParameterError`."""
+    """Return `sample_seed` as an int, or raise a `ParameterError` if it is invalid."""
     return check_whole("sample_seed", seed, 0, (1 << 64) - 1)
 
 
-FEWEST = 20  # blocks of a cache that a sample can stand for
+FEWEST = 20  # a cache must hold at least so many blocks of a sample
 
 
 def check_sampled_sizes(sizes: Any, rate: float) -> None:
-    """A `ParameterError` if a cache would hold so few blocks of the sample that its hit ratio is noise."""
+    """Raise a `ParameterError` if a cache would hold so few blocks of the sample that its hit ratio is noise."""
     smallest = min(sizes, default=FEWEST / rate)
     if smallest * rate < FEWEST:
         least = np.ceil(FEWEST / smallest * 1000) / 1000
@@ -48,7 +48,7 @@ def check_sampled_sizes(sizes: Any, rate: float) -> None:
 
 
 def scaled(blocks: Any, rate: float) -> Any:
-    """The scaled-down cache for a sample: the block itself, plus the sampled share of the others.
+    """Scale a cache down for a sample: the block itself, plus the sampled share of the others.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def scaled(blocks: Any, rate: float) -> Any:
 
 
 def estimated(misses: Any, rate: float, requests: int) -> Any:
-    """Hit ratio of all requests from the misses of a sample; below 0 if they stand for more than all requests.
+    """Estimate the hit ratio of all requests from a sample's misses; it is below 0 if they stand for more requests.
 
     References missing from the sample, or too many in it, are treated as hits (SHARDS-adj): they belong to the few
     blocks with the most references, so only the sample's misses matter.
@@ -68,17 +68,17 @@ def estimated(misses: Any, rate: float, requests: int) -> Any:
 
 
 def adjusted(misses: Any, rate: float, requests: int) -> Any:
-    """The hit ratio of `estimated`, cut to 0 to 1."""
+    """Return the hit ratio of `estimated`, clipped to the range from 0 to 1."""
     return np.clip(estimated(misses, rate, requests), 0, 1)
 
 
 def error_bar(whole: Any, parts: Any) -> Any:
-    """Error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
+    """Compute the error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
 
-    The standard error from the spread of the parts, which covers the choice of the blocks; widened by how far the mean
-    of the parts is from the sample. On most traces that is little. It is large where the hit ratio of a small cache
-    on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU among many blocks that
-    are used once.
+    It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by how far
+    the mean of the parts is from the sample. On most traces that is little. It is large where the hit ratio of a small
+    cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU among many blocks
+    that are used once.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def error_bar(whole: Any, parts: Any) -> Any:
 
 
 def check_counted(references: int, rate: float, requests: int) -> None:
-    """A `ParameterError` if none of the counted requests is a reference to the sample: every size would seem to hit."""
+    """Raise a `ParameterError` if no counted request is in the sample, since every hit ratio would be 1."""
     if requests and not references:
         raise ParameterError(
             f"sample {rate:g} has none of the {requests} references that are counted; choose a larger share, another "
@@ -105,7 +105,7 @@ def check_counted(references: int, rate: float, requests: int) -> None:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which blocks are in a sample, and in which of its eight parts.
+    """The blocks that are in a sample, and the part of its eight in which each is.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Choice:
 
 
 def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Choice:
-    """The sample of the blocks at these addresses.
+    """Choose a sample of the blocks at these addresses.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Ch
 
 
 def _hashed(address: np.ndarray, seed: int) -> np.ndarray:
-    """A hash of each address, 64 bits (splitmix64)."""
+    """Hash each address to 64 bits (splitmix64)."""
     x = address + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
@@ -181,11 +181,11 @@ class Piece:
     Attributes
     ----------
     trace : Trace
-        Only those references.
+        The references to these blocks only.
     rate : float
         Share of the blocks of the whole trace.
     warm_up : int
-        References at its start that are not counted.
+        References at the start of `trace` that are not counted.
     """
 
     trace: Trace
@@ -208,7 +208,7 @@ class Sample:
 
     @classmethod
     def of(cls, trace: Trace, choice: Choice, warm_up: int = 0) -> "Sample":
-        """The chosen blocks of a trace with their references.
+        """Take the chosen blocks of a trace with their references, and split them into parts.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ def _slices(end: int) -> list[slice]:
 
 
 def _taken(trace: Trace, part: slice, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers in the sample of the references in a part of the trace, and which of them are writes."""
+    """Return the sampled references in a part of the trace, by number in the sample, and which of them are writes."""
     ids, write = np.empty(SLICE, np.uint32), np.empty(SLICE, np.uint8)
     mask = NONE if trace.write is None else np.ascontiguousarray(trace.write[part]).view(np.uint8)
     n = sampled(trace.ids[part], numbers, mask, ids, write)

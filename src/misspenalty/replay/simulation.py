@@ -26,8 +26,8 @@ from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 18  # references replayed at a time: progress, interrupts and bounded memory
-ONE_PASS = 3  # number of sizes from which the stack is faster than separate caches
+SLICE = 1 << 18  # references replayed at a time, which bounds memory and lets progress and interrupts through
+ONE_PASS = 3  # for at least so many sizes the stack is faster than separate caches
 
 Policy: TypeAlias = str | type
 
@@ -299,7 +299,7 @@ def _one_size(
 def _policies(
     policy: Policy | Sequence[Policy], parameters: dict[str, Any]
 ) -> tuple[list[Definition], list[dict[str, Any]], bool]:
-    """The policies, the parameters of each, checked, and whether several were asked for."""
+    """Find the policies, check the parameters of each, and tell whether several were asked for."""
     several = isinstance(policy, list | tuple)
     asked: list[Any] = list(policy) if isinstance(policy, list | tuple) else [policy]
     if not asked:
@@ -318,7 +318,7 @@ def _policies(
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:
-    """Whether OPT has to be replayed although it was not asked for: to check a policy that exists only in Python."""
+    """Tell whether OPT, though not asked for, must be replayed to check a policy that exists only in Python."""
     return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 
@@ -350,7 +350,7 @@ def make_kernel(
     prefetch: str | Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """The kernel of a policy for this trace, behind the prefetcher if one is asked for, with every parameter checked.
+    """Make the kernel of a policy for this trace, behind the prefetcher if one is asked for; check all parameters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A curve of every cache size in a few lines: its knees, and the hit ratio at shares of the footprint."""
+"""Summarize a curve of every cache size in a few lines: its knees, and the hit ratio at shares of the footprint."""
 
 import numpy as np
 import pandas as pd
@@ -6,15 +6,15 @@ import pandas as pd
 from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import Trace, format_bytes
 
-OF_HITS = (0.5, 0.9, 0.99)  # of the hits at the largest size
-SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of the footprint
-STEPS = 1000  # of the hit ratio, to which a curve is thinned out before computing its hull
+OF_HITS = (0.5, 0.9, 0.99)  # shares of the hits at the largest size
+SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the footprint
+STEPS = 1000  # a curve is thinned out to so many steps of the hit ratio before its hull is computed
 FALL = 2.0  # at a knee the slope of the hull falls by this factor or more
 APART = 0.02  # smallest difference in hit ratio between two knees
 
 
 def knees(table: pd.DataFrame, size_column: str = "cache_blocks") -> pd.DataFrame:
-    """The knees of a curve: where its concave hull bends, so that another block is worth at most half as much.
+    """Find the knees of a curve: where its concave hull bends, so that another block is worth at most half as much.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def knees(table: pd.DataFrame, size_column: str = "cache_blocks") -> pd.DataFram
 
 
 def _hull(x: np.ndarray, y: np.ndarray) -> list[int]:
-    """Corners of the concave hull over points sorted by `x`."""
+    """Find the corners of the concave hull over points sorted by `x`."""
     hull: list[int] = []
     for i in range(len(x)):
         while len(hull) > 1:
@@ -66,7 +66,7 @@ def _hull(x: np.ndarray, y: np.ndarray) -> list[int]:
 
 
 def text(trace: Trace, table: pd.DataFrame) -> str:
-    """The curve of one policy at every size, as text."""
+    """Render the curve of one policy at every size as text."""
     requests, cold = int(table["requests"].iloc[0]), int(table["cold_misses"].iloc[0])
     sizes = table["cache_blocks"].to_numpy()
     marks = [max(int(share * trace.blocks + 0.5), 1) for share in SHARES]

@@ -1,4 +1,4 @@
-"""Independent replays in parallel threads, which an error or Ctrl-C stops."""
+"""Run independent replays in parallel threads, which an error or Ctrl-C stops."""
 
 import os
 import threading
@@ -16,17 +16,17 @@ Job: TypeAlias = Callable[[Callable[[int], Any]], pd.DataFrame]  # takes a funct
 
 
 def processors() -> int:
-    """Processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_threads(threads: Any) -> int:
-    """Number of threads; by default, if `threads` is None, one per processor.
+    """Return the number of threads, after checking it; None stands for one per processor.
 
     Raises
     ------
     ParameterError
-        It is not a whole number from 1 to `MAX_THREADS`.
+        The number is not a whole number from 1 to `MAX_THREADS`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An LRU cache that writes back, and what it asks of the level below it.
+"""Replay references through an LRU cache that writes back, and list its requests to the level below.
 
 A read of a block that the cache does not hold is passed on. A write is not: it makes the block dirty, in the cache, and
 the block is written when it leaves. A write of a block that is not held needs no read, because whole blocks are
@@ -14,26 +14,26 @@ from misspenalty.replay._write_back import pass_down
 def requests_below(
     ids: np.ndarray, write: np.ndarray | None, capacity: int, blocks: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Requests that an LRU cache that writes back makes of the level below.
+    """Return the requests that an LRU cache that writes back makes to the level below.
 
     Parameters
     ----------
     ids : uint32 array, shape (n,)
         Block of each reference.
     write : bool array, shape (n,), or None
-        Whether it is a write; None = none is.
+        Whether each reference is a write; None = none is.
     capacity : int
         Blocks that the cache holds.
     blocks : int
-        Number of blocks that there are.
+        Number of distinct blocks.
 
     Returns
     -------
     ids : uint32 array, shape (m,)
-        Block of each request; a dirty block is written before that which replaces it is read.
+        Block of each request; a dirty block is written before the block that replaces it is read.
     write : bool array, shape (m,)
     cause : uint32 array, shape (m,)
-        The reference that caused it.
+        The reference that caused each request.
 
     Raises
     ------
