@@ -1,4 +1,4 @@
-"""Disks that behave like real drives, and flash; descriptions in ``data/drives``.
+"""Simulate disks that behave like real drives, and flash; ``data/drives`` has their descriptions.
 
 >>> from misspenalty import disks
 >>> drive = disks.load("hp97560").drive()

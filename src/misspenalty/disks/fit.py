@@ -1,4 +1,4 @@
-"""A drive's description, fitted to requests that were timed on it.
+"""Fit a drive's description to requests that were timed on it.
 
 A host can only see when a request was issued and when it completed. The fit assumes a model with few parameters
 (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
@@ -9,8 +9,8 @@ A host can only see when a request was issued and when it completed. The fit ass
    near.
 3. *Seek curve, overhead, zones*, in one least-squares fit (`scipy.optimize.least_squares`, robust): a root and a line
    in the distance, half a revolution, and a time per block that grows linearly from the first block to the last.
-4. *Cache*: whether writes complete once they are in the drive's memory and whether the drive reads ahead: the
-   combination with the lowest demerit.
+4. *Cache*: whether writes complete once they are in the drive's memory and whether the drive reads ahead; the
+   combination with the lowest demerit is taken.
 5. The parameters are then moved (`scipy.optimize.minimize`, Nelder-Mead) until the demerit of the simulated service
    times is lowest.
 
@@ -30,12 +30,12 @@ from misspenalty.errors import ParameterError
 
 LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
-NEAR = 0.06  # of a standard speed: if closer, that speed is used
+NEAR = 0.06  # a speed that differs from a standard one by a smaller share is taken to be that one
 ZONES = 8
 HEADS = 4
 STEPS = 150  # most simulations in the last step
 CACHES = [(behind, ahead) for behind in (False, True) for ahead in ("none", "segment")]
-RANGES = {  # of the parameters varied in the last step
+RANGES = {  # ranges of the parameters that the last step varies
     "read_ms": (0.0, 20.0),
     "hit_ms": (0.0, 20.0),
     "write_ms": (0.0, 20.0),
@@ -54,7 +54,7 @@ class Fit:
     ----------
     kind : Description
     fitted, held_out : dict
-        ``requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the half that was fitted and of the other half.
+        ``requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the half that was fitted and of the other one.
     """
 
     kind: Description
@@ -68,7 +68,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     Parameters
     ----------
     requests : Requests
-        With measured service times; see `misspenalty.disks.requests.read_requests`.
+        Requests with measured service times; see `misspenalty.disks.requests.read_requests`.
     name : str
         The drive's name: lower-case letters, digits, ``_``.
     heads : int
@@ -109,23 +109,23 @@ def _part(requests, part):
 
 @dataclass(frozen=True)
 class Curve:
-    """Parameters from the media reads: ms and blocks."""
+    """Parameters fitted to the media reads, in ms and blocks."""
 
     rpm: int
     overhead: float
     root: float  # ms per root of the distance, blocks
     line: float  # ms per block of the distance, beyond `knee`
     knee: float  # blocks
-    block: tuple[float, float]  # ms per block, first and last
+    block: tuple[float, float]  # ms per block, at the first block and at the last one
 
 
 def media_curve(requests: Requests, blocks: int) -> Curve:
-    """Rotation, seek curve, overhead and transfer times from the reads that reach the medium.
+    """Fit rotation, seek curve, overhead and transfer times to the reads that reach the medium.
 
     Raises
     ------
     ParameterError
-        There are fewer than 200 of them, or most took no time.
+        There are fewer than 200 such reads, or most took no time.
     """
     lbn, count, write = requests.lbn, requests.count, requests.write.astype(bool)
     end = np.concatenate([[0], lbn[:-1] + count[:-1]])
@@ -171,7 +171,7 @@ KNEE = 0.2  # share of the drive beyond which seeks grow linearly with distance
 
 
 def _start(requests, curve):
-    """Initial parameters, in the order of `RANGES`."""
+    """Return initial parameters, in the order of `RANGES`."""
     write = requests.write.astype(bool)
     fast = np.quantile(requests.measured[write], 0.3) if write.any() else curve.overhead
     quick = np.quantile(requests.measured[~write], 0.02)
@@ -179,7 +179,7 @@ def _start(requests, curve):
 
 
 def _moved(name, heads, blocks, curve, start, cache, requests):
-    """The parameters with the lowest demerit near `start`."""
+    """Find the parameters with the lowest demerit near `start`."""
     low, high = np.array(list(RANGES.values())).T
 
     def cost(parameters):
@@ -193,7 +193,7 @@ def _moved(name, heads, blocks, curve, start, cache, requests):
 
 
 def describe(name, heads, blocks, curve, parameters, cache, requests):
-    """The description of a drive with these parameters; see `RANGES` and `CACHES`."""
+    """Return the description of a drive with these parameters; see `RANGES` and `CACHES`."""
     read, hit, write, buffered, scale, bus, settle = (round(float(value), 6) for value in parameters)
     behind, ahead = cache
     period = 60_000 / curve.rpm
@@ -249,7 +249,7 @@ def describe(name, heads, blocks, curve, parameters, cache, requests):
 
 
 def _zones(blocks, heads, sectors):
-    """Zones of equal numbers of cylinders, with sectors per track changing evenly; also returns the cylinders."""
+    """Return zones of equally many cylinders, whose sectors per track change evenly, and the number of cylinders."""
     per_track = np.rint(np.linspace(*sectors, ZONES)).astype(int)
     each = max(int(np.ceil(blocks / (heads * per_track.sum()))), 1)
     zones = [

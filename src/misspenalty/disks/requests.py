@@ -1,4 +1,4 @@
-"""Requests replayed on a drive, and how close simulated service times are to measured ones."""
+"""Replay requests on a drive, and compare simulated service times with measured ones."""
 
 from dataclasses import dataclass
 
@@ -60,7 +60,7 @@ class Replay:
     records: np.ndarray
 
     def row(self):
-        """What `misspenalty disk replay` prints: ``drive, requests`` and, in ms, both means and the demerit."""
+        """Return what `misspenalty disk replay` prints: ``drive, requests`` and, in ms, both means and the demerit."""
         known = self.measured is not None
         return {
             "drive": self.drive,
@@ -72,10 +72,10 @@ class Replay:
 
 
 def demerit(measured, simulated):
-    """Root mean square of the horizontal distance between two distributions of service times.
+    """Compute the root mean square of the horizontal distance between two distributions of service times.
 
-    The figure of merit of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994). Both
-    hold one value per request, so the distance at each height is that of the sorted values.
+    This is the figure of merit of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
+    1994). Both hold one value per request, so the distance at each height is that of the sorted values.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def read_requests(path):
 
 
 def _request(fields):
-    """The fields of a line as values, or None."""
+    """Parse the fields of a line, and return their values, or None if one is wrong."""
     if len(fields) != 6 or fields[0] not in (b"R", b"W", b"r", b"w") or any(b"_" in field for field in fields[2:]):
         return None
     try:

@@ -1,1 +1,1 @@
-"""DiskSim 4.0: its parameter files, their import, and every departure from its model."""
+"""Import DiskSim 4.0's parameter files, and state every departure from its model."""

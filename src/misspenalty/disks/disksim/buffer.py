@@ -5,8 +5,8 @@ DiskSim 4.0 whose answers are in the shared reference data (GitHub repository we
 ``STABLE/DiskSim_Linux_Generic_2.01.016``). ``benchmarks/disksim.py`` reports how many of those answers it reproduces.
 
 ``disk_buffer_select_read_segment``
-    A read uses the segment that holds all its blocks, else one that holds its first; of several, the one used longest
-    ago. A drive without ``disksim_buffer`` uses the one that holds most.
+    A read uses the segment that holds all its blocks, else one that holds its first block; of several, the one used
+    longest ago. A drive without ``disksim_buffer`` uses the one that holds most of its blocks.
 ``disk_buffer_select_write_segment``
     A write uses a segment that it overlaps, else an empty one, else the one used longest ago, never one that is being
     read ahead into: a drive with a single segment leaves the bus first. No segment is kept apart for writes.
@@ -25,7 +25,7 @@ DiskSim 4.0 whose answers are in the shared reference data (GitHub repository we
     Read-ahead stops at the end of a sector, which is not kept, at the end of a seek, or before the first sector of a
     track.
 ``disk_check_hda``
-    The time of that is added to the time of the command; on a drive without ``disksim_buffer`` both pass together.
+    The time to stop is added to the time of the command; on a drive without ``disksim_buffer`` both pass together.
 ``disk_read_arrive, disk_write_arrive``
     A command that arrives while the arm writes behind leaves the bus. Its segment is chosen, and the bus taken up
     again, when the arm is free.
@@ -41,9 +41,9 @@ DiskSim 4.0 whose answers are in the shared reference data (GitHub repository we
 
 Sectors that pass before a read's first one are not kept in any of the answers, whatever ``read_free_blocks`` says.
 
-Not built in: on a drive that reads in any order (Atlas 10K), read-ahead that lands within a track keeps sectors from
-there on, and gives up blocks at the segment's front for them (``immedstart`` and ``immedend`` of
-``disk_buffer_sector_done``, ``disk_buffer_segment_wrap``). Which sector it begins with depends on the track's skew,
-of which DiskSim takes the part of the zone's first block off twice (``g1_access_block``, ``g1_convert_atop``). Nor is
-the transfer in pieces of an appended write that its segment has no room for (``disk_buffer_transfer_size``).
+Two things are not modelled. On a drive that reads in any order (Atlas 10K), read-ahead that lands within a track keeps
+sectors from there on, and gives up blocks at the segment's front for them (``immedstart`` and ``immedend`` of
+``disk_buffer_sector_done``, ``disk_buffer_segment_wrap``). Which sector it begins with depends on the track's skew, of
+which DiskSim subtracts the part of the zone's first block twice (``g1_access_block``, ``g1_convert_atop``). And an
+appended write for which its segment has no room is transferred in pieces (``disk_buffer_transfer_size``).
 """

@@ -1,10 +1,10 @@
-"""Where a description imported from DiskSim is read differently from DiskSim 4.0.
+"""Decide where a description imported from DiskSim is read differently from DiskSim 4.0.
 
 Each decision follows from the description itself or from the literature, none is fitted, and each can be switched off.
-How far a decision reaches is decided by leaving one drive out, except for ``seek_slip``. Of the drives with available
-measured requests, those that meet its condition are examined: if there are at least two, and for each one the others
-support the decision and it then brings the one left out closer to its measurements, every drive that meets the
-condition gets it. Otherwise only the drive on which it was seen gets it (`MEASURED`): there is no other one to leave
+The scope of a decision is found by leave-one-out, except for ``seek_slip``. Of the drives with available measured
+requests, those that meet its condition are examined: if there are at least two, and for each one the others support the
+decision and it then brings the one left out closer to its measurements, the decision applies to every drive that meets
+the condition. Otherwise it applies only to the drive on which it was seen (`MEASURED`): there is no other one to leave
 out, or the others contradict it. ``python benchmarks/disks.py demerit`` prints the tables. A description notes in its
 sources what was decided and DiskSim's value, so that ``Description.as_disksim`` can restore it.
 
@@ -16,36 +16,37 @@ sources what was decided and DiskSim's value, so that ``Description.as_disksim``
     (Schindler and Ganger, CMU-CS-99-176) takes them from differences of completion times, part of which bus transfers
     hide. So this applies if the description contains DIXtrac's bulk transfer time, and not if the bus was measured
     separately.
-    Three measured drives meet it (Atlas III, Cheetah 9LP, Ultrastar 18ES), and all three gain.
+    Three measured drives meet this condition (Atlas III, Cheetah 9LP, Ultrastar 18ES); all three come closer to their
+    measurements.
 ``sequential_ahead``
     The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
-    reads to the end of the track after any read. Seen on the Quantum Atlas III; the product manual of a later drive of
-    that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor Atlas 10K
+    reads to the end of the track after any read. This was seen on the Quantum Atlas III; the product manual of a later
+    drive of that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor Atlas 10K
     III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit would rise
     from 0.107 to 0.605 ms.
 ``write_water``
     A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
-    most writes. DiskSim begins with the first block. Seen on the HP C3323A.
+    most writes. DiskSim begins with the first block. This was seen on the HP C3323A.
 ``seek_slip``
     A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
     error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file's other
-    values decide, not measured requests. DiskSim takes the point as it is. Found in the Ultrastar 18ES's file alone:
+    values decide, not measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such points:
     1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373 and
     7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), alone closer
     (0.136 to 0.134); both were known when it was decided, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
-    takes 2 like 1 (`enablecache`, disksim_diskcache.c). Held for the HP C2490A alone, the only file that says 2: it
-    gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors had no such hits in
-    mind. There are no measured requests to leave out.
+    takes 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only one
+    that says 2: it gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors did
+    not expect such hits. There are no measured requests to leave out.
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
-    (`misspenalty.disks.disksim.buffer`). No drive does so by default: they are properties of that code. Every
-    description from DiskSim's files departs from it, so no entry of its sources names it.
+    (`misspenalty.disks.disksim.buffer`). No drive of ours does so by default, since these are properties of that code.
+    Every description from DiskSim's files departs from it, so no entry of its sources names it.
 ``write_settle``
-    A write's additional settling time is not negative. DiskSim adds whatever the description says. Seen on the DEC
-    RZ26.
+    A write's additional settling time is not negative. DiskSim adds whatever the description says. This was seen on the
+    DEC RZ26.
 """
 
 from misspenalty.disks.drive.layout import skew_ms
@@ -70,7 +71,7 @@ def decide(data, facts, first_seek_ms):
     facts : dict
         Facts of the parameter files that have no place in a description: ``bulk_transfer, caching, write_water``.
     first_seek_ms : float
-        Seek over one cylinder.
+        Time of a seek over one cylinder.
     """
     mechanics, cache = data["mechanics"], data["cache"]
     held = {decision for decision, drive in MEASURED.items() if data["model"].removesuffix("_validate") == drive}

@@ -1,4 +1,4 @@
-"""Drive descriptions from DiskSim 4.0's parameter files (``.parv``, ``.diskspecs``, ``.model``, ``.seek``).
+"""Import drive descriptions from DiskSim 4.0's parameter files (``.parv``, ``.diskspecs``, ``.model``, ``.seek``).
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
 sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, the zones are taken
@@ -45,14 +45,14 @@ EXTRA = {
     "second_disconnect": "Extradisc 2nd disconnect overhead",
     "seek_delta": "Extradisc seek delta",
 }
-# no parameter: what DiskSim does to every drive with extra disconnects
+# not parameters: DiskSim's code uses these values for every drive with extra disconnects
 HEAD_START = {"head_start": 10, "long_head_start": 15, "long_write": 45}
 AHEAD = {0: "none", 1: "track", 2: "cylinder", 3: "segment", 4: "next_track"}
 ASSUMED_OFF = ("Preseeking level", "Allow sneaky partial read hits", "Allow sneaky intermediate read hits")
 
 
 def from_disksim(path, name=None, bus=None, literal=False):
-    """A drive's description from DiskSim's files.
+    """Make a drive's description from DiskSim's files.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def from_disksim(path, name=None, bus=None, literal=False):
     bus : path-like, optional
         A ``.parv`` to take the bus from, if `path` has none.
     literal : bool
-        Read every parameter as DiskSim 4.0 does; else `misspenalty.disks.disksim.decisions` apply.
+        Whether to read every parameter as DiskSim 4.0 does; else `misspenalty.disks.disksim.decisions` apply.
 
     Returns
     -------
     dict
-        As read by `misspenalty.disks.load`; see `write`.
+        The description, in the form that `misspenalty.disks.load` reads; see `write`.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
 
 
 def write(data, path):
-    """Write a description as YAML, short lists on one line."""
+    """Write a description as YAML, with short lists on one line."""
     from misspenalty.io.files import atomic_path
 
     with atomic_path(path) as partial:
@@ -135,12 +135,12 @@ def write(data, path):
 
 
 def to_yaml(data):
-    """A description as YAML text."""
+    """Return a description as YAML text."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Lists and innermost mappings in flow style."""
+    """A dumper that writes lists and innermost mappings in flow style."""
 
     def represent_list(self, items):
         return self.represent_sequence("tag:yaml.org,2002:seq", items, not any(isinstance(i, dict) for i in items))
@@ -199,7 +199,7 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Time of a block over the bus directly above the disk, ms: for reads, for writes."""
+    """Return the time of a block over the bus directly above the disk, ms: for reads and for writes."""
     if not topology:
         return 0, 0
     above = _above_disk(topology, None)
@@ -293,7 +293,7 @@ def _seek(part, path):
 
 
 def seek_file(path):
-    """Points of a measured seek curve, ``[distance, ms]``, from a ``.seek`` file.
+    """Read the points of a measured seek curve, ``[distance, ms]``, from a ``.seek`` file.
 
     A line holds distance and mean, and perhaps the standard deviation and the mean before a write, which are not used.
     The first line, which counts the points, may be missing if there is a standard deviation, as in DIXtrac's output.

@@ -1,11 +1,11 @@
-"""Zones from DiskSim's layout G4, in which newer drives are extracted: runs of tracks, surface by surface.
+"""Read zones from DiskSim's layout G4, in which newer drives are extracted: runs of tracks, surface by surface.
 
 A G4 layout is an index of patterns: an entry says where a run begins (block, cylinder), how long one instance of its
 pattern is (blocks, cylinders, share of a revolution to the next one), how long the run is, and which pattern repeats;
 the last index is the root. Such a drive lays some dozens of cylinders of one surface one after another before moving to
-the next surface, and surfaces may differ in density. Our layout has zones of equal tracks, serpentine: what is kept is
-each zone's cylinders, its mean sectors per track and the skew from track to track; the order within a group of
-cylinders, slips and remaps are not.
+the next surface, and surfaces may differ in density. Our layout has serpentine zones of equal tracks: it keeps each
+zone's cylinders, its mean sectors per track and the skew from track to track, and drops the order within a group of
+cylinders, slips and remaps.
 """
 
 from misspenalty.errors import InputError
@@ -15,14 +15,15 @@ SAME_ZONE = 0.015  # runs whose tracks differ by less are one zone: the differen
 
 
 def geometry(layout, heads, cylinders, path):
-    """The section ``geometry`` of a description.
+    """Make the section ``geometry`` of a description.
 
     Parameters
     ----------
     layout : Block
-        ``dm_layout_g4``.
+        The block ``dm_layout_g4``.
     heads, cylinders : int
-        Of the drive. path : path-like
+        Number of surfaces and of cylinders of the drive.
+    path : path-like
         File name, for errors.
 
     Returns
@@ -63,14 +64,14 @@ def geometry(layout, heads, cylinders, path):
 
 
 def _entries(node, kind, width, path):
-    """The entries of an index node, all of one kind."""
+    """Return the entries of an index node, which must all be of one kind."""
     if len(node) % width or not node or any(node[at] != kind for at in range(8, len(node), width)):
         raise InputError("an index node", path=path, expected=f"entries of {width} values, the ninth of them {kind}")
     return [node[at : at + width] for at in range(0, len(node), width)]
 
 
 def _run(fields, path):
-    """(first cylinder, cylinders, blocks) of a root entry."""
+    """Return the first cylinder, the number of cylinders and the number of blocks of a root entry."""
     chosen = fields[1], fields[7], fields[6]
     if not all(isinstance(value, int) for value in chosen):
         raise InputError(f"a run {chosen}", path=path, expected="whole numbers")
@@ -78,7 +79,7 @@ def _run(fields, path):
 
 
 def _skew(index, path):
-    """Share of a revolution from a track to the next one, from the first node that holds tracks."""
+    """Return the share of a revolution from a track to the next one, from the first node that holds tracks."""
     node = next((node for node in index if len(node) > 8 and node[8] == "TRACK"), None)
     share = None if node is None else _entries(node, "TRACK", TRACK_FIELDS, path)[0][5]
     if isinstance(share, int | float) and 0 <= share < 1:

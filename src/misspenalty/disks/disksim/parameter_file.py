@@ -1,7 +1,7 @@
-"""Reader of DiskSim 4.0's parameter files: blocks of ``name = value`` with lists, nested blocks and ``source FILE``.
+"""Read DiskSim 4.0's parameter files: blocks of ``name = value`` with lists, nested blocks and ``source FILE``.
 
-Only the syntax is known here (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer` knows
-what the parameters mean.
+This module knows only the syntax (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer`
+knows what the parameters mean.
 """
 
 import math
@@ -11,9 +11,9 @@ from pathlib import Path
 from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
-MOST_FILES = 1000  # sourced in total, counting repetitions
+MOST_FILES = 1000  # most files sourced in total, counting repetitions
 MAX_NESTING = 32
-MAX_DIGITS = 30  # of numbers, characters
+MAX_DIGITS = 30  # most characters of a number
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
@@ -27,13 +27,13 @@ class Block(dict):
 
 
 def read(path, _depth=0, _opened=None):
-    """All named blocks of a parameter file and of the files it sources, in order.
+    """Read all named blocks of a parameter file and of the files it sources, in order.
 
     Returns
     -------
     blocks : list of Block
     instances : dict of str to str
-        ``instantiate [ disk0 ] as ATLAS``: ``{"disk0": "ATLAS"}``.
+        For ``instantiate [ disk0 ] as ATLAS``, ``{"disk0": "ATLAS"}``.
     topology : list
         Nested ``[type, name, [children]]``.
 
@@ -156,7 +156,7 @@ class _Parser:
         self.depth -= 1
 
     def sibling(self, name):
-        """A sourced file: a plain name, in the folder of the file that names it."""
+        """Return the path of a sourced file: a plain name, in the folder of the file that names it."""
         name = name.strip()
         if not name or Path(name).name != name:
             self.fail(f"source {name!r}", "a file in the same folder")

@@ -1,1 +1,1 @@
-"""A mechanical disk: description, layout, mechanics, medium, cache, queue; times are whole nanoseconds."""
+"""Simulate a mechanical disk: description, layout, mechanics, medium, cache, queue; times are whole nanoseconds."""

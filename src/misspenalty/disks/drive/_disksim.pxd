@@ -1,4 +1,4 @@
-# How a drive whose buffer works like DiskSim 4.0's (`disksim_buffer`) serves a request; used as in _service.pxd.
+# Serve a request on a drive whose buffer works like DiskSim 4.0's (`disksim_buffer`); used as in _service.pxd.
 # The differences, with DiskSim's functions, are in misspenalty.disks.disksim.buffer; `reference.drive_disksim` is
 # easier to read.
 
@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from misspenalty.disks.drive._state cimport drive_t, record_t
 
 cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil
-# Serve a request that arrives at `now` of the drive's own clock: fills `record` except its times, and returns when the
+# Serve a request that arrives at `now` of the drive's own clock: fill `record` except its times, and return when the
 # request completes.
 cdef int64_t disksim_service(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, record_t* record

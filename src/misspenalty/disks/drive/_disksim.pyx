@@ -1,4 +1,4 @@
-"""Kernel of a drive whose buffer works like DiskSim 4.0's; `reference.drive_disksim` is easier to read."""
+"""Serve requests on a drive whose buffer works like DiskSim 4.0's; `reference.drive_disksim` is easier to read."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -15,12 +15,12 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
-    """Whether a segment was used longer ago than another."""
+    """Tell whether a segment was used longer ago than another."""
     return best < 0 or d.segments[i].used < d.segments[best].used
 
 
 cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noexcept nogil:
-    """The segment for a read, and whether it holds all blocks, the first, or none."""
+    """Choose the segment for a read, and tell whether it holds all blocks, the first one, or none."""
     cdef int32_t i, value, kind, best = 0, chosen = -1
     cdef const segment_t* g
     hit[0] = MISS
@@ -47,7 +47,7 @@ cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noex
 
 
 cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """The segment for a write; -1 = none except the one that is being read ahead into."""
+    """Choose the segment for a write; -1 = there is none except the one that is being read ahead into."""
     cdef int32_t i, value, best = 0, chosen = -1
     cdef const segment_t* g
     for i in range(d.s.segments):
@@ -77,7 +77,7 @@ cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept 
 
 
 cdef void written(drive_t* d) noexcept nogil:
-    """The arm has finished the writes behind: their segment can be read, or is empty."""
+    """Note that the arm has finished the writes behind: their segment can be read, or is empty."""
     cdef int32_t i
     d.dirty_until = 0
     for i in range(d.s.segments):
@@ -106,7 +106,7 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
-    """A read has left the medium: read ahead after it. Returns when its last block has left the bus."""
+    """Read ahead after a read that has left the medium; return when its last block has left the bus."""
     d.arm_free = medium
     sends(d, lbn, count, end)
     start(d, chosen, limit, medium)
@@ -121,7 +121,10 @@ cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept no
 
 
 cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
-    """A read; returns when its last block has left the bus. `free`: when the arm has finished writes behind, or now."""
+    """Serve a read; return when its last block has left the bus.
+
+    `free` is when the arm has finished writes behind, or now.
+    """
     cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, block, begin, limit, here, end, medium, arm
     cdef int64_t off = max(free, go + d.s.read_disconnect[d.after_read]) + d.s.reselect + d.s.prepare
     cdef int32_t chosen, reading
@@ -171,7 +174,7 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
 
 
 cdef void plan(drive_t* d) noexcept nogil:
-    """When the buffer's contents have been written to the medium: twice with an appended write."""
+    """Compute when the buffer's contents have been written to the medium; an appended write is written twice."""
     cdef parts_t parts
     cdef int64_t done
     memset(&parts, 0, sizeof(parts))
@@ -184,7 +187,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Whether a write continues where the one being written to the medium ends."""
+    """Tell whether a write continues where the one being written to the medium ends."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts
@@ -199,7 +202,10 @@ cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
 cdef int32_t room_for_write(
     drive_t* d, int64_t now, int64_t free, int64_t off, int64_t lbn, int64_t count, int64_t* begin, int64_t* late
 ) noexcept nogil:
-    """The segment of a new write; waiting moves `begin` on the bus to `off`; `late` is the time to stop read-ahead."""
+    """Choose the segment of a new write.
+
+    If the write waits, `begin` on the bus becomes `off`; `late` is set to the time to stop read-ahead.
+    """
     cdef int32_t chosen
     late[0] = 0
     if free > now:
@@ -216,7 +222,7 @@ cdef int32_t room_for_write(
 
 
 cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
-    """A write that is complete once in the buffer; returns that time."""
+    """Serve a write that is complete once it is in the buffer; return when it is."""
     cdef int64_t go = now + d.s.write_hit[d.after_read], late, first, begin = go + d.s.prepare
     cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
     cdef int32_t chosen
@@ -249,7 +255,7 @@ cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, in
 
 
 cdef int64_t write_through(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts) noexcept nogil:
-    """A write that is complete once on the medium; returns when the bus is taken up again for that."""
+    """Serve a write that is complete once it is on the medium; return when the bus is taken up again to report that."""
     cdef int64_t go = now + d.s.write_miss[d.after_read], late, begin = go + d.s.prepare, done
     cdef int64_t off = max(free, go) + d.s.reselect + d.s.prepare
     cdef int32_t chosen

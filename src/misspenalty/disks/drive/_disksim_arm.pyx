@@ -1,4 +1,4 @@
-"""Kernel of the arm behind a buffer that works like DiskSim's; _disksim_arm.pxd explains each function."""
+"""Move the arm behind a buffer that works like DiskSim's; _disksim_arm.pxd explains each function."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -9,22 +9,22 @@ from misspenalty.disks.drive._medium cimport ahead_limit, end_ahead, extend_ahea
 from misspenalty.disks.drive._state cimport NEVER, TO_NEXT_TRACK_END, TO_TRACK_END, behind_t, drive_t, segment_t, sweep_t
 
 cdef inline int64_t swept_ns(int64_t parts, int64_t rpm) noexcept nogil:
-    """Time of that many 2^-20 of a revolution at that many revolutions per minute, ns."""
+    """Return the time of that many 2^-20 of a revolution at that many revolutions per minute, ns."""
     return (parts // rpm * TURN + parts % rpm * TURN // rpm) >> 20
 
 
 cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j) noexcept nogil:
-    """When sector `j` after the first begins: DiskSim's sectors are whole 2^-20 of a revolution (dm_rottime_g1)."""
+    """Return when sector `j` after the first begins; sectors are whole 2^-20 of a revolution (dm_rottime_g1)."""
     return sweep.start + swept_ns(j * ((1 << 20) // sweep.sectors), m.rpm)
 
 
 cdef inline int64_t lag(const drive_t* d) noexcept nogil:
-    """How far DiskSim's platter is behind: every sector that passes leaves it 2^-24 of a revolution behind (dm_rotate_g1)."""
+    """Return how far DiskSim's platter is behind: by 2^-24 of a revolution for every sector passed (dm_rotate_g1)."""
     return swept_ns(d.passed, d.m.rpm << 4)
 
 
 cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t when, sweep_t* sweep) noexcept nogil:
-    """The arm is there at `when`, and waits for a sector."""
+    """Let the arm, which is on the track at `when`, wait for a sector, and begin a sweep there."""
     cdef int64_t late, behind = lag(d)
     sweep.track = track
     sweep.first = sector
@@ -36,7 +36,7 @@ cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t w
 
 
 cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
-    """Whether a block read ahead would overwrite nothing that the last read has yet to send."""
+    """Tell whether a block read ahead would overwrite nothing that the last read has yet to send."""
     cdef int64_t gone = d.sending.count
     if now >= d.sending.end:
         return True
@@ -46,7 +46,7 @@ cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept nogil:
-    """The sweep that the next block, of this run, belongs to, and its distance from the sweep's first sector."""
+    """Find the sweep of the next block, which is in this run, and return its distance from the sweep's first sector."""
     cdef const run_t* r = &d.m.runs[run]
     cdef int32_t sector = r.sector + <int32_t>(d.ahead_lbn - r.lbn)
     cdef int64_t j
@@ -63,7 +63,7 @@ cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept 
 
 
 cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; returns when it has."""
+    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has."""
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
     cdef int64_t stop = min(segment.limit, target), j, begin, end
@@ -84,7 +84,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
         d.track = sweep.track
         d.sweep = sweep
         d.swept = j + 1
-        if unread:                          # it passes, and comes again a revolution later
+        if unread:                          # the sector passes, and comes round again a revolution later
             continue
         d.ahead_time = end
         d.ahead_lbn += 1
@@ -96,7 +96,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
 
 
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """When the arm can move if read-ahead stops at `now`, and the track it is on then. Changes nothing."""
+    """Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Change nothing."""
     cdef int64_t free, j
     cdef sweep_t sweep
     track[0] = d.track
@@ -104,10 +104,10 @@ cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noex
         return d.arm_free
     next_ahead(d, find_run(d.m, d.ahead_lbn), &sweep)
     track[0] = sweep.track
-    free = d.ahead_time + reposition(d.m, d.track, sweep.track, False)      # the arm is there
+    free = d.ahead_time + reposition(d.m, d.track, sweep.track, False)      # the arm arrives
     if (d.swept and d.sweep.track == sweep.track) or now >= free:
         free = now
-        if not d.s.stop_in_sector:          # to the end of the sector that passes
+        if not d.s.stop_in_sector:          # the arm reads to the end of the sector that passes
             j = 0
             if now > sweep.start:
                 j = (now - sweep.start) * d.m.rpm // TURN * sweep.sectors
@@ -118,7 +118,7 @@ cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noex
 
 
 cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead; returns how much later the arm is free, which DiskSim adds to the command's time."""
+    """Stop reading ahead; return how much later the arm is free, which DiskSim adds to the command's time."""
     cdef int32_t track
     if d.ahead >= 0:
         d.arm_free = disksim_stopped(d, now, &track)
@@ -142,7 +142,7 @@ cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcep
 
 
 cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Read-ahead after this request ends before the returned block."""
+    """Return the block before which read-ahead after this request ends."""
     cdef const mechanics_t* m = d.m
     cdef int64_t first
     cdef int32_t run, track
@@ -162,7 +162,7 @@ cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t
 
 
 cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const behind_t* more) noexcept nogil:
-    """When a block's data is in the buffer."""
+    """Return when a block's data is in the buffer."""
     cdef const behind_t* of = on if block < on.lbn + on.count else more
     cdef int64_t lead = min(of.count, d.s.head_start if of.count < d.s.long_write else d.s.long_head_start)
     lead = max(lead, min(of.count, d.s.segment) * d.s.write_water // 1000)
@@ -172,9 +172,9 @@ cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const be
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil:
-    """Write a request's blocks, and those of the one appended to it as long as their data is there; returns the end.
+    """Write a request's blocks, and those of the one appended to it as long as their data is there; return the end.
 
-    `done`: blocks written by `until`.
+    `done` is set to the number of blocks written by `until`.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t now = on.begin, block = on.lbn, own = on.lbn + on.count, end = own, from_sector = -1, to_sector = -1, j, next_one
@@ -245,7 +245,7 @@ cdef int64_t write_blocks(
 
 
 cdef int32_t last_sector(const mechanics_t* m, int32_t track) noexcept nogil:
-    """The last sector of a track that holds a block."""
+    """Return the last sector of a track that holds a block."""
     cdef int32_t run = m.by_track[m.tracks[track + 1].first - 1]
     return m.runs[run].sector + <int32_t>(m.runs[run + 1].lbn - m.runs[run].lbn) - 1
 
@@ -253,7 +253,7 @@ cdef int32_t last_sector(const mechanics_t* m, int32_t track) noexcept nogil:
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil:
-    """Read a request's blocks except the first `here`; returns when the last has passed."""
+    """Read a request's blocks except the first `here`; return when the last has passed."""
     cdef int64_t behind = min(lag(d), arm), first = lbn, medium
     d.passed += count - here
     medium = read_medium(d, arm - behind, lbn, here, count, parts, flow, &first) + behind

@@ -1,6 +1,6 @@
-# A simulated drive: arm, cache segments, command queue. Time is integer ns.
+# A simulated drive has an arm, cache segments and a command queue. Time is integer ns.
 #
-# Two ways to use one, both without the GIL:
+# It can be used in two ways, both without the GIL:
 #   service(&drive, now, lbn, count, write, &record)    the caller decides the order; `now` never before the last
 #                                                       record's `done`
 #   arrive(&drive, now, lbn, count, write, tag)         the drive has a queue: schedule an event at the time returned
@@ -18,9 +18,10 @@ from misspenalty.disks.drive._state cimport (
 )
 
 
-# A request joins the drive's queue: the time of the drive's next event if it was idle, else IDLE; FULL.
+# Add a request to the drive's queue; return the time of the drive's next event if it was idle, else IDLE; FULL if there
+# is no memory.
 cdef int64_t arrive(drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil
-# The request being served has completed: its record, and the time of the next event, or IDLE.
+# Complete the request being served: fill its record, and return the time of the next event, or IDLE.
 cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil
 
 

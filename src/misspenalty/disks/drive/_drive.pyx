@@ -1,4 +1,4 @@
-"""Kernel of a drive and its queue; `reference.drive_queue` is easier to read, _drive.pxd explains its use."""
+"""Simulate a drive and its queue; `reference.drive_queue` is easier to read, _drive.pxd explains the use."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -16,14 +16,14 @@ SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 
 
 cdef int64_t stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """When the arm can move if read-ahead stops at `now`, and the track it is on then."""
+    """Return when the arm can move if read-ahead stops at `now`, and the track it is on then."""
     return disksim_stopped(d, now, track) if d.s.disksim else arm_stopped(d, now, track)
 
 
 cdef int64_t positioned(
     const drive_t* d, const pending_t* p, int64_t now, int64_t here, int64_t released, int32_t track
 ) noexcept nogil:
-    """Ticks from `now` until the first sector passes of a request that is started now and is not in the cache.
+    """Return the ticks from `now` until the first sector passes of a request that starts now and is not in the cache.
 
     `here` is the angle under the heads, `released` when the arm can move and `track` where it is then.
     """
@@ -38,7 +38,7 @@ cdef int64_t positioned(
 
 
 cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
-    """The next request of the window; `now` is by the drive's own clock."""
+    """Choose the next request of the window; `now` is by the drive's own clock."""
     cdef Py_ssize_t i, best = 0
     cdef int64_t value, least = 0, here = 0, released = 0
     cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track
@@ -105,7 +105,7 @@ cdef int64_t next_request(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int grow(drive_t* d) noexcept nogil:
-    """Double the memory for the backlog; -1 = no memory."""
+    """Enlarge the memory for the backlog; return -1 if there is no memory."""
     cdef Py_ssize_t room = 2 * d.room + 64, i
     cdef pending_t* ring = <pending_t*>realloc(d.backlog, room * sizeof(pending_t))
     if ring == NULL:
@@ -118,7 +118,7 @@ cdef int grow(drive_t* d) noexcept nogil:
 
 
 cdef pending_t waiting(const drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, int64_t tag) noexcept nogil:
-    """A waiting request."""
+    """Make the entry of a waiting request, with its place on the drive."""
     cdef place_t place
     cdef pending_t p
     locate(d.m, lbn, &place)
@@ -211,10 +211,10 @@ cdef class Drive(Kernel):
         return made
 
     def position(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Time until the first block would pass under the head if a request were started now, ns: what SPTF compares.
+        """Return the time until the first block would pass under the head if a request started now, ns.
 
-        Command, work of the arm that cannot be stopped, seek or switch, settling and rotation; the cache is not
-        consulted.
+        SPTF compares this time: command, work of the arm that cannot be stopped, seek or switch, settling and rotation.
+        The cache is not consulted.
         """
         cdef int32_t track
         cdef int64_t released

@@ -1,9 +1,9 @@
-# The mechanics of a drive: where a block is, how long the arm takes, when a sector passes under the head.
+# Model the mechanics of a drive: where a block is, how long the arm takes, when a sector passes under the head.
 #
 # Time is integer ns, an angle is integer ticks, TURN of them per revolution: a platter at n rpm turns exactly n ticks
 # per ns. Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are absolute
-# and nothing drifts. A boundary is met in the first whole ns at or after it: whoever ends a sector in that ns is in
-# time for the next one, and contiguous transfers lose no revolution.
+# and nothing drifts. A boundary is met in the first whole ns at or after it: a transfer that ends a sector in that ns
+# is in time for the next one, and contiguous transfers lose no revolution.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -20,8 +20,8 @@ cdef struct track_t:
     int32_t cylinder                # from the outermost, 0
     int32_t head                    # surface
     int32_t sectors                 # on the track, including spare and slipped ones
-    int32_t first                   # of its runs in `by_track`; the next track's `first` ends them
-    int64_t width                   # of a sector, rounded down, ticks
+    int32_t first                   # first of its runs in `by_track`; the next track's `first` ends them
+    int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
 
 
@@ -37,11 +37,11 @@ cdef struct mechanics_t:
     const track_t* tracks           # by cylinder, then in the order of their blocks
     const int32_t* by_track         # runs by (track, sector)
     const int64_t* seeks            # time of a seek over that many cylinders, ns; [0] = 0
-    int64_t blocks                  # of the drive; valid lbns are below it
+    int64_t blocks                  # blocks of the drive; valid lbns are below it
     int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # ns
     int64_t write_settle            # extra time of a write's repositioning over a read's, ns; may be negative
-    int64_t revolution              # rounded up, ns
+    int64_t revolution              # time of a revolution, rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1
     int32_t shift                   # log2 of the blocks per bucket
     int32_t tracks_n                # tracks, followed by one closing entry
@@ -54,7 +54,7 @@ cdef struct place_t:
     int64_t left                    # blocks from this one to the end of its run
     int32_t run
     int32_t track
-    int32_t sector                  # on its track
+    int32_t sector                  # number on its track
     int32_t cylinder
 
 
@@ -66,7 +66,7 @@ cdef struct parts_t:
 
 
 cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
-    """The run that holds a valid lbn."""
+    """Return the run that holds a valid lbn."""
     cdef int32_t run = m.buckets[lbn >> m.shift]
     while m.runs[run + 1].lbn <= lbn:
         run += 1
@@ -74,25 +74,25 @@ cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
 
 
 cdef inline int64_t sector_angle(const track_t* track, int64_t sector) noexcept nogil:
-    """Ticks from the track's angle to the start of a sector below 2 * sectors; `sectors` gives TURN."""
+    """Return the ticks from the track's angle to the start of a sector below 2 * sectors; `sectors` gives TURN."""
     # TURN = width * sectors + rest, and sector * rest < 2 * sectors ** 2 fits 32 bits: no track has 2**15 sectors
     cdef int64_t rest = TURN - track.width * track.sectors
     return sector * track.width + divide(sector * rest + track.sectors - 1, track.reciprocal)
 
 
 cdef inline int64_t ceil_ns(const mechanics_t* m, int64_t ticks) noexcept nogil:
-    """Time in which the platter turns that far, rounded up, ns."""
+    """Return the time in which the platter turns that far, rounded up, ns."""
     return divide(ticks + m.rpm - 1, m.reciprocal)
 
 
 cdef inline int64_t angle_of(const track_t* track, int32_t sector) noexcept nogil:
-    """Where a sector begins, ticks, below TURN."""
+    """Return where a sector begins, ticks, below TURN."""
     cdef int64_t angle = track.angle + sector_angle(track, sector)
     return angle - TURN if angle >= TURN else angle
 
 
 cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexcept nogil:
-    """Where a valid lbn is."""
+    """Find the place of a valid lbn."""
     cdef int32_t run = find_run(m, lbn)
     cdef const run_t* r = &m.runs[run]
     cdef const track_t* track = &m.tracks[r.track]
@@ -105,7 +105,7 @@ cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexc
 
 
 cdef inline int64_t lbn_at(const mechanics_t* m, int32_t track, int32_t sector) noexcept nogil:
-    """The block of a sector; -1 = none (spare, slipped, remapped or unused)."""
+    """Return the block of a sector; -1 = none (spare, slipped, remapped or unused)."""
     cdef int32_t i, run
     for i in range(m.tracks[track].first, m.tracks[track + 1].first):
         run = m.by_track[i]
@@ -115,18 +115,18 @@ cdef inline int64_t lbn_at(const mechanics_t* m, int32_t track, int32_t sector) 
 
 
 cdef inline int64_t phase(const mechanics_t* m, int64_t now) noexcept nogil:
-    """The angle under the heads at a time >= 0, ticks."""
+    """Return the angle under the heads at a time >= 0, ticks."""
     return (now % TURN) * m.rpm % TURN
 
 
 cdef inline int64_t behind(int64_t angle, int64_t from_angle) noexcept nogil:
-    """How far the platter has yet to turn from one angle until another passes, ticks."""
+    """Return how far the platter has yet to turn from one angle until another passes, ticks."""
     cdef int64_t ticks = angle - from_angle
     return ticks + TURN if ticks < 0 else ticks
 
 
 cdef inline int64_t rotation(const mechanics_t* m, int64_t now, int64_t angle) noexcept nogil:
-    """Time until an angle next passes under the head, ns; 0 if it passed within this ns."""
+    """Return the time until an angle next passes under the head, ns; 0 if it passed within this ns."""
     cdef int64_t late = behind(phase(m, now), angle)
     return 0 if late < m.rpm else ceil_ns(m, TURN - late)
 
@@ -134,7 +134,10 @@ cdef inline int64_t rotation(const mechanics_t* m, int64_t now, int64_t angle) n
 cdef inline int64_t meet(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t now, int64_t* late
 ) noexcept nogil:
-    """When a sector next begins at or after `now`; `late`: ticks by which that ns is behind the boundary, below rpm."""
+    """Return when a sector next begins at or after `now`.
+
+    `late` is set to the ticks by which that ns is behind the boundary, below rpm.
+    """
     cdef int64_t missed = behind(phase(m, now), angle_of(&m.tracks[track], sector))
     cdef int64_t wait
     if missed < m.rpm:
@@ -148,19 +151,19 @@ cdef inline int64_t meet(
 cdef inline int64_t passed(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t start, int64_t late
 ) noexcept nogil:
-    """When `count` sectors have passed, the first of which `meet` met."""
+    """Return when `count` sectors have passed, the first of which `meet` met."""
     cdef const track_t* t = &m.tracks[track]
     return start + ceil_ns(m, sector_angle(t, sector + count) - sector_angle(t, sector) - late)
 
 
 cdef inline int32_t next_sector(const mechanics_t* m, int32_t track, int64_t now) noexcept nogil:
-    """The sector of a track that begins next at or after a time; `sectors` means sector 0, a revolution later."""
+    """Return the sector of a track that begins next at or after a time; `sectors` is sector 0, a revolution later."""
     cdef int64_t gone = behind(phase(m, now), m.tracks[track].angle) - m.rpm
     return <int32_t>(gone * m.tracks[track].sectors // TURN) + 1 if gone >= 0 else 0
 
 
 cdef inline int64_t move_arm(const mechanics_t* m, int32_t distance, bint switched, bint write) noexcept nogil:
-    """Time to bring a head onto another track: seek or head switch, whichever is longer; settling before a write."""
+    """Return the time to bring a head onto another track: the longer of seek and switch; settling before a write."""
     cdef int64_t time = m.seeks[-distance if distance < 0 else distance]
     if switched and time < m.head_switch:
         time = m.head_switch
@@ -170,7 +173,7 @@ cdef inline int64_t move_arm(const mechanics_t* m, int32_t distance, bint switch
 
 
 cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t to_track, bint write) noexcept nogil:
-    """Time from track to track; 0 to the same one."""
+    """Return the time from one track to another; 0 to the same one."""
     cdef const track_t* a = &m.tracks[from_track]
     cdef const track_t* b = &m.tracks[to_track]
     return move_arm(m, b.cylinder - a.cylinder, a.head != b.head, write)
@@ -179,7 +182,7 @@ cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t
 cdef inline int64_t pass_sectors(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t now
 ) noexcept nogil:
-    """When `count` sectors of a track have passed, the first of which begins `now` (as `rotation` waited for it)."""
+    """Return when `count` sectors of a track have passed, the first of which begins `now`, after `rotation`."""
     cdef const track_t* t = &m.tracks[track]
     cdef int64_t begin = sector_angle(t, sector)
     cdef int64_t width = sector_angle(t, sector + count) - begin
@@ -191,9 +194,9 @@ cdef inline int64_t pass_sectors(
 cdef inline int64_t move(
     const mechanics_t* m, int32_t* track, int64_t now, int64_t lbn, int64_t count, bint write, parts_t* parts
 ) noexcept nogil:
-    """Read or write `count` blocks from `now` on, sector by sector in order; returns when the last one has passed.
+    """Read or write `count` blocks from `now` on, sector by sector in order; return when the last one has passed.
 
-    `track` is where the arm is, before and after. The time it takes is added to `parts`.
+    `track` is where the arm is, before and after. The time taken is added to `parts`.
     """
     cdef int32_t run = find_run(m, lbn)
     cdef int32_t sector

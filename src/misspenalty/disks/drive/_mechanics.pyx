@@ -1,4 +1,4 @@
-"""Kernel of a drive's mechanics; model and functions are in the .pxd, the geometry in `misspenalty.disks.drive.layout`."""
+"""Hold a drive's mechanics; model and functions are in the .pxd, the geometry in `misspenalty.disks.drive.layout`."""
 
 from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint64_t
 from libc.string cimport memset
@@ -10,7 +10,7 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Widths and reciprocals of sectors; that of 1 sector, 2**64, wraps to 0, which divides the 0 that is left of TURN."""
+    """Fill in widths and reciprocals of sectors; that of 1 sector, 2**64, wraps to 0, and it only ever divides 0."""
     cdef Py_ssize_t i
     for i in range(n):
         tracks[i].width = TURN // <int64_t>tracks[i].sectors
@@ -18,7 +18,7 @@ cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
 
 
 cdef void fill_buckets(const run_t* runs, int shift, int32_t[::1] buckets) noexcept nogil:
-    """The run of the first block of each bucket."""
+    """Fill in the run of the first block of each bucket."""
     cdef Py_ssize_t i
     cdef int32_t run = 0
     for i in range(buckets.shape[0]):
@@ -100,45 +100,45 @@ cdef class Mechanics:
         return 0
 
     def locate(self, int64_t lbn):
-        """Where a block is: ``(cylinder, head, sector, angle in ticks, track)``."""
+        """Return where a block is: ``(cylinder, head, sector, angle in ticks, track)``."""
         cdef place_t place
         self.check(lbn, 1)
         locate(&self.m, lbn, &place)
         return place.cylinder, self.m.tracks[place.track].head, place.sector, place.angle, place.track
 
     def lbn_at(self, int32_t track, int32_t sector):
-        """The block of a sector, or None if it holds none."""
+        """Return the block of a sector, or None if it holds none."""
         if not (0 <= track < self.m.tracks_n and 0 <= sector < self.m.tracks[track].sectors):
             raise ParameterError(f"track {track}, sector {sector}: no such sector")
         lbn = lbn_at(&self.m, track, sector)
         return None if lbn < 0 else lbn
 
     def seek(self, int32_t distance):
-        """Time of a seek over `distance` cylinders, ns."""
+        """Return the time of a seek over `distance` cylinders, ns."""
         if not 0 <= distance < self.m.cylinders:
             raise ParameterError(f"seek over {distance} cylinders: the drive has {self.m.cylinders}")
         return self.m.seeks[distance]
 
     def reposition(self, int32_t from_track, int32_t to_track, bint write=False):
-        """Time to bring a head from one track to another, ns."""
+        """Return the time to bring a head from one track to another, ns."""
         if not (0 <= from_track < self.m.tracks_n and 0 <= to_track < self.m.tracks_n):
             raise ParameterError(f"tracks {from_track}, {to_track}: the drive has {self.m.tracks_n}")
         return reposition(&self.m, from_track, to_track, write)
 
     def rotation(self, int64_t now, int64_t angle):
-        """Time from `now` until an angle passes under the head, ns."""
+        """Return the time from `now` until an angle passes under the head, ns."""
         if now < 0 or not 0 <= angle < TURN:
             raise ParameterError(f"time {now}, angle {angle}: expected a time of 0 or later, an angle below {TURN}")
         return rotation(&self.m, now, angle)
 
     def next_sector(self, int32_t track, int64_t now):
-        """The sector of a track that begins next at or after `now`; its number of sectors means sector 0."""
+        """Return the sector of a track that begins next at or after `now`; its number of sectors means sector 0."""
         if not 0 <= track < self.m.tracks_n or now < 0:
             raise ParameterError(f"track {track}, time {now}: no such track or time")
         return next_sector(&self.m, track, now)
 
     def move(self, int32_t track, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Read or write blocks with the arm on a track: ``(end, track, parts)``, `parts` a dict of ns."""
+        """Read or write blocks with the arm on a track; return ``(end, track, parts)``, the last a dict of ns."""
         cdef parts_t parts
         self.check(lbn, count)
         if not 0 <= track < self.m.tracks_n or now < 0:

@@ -1,4 +1,4 @@
-# What passes under the heads: reads, writes, read-ahead. Times are by the drive's own clock, ns.
+# Read, write and read ahead as the medium passes under the heads. Times are by the drive's own clock, ns.
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -7,38 +7,38 @@ from misspenalty.disks.drive._state cimport drive_t, segment_t
 
 
 cdef struct flow_t:                 # how the bus follows the medium in a read
-    int64_t block                   # of the bus, ns
+    int64_t block                   # time of a block on the bus, ns
     int64_t water                   # blocks that must have been read …
     int64_t ready                   # … and when they have been, ns
     int64_t done                    # earliest time at which the bus can have carried all blocks, ns
 
 
 cdef inline void follow(flow_t* flow, int64_t index, int64_t count, int64_t when) noexcept nogil:
-    """Block `index` of `count` was read by `when`: it and all later ones have yet to cross the bus."""
+    """Note that block `index` of `count` was read by `when`: it and all later ones have yet to cross the bus."""
     cdef int64_t done = when + (count - index) * flow.block
     if done > flow.done:
         flow.done = done
 
 
-# Read the blocks lbn + from_index to lbn + count - 1; returns when the last has passed. `first`: the first block that
-# passed and was kept, below lbn if the drive keeps earlier ones.
+# Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed. `first` is set to the first
+# block that passed and was kept, below lbn if the drive keeps earlier ones.
 cdef int64_t read_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t from_index, int64_t count, parts_t* parts, flow_t* flow, int64_t* first
 ) noexcept nogil
-# Write blocks whose data crosses the bus from `bus_start` on; returns when the last has passed. A sector whose data is
-# not there when it passes is written a revolution later: `waited` for data, ns.
+# Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed. A sector whose data is
+# not there when it passes is written a revolution later; the wait for data is added to `waited`, ns.
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil
-# Read-ahead after this request ends before the returned block.
+# Return the block before which read-ahead after this request ends.
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
-# Let the read-ahead run until `until`, or until it has read the blocks below `target`; returns when it has.
+# Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has.
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil
 # End read-ahead if it has reached its limit.
 cdef void end_ahead(drive_t* d) noexcept nogil
-# Stop reading ahead; arm_free says when the arm can move. `settle` comes before.
+# Stop reading ahead; arm_free says when the arm can move. Call `settle` first.
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
-# When the arm can move if read-ahead stops at `now`, and the track it is on then. Changes nothing.
+# Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Change nothing.
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Read ahead from a segment's end, starting at `when`.
 cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil

@@ -1,4 +1,4 @@
-"""Kernel of what passes under a drive's heads; _medium.pxd explains each function."""
+"""Read, write and read ahead as the medium passes under a drive's heads; _medium.pxd explains each function."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -14,7 +14,7 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
-    """The block after the last one, in block order, of a run's track."""
+    """Return the block after the last one, in block order, of a run's track."""
     cdef int32_t track = m.runs[run].track
     while m.runs[run + 1].lbn < m.blocks and m.runs[run + 1].track == track:
         run += 1
@@ -22,7 +22,7 @@ cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
 
 
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Read-ahead after this request ends before the returned block."""
+    """Return the block before which read-ahead after this request ends."""
     cdef const mechanics_t* m = d.m
     cdef int64_t end = lbn + count, limit = end if d.s.ahead_after else lbn
     cdef int32_t run, track
@@ -50,9 +50,9 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
 
 
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; returns when it has.
+    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has.
 
-    Updates the segment's end, the arm and the next block. Only sectors that ended by `until` count.
+    Update the segment's end, the arm and the next block. Only sectors that ended by `until` count.
     """
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
@@ -72,7 +72,7 @@ cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogi
         start = meet(m, track, sector, start, &late)
         end = passed(m, track, sector, n, start, late)
         if end > until:
-            # as many sectors as have passed; the division may give one more
+            # count the sectors that have passed; the division may give one more
             n = min(n, ((until - start) * m.rpm + late) * m.tracks[track].sectors // TURN + 1) if until > start else 0
             while n > 0 and passed(m, track, sector, n, start, late) > until:
                 n -= 1
@@ -97,7 +97,7 @@ cdef void end_ahead(drive_t* d) noexcept nogil:
 
 
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """When the arm can move if read-ahead stops at `now`, and the track it is on then. Call `settle` first.
+    """Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Call `settle` first.
 
     An arm on its way to the next track arrives first; a sector under the head is read to its end if the drive does not
     stop within sectors.
@@ -155,9 +155,9 @@ cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) n
 cdef int64_t read_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t from_index, int64_t count, parts_t* parts, flow_t* flow, int64_t* first
 ) noexcept nogil:
-    """Read the blocks lbn + from_index to lbn + count - 1; returns when the last has passed.
+    """Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed.
 
-    `first`: the first block that passed and was kept, below lbn if the drive keeps earlier ones.
+    `first` is set to the first block that passed and was kept, below lbn if the drive keeps earlier ones.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t index = from_index, n, s, land, start, end, late
@@ -174,14 +174,14 @@ cdef int64_t read_medium(
         if opening and d.s.free_blocks and m.runs[run].sector < next_one < sector:
             first[0] = lbn + next_one - sector
         if d.s.any_order_read and sector < next_one < sector + n:
-            # landed among the wanted sectors: the rest first, the others a revolution later
+            # the arm lands among the wanted sectors: it reads the rest first, the others a revolution later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             s = m.tracks[track].sectors - (next_one - sector) + 1
             follow(flow, index, count, passed(m, track, next_one, s, start, late))
             follow(flow, index + next_one - sector - 1, count, end)
             if index < flow.water <= index + n:
-                # the blocks cross the bus in order: it is requested when the first ones are there
+                # the blocks cross the bus in order, so it is requested when the first ones are there
                 s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
                 flow.ready = passed(m, track, next_one, s, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
@@ -211,9 +211,9 @@ cdef int64_t read_medium(
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil:
-    """Write blocks whose data crosses the bus from `bus_start` on; returns when the last has passed.
+    """Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed.
 
-    A sector whose data is not there when it passes is written a revolution later: `waited` for data, ns.
+    A sector whose data is not there when it passes is written a revolution later; the wait is added to `waited`, ns.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t index = 0, n, land, start, end, late, there
@@ -231,8 +231,8 @@ cdef int64_t write_medium(
         land += now
         next_one = next_sector(m, track, land) if d.s.any_order_write else -1
         if sector < next_one < sector + n and bus_start + (index + n) * d.s.write_block <= land:
-            # landed among the sectors to write, with all their data there: the rest first, the others a revolution
-            # later
+            # the arm lands among the sectors to write, with all their data there: it writes the rest first, the others
+            # a revolution later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
@@ -267,7 +267,7 @@ cdef int64_t write_medium(
 cdef int64_t in_time(
     drive_t* d, int32_t track, int32_t sector, int64_t n, int64_t start, int64_t late, int64_t bus_start
 ) noexcept nogil:
-    """How many of n sectors are written before the medium overtakes their data; the first one is there."""
+    """Count how many of n sectors are written before the medium overtakes their data; the first one's data is there."""
     cdef int64_t low = 1, high = n, middle
     if bus_start + n * d.s.write_block <= passed(d.m, track, sector, n - 1, start, late):
         return n

@@ -1,4 +1,4 @@
-"""Kernel that replays requests on a drive: one after another, or as they arrive, through its queue."""
+"""Replay requests on a drive: one after another, or as they arrive, through its queue."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from misspenalty.disks.drive._mechanics cimport mechanics_t
 from misspenalty.errors import ParameterError
 
 cdef extern from *:
-    # A macro: GCC treats a function that only prefetches as one without effect, and drops the call.
+    # This is a macro because GCC treats a function that only prefetches as one without effect, and drops the call.
     """
     #define MISSPENALTY_FETCH(m, later, sooner, next) do { \\
         __builtin_prefetch(&(m)->buckets[(later) >> (m)->shift]); \\
@@ -22,7 +22,7 @@ cdef extern from *:
         __builtin_prefetch(&(m)->tracks[(m)->runs[(m)->buckets[(next) >> (m)->shift]].track] + 1); \\
     } while (0)
     """
-    # What future requests will need: a bucket, the run it names, that run's track.
+    # Prefetch what future requests will need: a bucket, the run it names, that run's track.
     void fetch "MISSPENALTY_FETCH" (const mechanics_t* m, int64_t later, int64_t sooner, int64_t next) noexcept nogil
 
 cdef enum:
@@ -30,7 +30,7 @@ cdef enum:
     SOONER = 12                     # … run …
     NEXT = 6                        # … track
 
-cdef int64_t LATEST = <int64_t>1 << 60     # of all times, ns
+cdef int64_t LATEST = <int64_t>1 << 60     # latest time, ns
 
 
 cdef int check(
@@ -70,10 +70,10 @@ def one_by_one(
     Drive drive not None, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write,
     const int64_t[::1] delay, bint records=True,
 ):
-    """Serve each request `delay` ns after the previous one completes: the records in order, or the service times, ns.
+    """Serve each request `delay` ns after the previous one completes; return the records in order, or times in ns.
 
-    The first arrives when the drive last finished, at 0 for a new one. Raises ParameterError if a delay is negative or
-    the drive has no such blocks.
+    The times are service times. The first request arrives when the drive last finished, at 0 for a new one.
+    ParameterError is raised if a delay is negative or the drive has no such blocks.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done
@@ -99,10 +99,9 @@ def as_they_arrive(
     Drive drive not None, const int64_t[::1] arrival, const int64_t[::1] lbn, const int32_t[::1] count,
     const uint8_t[::1] write,
 ):
-    """Serve requests that arrive at given times, in order, through the drive's queue; the records in the requests'
-    order.
+    """Serve requests that arrive at given times, in order, through the drive's queue; return their records in order.
 
-    Raises ParameterError if a time is before the previous one or before the drive last finished, or the drive has no
+    ParameterError is raised if a time is before the previous one or before the drive last finished, or the drive has no
     such blocks.
     """
     cdef Py_ssize_t i = 0, n = lbn.shape[0], steps = 0

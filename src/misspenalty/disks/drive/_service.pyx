@@ -1,4 +1,4 @@
-"""Kernel that serves a request from cache, bus and medium; `reference.drive` is easier to read."""
+"""Serve a request from cache, bus and medium; `reference.drive` is easier to read."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -34,7 +34,7 @@ cdef void settle(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int32_t find_segment(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """The segment that holds most of the blocks from `lbn` on; -1 = none holds the first."""
+    """Find the segment that holds most of the blocks from `lbn` on; -1 = none holds the first."""
     cdef int32_t i, best = -1, segments = d.s.segments
     cdef int64_t most = 0, here
     cdef segment_t* segment
@@ -60,9 +60,9 @@ cdef bint is_empty(const segment_t* segment) noexcept nogil:
 
 
 cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
-    """The segment to fill next: empty, else clean and least recently used, else the first to become clean.
+    """Choose the segment to fill next: empty, else clean and least recently used, else the first to become clean.
 
-    If a drive keeps a segment for writes, it is the last. `free_at`: when it can be filled, 0 = now.
+    If a drive keeps a segment for writes, it is the last. `free_at` is set to when it can be filled, 0 = now.
     """
     cdef int32_t i, best = -1, low = 0, high = d.s.segments, dirty = 0
     cdef segment_t* segment
@@ -110,7 +110,7 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 
 
 cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
-    """Whether a write on the medium leaves the bus twice."""
+    """Tell whether a write on the medium leaves the bus twice."""
     return d.s.extra_command >= 0 and not d.s.disksim and not d.after_read and d.segments[d.s.segments - 1].end != lbn
 
 
@@ -123,7 +123,7 @@ cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint wri
 
 
 cdef void over_bus(drive_t* d, record_t* r, int64_t medium, int64_t start, int64_t count, int64_t done) noexcept nogil:
-    """Divide the time from the medium's end to the bus's among the transfer and what preceded it."""
+    """Divide the time from the end on the medium to the end on the bus between the transfer and what preceded it."""
     cdef int64_t left = max(start + count * d.s.read_block, done) - medium
     if left > 0:
         r.bus = min(left, count * d.s.read_block)
@@ -145,7 +145,7 @@ cdef void resume_ahead(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, i
 
 
 cdef void read_hit(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, flow_t* flow, record_t* r) noexcept nogil:
-    """A read whose first blocks are in a segment, or being read ahead into it."""
+    """Serve a read whose first blocks are in a segment, or are being read ahead into it."""
     cdef segment_t* segment = &d.segments[chosen]
     cdef int64_t now = r.start, here = min(segment.end, lbn + count) - lbn, first = lbn, ready, medium, arm
     cdef parts_t parts
@@ -186,7 +186,7 @@ cdef void read_hit(drive_t* d, int32_t chosen, int64_t lbn, int64_t count, flow_
 
 
 cdef void read_miss(drive_t* d, int64_t lbn, int64_t count, flow_t* flow, record_t* r) noexcept nogil:
-    """A read whose first block is not in the cache."""
+    """Serve a read whose first block is not in the cache."""
     cdef int64_t now = r.start, first = lbn, ready, medium, arm, free_at, bus
     cdef int32_t chosen
     cdef parts_t parts
@@ -220,7 +220,7 @@ cdef void read(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nog
 
 
 cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexcept nogil:
-    """Whether a write continues blocks just being written behind, and fits into their segment."""
+    """Tell whether a write continues blocks just being written behind, and fits into their segment."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].clean and d.segments[i].end == lbn and d.segments[i].clean == d.arm_free:
@@ -230,7 +230,7 @@ cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexc
 
 
 cdef void write_behind(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nogil:
-    """A write that is complete once its blocks are in the cache."""
+    """Serve a write that is complete once its blocks are in the cache."""
     cdef int64_t now = r.start, ready, free_at = 0, arm, waited = 0
     cdef int32_t chosen = -1
     cdef parts_t parts
@@ -260,7 +260,7 @@ cdef void write_behind(drive_t* d, int64_t lbn, int64_t count, record_t* r) noex
 
 
 cdef void write_through(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nogil:
-    """A write that is complete once on the medium."""
+    """Serve a write that is complete once it is on the medium."""
     cdef int64_t now = r.start, ready, arm, bus, free_at, end, waited = 0
     cdef int32_t chosen
     cdef parts_t parts

@@ -1,4 +1,4 @@
-# A simulated drive's state and settings, shared by its kernels. Time is integer ns.
+# The kernels of a simulated drive share its state and settings. Time is integer ns.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -40,7 +40,7 @@ cdef struct record_t:
     int64_t transfer                # sectors passing under the head, ns
     int64_t bus                     # bus transfer that nothing else hides, ns
     int64_t cache                   # waiting for the cache: for read-ahead or for written blocks not yet on the medium, ns
-    int64_t tag                     # the caller's, from `arrive`; 0 with `service`
+    int64_t tag                     # the caller's tag, from `arrive`; 0 with `service`
     int64_t lbn
     int32_t count                   # blocks
     uint8_t write                   # 1 = write
@@ -71,7 +71,7 @@ cdef struct settings_t:             # of a kind of drive; times in ns
     int64_t write_miss[2]
     int64_t read_complete
     int64_t write_complete
-    int64_t prepare                 # before a bus transfer
+    int64_t prepare                 # preparing a bus transfer
     int64_t reselect                # taking up the bus again
     int64_t reselect_again          # … after an extra disconnect
     int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
@@ -116,7 +116,7 @@ cdef struct pending_t:
     int64_t lbn
     int64_t tag
     int64_t angle                   # angle of its first sector, ticks
-    int64_t sequence                # in order of arrival
+    int64_t sequence                # number in order of arrival
     int32_t count
     int32_t head
     int32_t cylinder
@@ -127,7 +127,7 @@ cdef struct sweep_t:                # sectors of a track that pass, starting whe
     int64_t start                   # start of the first sector, ns
     int32_t track
     int32_t first                   # … sector
-    int32_t sectors                 # of the track
+    int32_t sectors                 # sectors of the track
 
 
 cdef struct behind_t:               # a request's blocks in flight between bus and medium
@@ -147,19 +147,19 @@ cdef struct drive_t:
     segment_t* segments             # s.segments of them
     int32_t track                   # where the arm is, or will be at arm_free
     int32_t ahead                   # segment that is being read ahead into; -1 = none
-    int32_t direction               # of LOOK: 1 = towards higher cylinders, -1
+    int32_t direction               # direction of LOOK: 1 = towards higher cylinders, -1 = towards lower ones
     int64_t arm_free                # end of the arm's work that cannot be stopped, ns
     int64_t ahead_lbn               # read-ahead: this block is next
     int64_t ahead_time              # … and from this time the arm, on `track`, is free for it, ns
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = none is
     int64_t now                     # when it last finished, by the caller's clock, ns: no request begins earlier
-    int64_t requests                # served so far
+    int64_t requests                # requests served so far
     int64_t busy                    # time with a request, ns
     int64_t read_end                # one past the last block of the last read; -1 = none yet
     bint after_read                 # the last command was a read
     # state of a buffer that works like DiskSim's
     behind_t[2] behind              # writes in progress: the one being written to the medium, and one appended to it
-    int32_t behinds                 # … how many
+    int32_t behinds                 # … number of them
     behind_t sending                # the last read
     sweep_t sweep                   # read-ahead on the arm's track
     int64_t swept                   # … its sectors that have passed; 0 = the arm has yet to land
@@ -172,7 +172,7 @@ cdef struct drive_t:
     Py_ssize_t room                 # capacity of the ring
     Py_ssize_t head                 # oldest of the ring
     Py_ssize_t backlogged           # number in the ring
-    int64_t sequence                # of the next request
+    int64_t sequence                # sequence number of the next request
     int32_t scheduler               # scheduler_t
     bint active                     # a request is being served
     record_t current                # … this one

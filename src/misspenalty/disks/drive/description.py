@@ -1,4 +1,4 @@
-"""Drive descriptions: YAML files of ``data/drives``, checked against their schema, each value with its source."""
+"""Load drive descriptions: YAML files of ``data/drives``, checked against their schema, each value with its source."""
 
 import copy
 import os
@@ -16,20 +16,20 @@ from misspenalty.errors import InputError, ParameterError, check_choice, did_you
 from misspenalty.io.documents import read_yaml, worst_error
 from misspenalty.io.plugins import add_plugins
 
-GROUP = "misspenalty.drives"  # of entry points
+GROUP = "misspenalty.drives"  # group of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 MOST_TRACKS = 20_000_000
 SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 
 
 class Kind:
-    """What the descriptions of all drives have in common.
+    """Common base of the descriptions of all drives.
 
     Attributes
     ----------
     name, model : str
     data : dict
-        The description, defaults filled in.
+        The description with defaults filled in.
     path : Path or None
     """
 
@@ -43,7 +43,7 @@ class Kind:
         return self.blocks * self.data["geometry"]["sector_bytes"] / 1e9
 
     def replace(self, changes):
-        """This kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
+        """Return this kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
 
         Raises
         ------
@@ -66,11 +66,11 @@ class Kind:
         return type(self)(check(data, self.path), self.path)
 
     def decisions(self):
-        """Values that are read differently from DiskSim: ``{key: source entry}``."""
+        """Return the values that are read differently from DiskSim: ``{key: source entry}``."""
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
-        """This kind with decisions reverted, all or those named; see `misspenalty.disks.disksim.decisions`.
+        """Return this kind with decisions reverted, all or those named; see `misspenalty.disks.disksim.decisions`.
 
         Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files also works
         like DiskSim's code (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
@@ -86,7 +86,7 @@ class Kind:
         return self.data["sources"].get("cache", {}).get("source", "").startswith("DiskSim")
 
     def source(self, key):
-        """Where a value comes from, such as ``source("mechanics.rpm")``: a dict with ``status`` and ``source``."""
+        """Return where a value comes from: a dict with ``status`` and ``source``, as by ``source("mechanics.rpm")``."""
         while key not in self.data["sources"]:
             key, dot, _ = key.rpartition(".")
             if not dot:
@@ -120,7 +120,7 @@ class Description(Kind):
         return self.mechanics.blocks
 
     def drive(self, scheduler="fcfs", depth=256, turned=0):
-        """A drive of this kind, its cache empty, its arm over the outermost track.
+        """Make a drive of this kind, with an empty cache and its arm over the outermost track.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Description(Kind):
         return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
 
     def one_by_one(self, lbn, count, write, delay):
-        """Records of requests on a new drive, each issued `delay` ns after the previous one completes."""
+        """Serve requests on a new drive, each `delay` ns after the previous one completes; return their records."""
         return one_by_one(self.drive(), lbn, count, write, delay)
 
 
@@ -144,14 +144,14 @@ KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its own
 
 
 def folder():
-    """The folder of the descriptions that come with the package."""
+    """Return the folder of the descriptions that come with the package."""
     installed = Path(__file__).parents[1] / "descriptions"
     return installed if installed.is_dir() else Path(__file__).parents[4] / "data" / "drives"
 
 
 @cache
 def _installed():
-    """Descriptions that installed packages add by entry points in the group ``misspenalty.drives``, by name.
+    """Return the descriptions that installed packages add by entry points in the group ``misspenalty.drives``, by name.
 
     An entry point names the path of a description, or a function that returns it.
     """
@@ -168,26 +168,26 @@ def _installed():
 
 
 def _file(name):
-    """The description of a drive by its name; those that come with the package take precedence."""
+    """Return the path of a drive's description by its name; those that come with the package take precedence."""
     own = folder() / f"{name}.yaml"
     return own if own.is_file() else _installed().get(name, own)
 
 
 def names(kind=None):
-    """Names of the installed drives, all or those of a kind, ``disk`` or ``flash``."""
+    """Return the names of the installed drives, all or those of a kind, ``disk`` or ``flash``."""
     own = {path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml")}
     found = sorted(own | _installed().keys())
     return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
 
 
 def files(name):
-    """Files in ``data/drives`` that describe a drive: its own, those of the drives it is based on, and their schema."""
+    """List the files in ``data/drives`` that describe a drive: its own, those it is based on, and their schema."""
     data = read_yaml(_file(name), expected="the name of a drive that comes with the package")
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
 
 def load(name_or_path, kind=None):
-    """A drive's description, by name (see `names`) or from a YAML file.
+    """Load a drive's description, by name (see `names`) or from a YAML file.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def _read(path):
 
 
 def _merged(base, changes):
-    """`base` with the values of `changes`; lists are replaced as a whole."""
+    """Put the values of `changes` into `base`, and return it; lists are replaced as a whole."""
     for key, value in changes.items():
         if isinstance(value, dict) and isinstance(base.get(key), dict):
             _merged(base[key], value)
@@ -256,7 +256,7 @@ def _merged(base, changes):
 
 
 def check(data, path=None):
-    """A description checked against its kind's schema, with defaults filled in; raises InputError."""
+    """Check a description against its kind's schema, and return it with defaults filled in; raise InputError."""
     kind = data.get("kind") if isinstance(data, dict) else None
     kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
     worst = worst_error(data, _schema(kind))
@@ -269,7 +269,7 @@ def check(data, path=None):
 
 
 def _strange(data, place=""):
-    """Keys of numbers that are not finite, which the schema's bounds do not catch."""
+    """Yield the keys of numbers that are not finite, which the schema's bounds do not catch."""
     if isinstance(data, dict | list):
         for key, value in data.items() if isinstance(data, dict) else enumerate(data):
             yield from _strange(value, f"{place}.{key}".lstrip("."))
@@ -283,7 +283,7 @@ def _schema(kind):
 
 
 def _known(kind, above, last):
-    """Whether the schema has such a key."""
+    """Tell whether the schema has such a key."""
     part = _schema(kind)
     for key in [*above, last]:
         part = part.get("properties", {}).get(key)
@@ -293,7 +293,7 @@ def _known(kind, above, last):
 
 
 def _filled(data, schema):
-    """A copy with the schema's defaults where keys are missing, and 4.0 as 4 where it requires whole numbers."""
+    """Copy data with the schema's defaults where keys are missing, and 4.0 as 4 where it requires whole numbers."""
     if isinstance(data, float) and (schema.get("type") == "integer" or schema.get("$ref") == "#/$defs/count"):
         return int(data)
     if isinstance(data, list):
@@ -308,7 +308,7 @@ def _filled(data, schema):
 
 
 def ns(ms):
-    """A time in ms as whole nanoseconds."""
+    """Return a time in ms as whole nanoseconds."""
     return round(1_000_000 * ms)
 
 
@@ -333,11 +333,11 @@ def _mechanics(data):
 
 
 def seek_table(seek, cylinders, left_out=()):
-    """Seek time by distance, ns, for distances below `cylinders`.
+    """Tabulate the seek time by distance, ns, for distances below `cylinders`.
 
-    Either a measured table, without the distances left out, joined by straight lines, the last of which extends beyond
-    it; or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
-    1994): a root for short seeks, a line for long ones.
+    The curve is either a measured table, without the distances left out, joined by straight lines, the last of which
+    extends beyond it; or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE
+    Computer 27(3), 1994): a root for short seeks, a line for long ones.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}

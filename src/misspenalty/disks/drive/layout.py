@@ -1,4 +1,4 @@
-"""From zones, skews, sparing and defects to the tables of the mechanics kernel: tracks, and runs of blocks on them.
+"""Turn zones, skews, sparing and defects into the tables of the mechanics kernel: tracks, and runs of blocks on them.
 
 A *slot* is a sector of a zone, numbered in the order in which blocks are laid out: cylinder by cylinder, head by head
 (in serpentine order where the description says so), sector by sector. Slipped slots hold no block and shift all later
@@ -7,8 +7,7 @@ This is the layout that DiskSim 4.0 calls G1 (Bucy, Schindler, Schlosser, Ganger
 Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections:
 
 * a sector slipped in a cylinder with spares moves that cylinder's last blocks into its spares; DiskSim places them on
-  top
-  of the next cylinder's first blocks;
+  top of the next cylinder's first blocks;
 * spares in front of a cylinder are left out; DiskSim counts them, but places blocks there.
 """
 
@@ -48,7 +47,7 @@ SCHEMES = (  # by DiskSim's number; the block counts of its files confirm 2 and 
 
 
 def build(geometry):
-    """Tables of a drive's tracks and runs.
+    """Build the tables of a drive's tracks and runs.
 
     Parameters
     ----------
@@ -99,13 +98,13 @@ def build(geometry):
 
 
 def skew_ms(data):
-    """The shortest time that a track skew of a description leaves between two tracks, ms."""
+    """Return the shortest time that a track skew of a description leaves between two tracks, ms."""
     revolution = 60_000 / data["mechanics"]["rpm"]
     return min(zone["track_skew"] / zone["sectors"] for zone in data["geometry"]["zones"]) * revolution
 
 
 def _head_order(cylinders, first, heads, mapping):
-    """Heads of these cylinders in the order of their blocks, one row per cylinder."""
+    """Return the heads of these cylinders in the order of their blocks, one row per cylinder."""
     forward = np.arange(heads, dtype=np.int32)
     if mapping == "cylinders":
         return np.tile(forward, (len(cylinders), 1))
@@ -121,7 +120,7 @@ def _tracks(zone, heads, mapping, scheme):
     table["cylinder"] = np.repeat(cylinders, heads)
     table["head"] = _head_order(cylinders, first, heads, mapping).ravel()
     table["sectors"] = sectors
-    # in sectors: skews add up switch by switch; a slipped sector shifts the following tracks if spares are near
+    # skews, in sectors, add up switch by switch; a slipped sector shifts the following tracks if spares are near
     order = np.tile(np.arange(heads, dtype=np.int64), count)
     cylinder = np.repeat(np.arange(count, dtype=np.int64), heads)
     pushed = np.zeros(count * heads, np.int64)
@@ -140,7 +139,7 @@ def _tracks(zone, heads, mapping, scheme):
 
 
 def _runs(zone, heads, sparing, number):
-    """Runs of a zone, by lbn, with lbns and tracks counted from 0, and each run's length."""
+    """Return the runs of a zone, by lbn, with lbns and tracks counted from 0, and each run's length."""
     sectors, spares, scheme = zone["sectors"], zone["spares"], sparing["scheme"]
     cylinder = heads * sectors
     slots = (zone["last_cylinder"] - zone["first_cylinder"] + 1) * cylinder
@@ -161,7 +160,7 @@ def _runs(zone, heads, sparing, number):
         front = "front" in scheme
         length[(starts % cylinder < edge) == front] = 0
 
-    # of a unit's remaining slots, as many as it has without spares: the first or, with spares in front, the last
+    # a unit keeps as many of its remaining slots as it has without spares: the first or, with spares in front, the last
     units = starts // unit
     before = np.cumsum(length) - length
     before -= before[np.searchsorted(units, units)]
@@ -190,7 +189,7 @@ def _runs(zone, heads, sparing, number):
 
 
 def _kept_back(scheme, spares, sectors, slips, full):
-    """Slots that each unit reserves."""
+    """Return the number of slots that each unit reserves."""
     if scheme == "range":
         return np.where(full, spares, 0)
     if scheme == "zone_slip_to_end":
@@ -199,7 +198,7 @@ def _kept_back(scheme, spares, sectors, slips, full):
 
 
 def _bad(zone, slots, sectors, scheme, number):
-    """Slipped slots, and (bad, spare) slots, both in order; track sparing names tracks."""
+    """Return the slipped slots, and the (bad, spare) slots, both in order; track sparing names tracks."""
     slips = np.asarray(zone["slips"], np.int64)
     defects = np.asarray(zone["defects"], np.int64).reshape(-1, 2)
     defects = defects[defects[:, 0] != defects[:, 1]]

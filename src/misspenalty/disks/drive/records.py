@@ -1,4 +1,4 @@
-"""Records of requests as the kernels write them: ``record_t`` of `_state.pxd`, times in ns."""
+"""Define the records of requests as the kernels write them: ``record_t`` of `_state.pxd`, times in ns."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Part of a described drive as a separate drive: the first cylinders of its outermost zone, with identical tracks.
+"""Cut part of a described drive as a separate drive: the first cylinders of its outermost zone, with identical tracks.
 
 The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its disk had to
 fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have
@@ -13,7 +13,7 @@ _COMMANDS = [f"overheads.{what}_after_{last}" for what in ("read_hit", "read_mis
 
 
 def cut(description, cylinders, **changes):
-    """The first cylinders of a drive.
+    """Return the description of a drive that has only the first cylinders of another.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _scaled(seek, factor):
 
 
 def uniform(description):
-    """(tracks, tracks per cylinder, sectors per track) of a drive with identical tracks.
+    """Return the tracks, the tracks per cylinder and the sectors per track of a drive with identical tracks.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Flash storage behind a page-mapped, log-structured translation layer."""
+"""Simulate flash storage behind a page-mapped, log-structured translation layer."""

@@ -1,4 +1,4 @@
-# Flash behind a controller, shared with kernels in which requests overlap. Time is integer ns.
+# This model of flash behind a controller is shared with kernels in which requests overlap. Time is integer ns.
 # serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never goes
 # back: each waits for the dies that earlier ones hold, but on the channels and the interface its pages compete only
 # with each other.
@@ -17,11 +17,11 @@ cdef struct settings_t:             # of a kind of flash drive; times in ns
     int64_t page_units              # mapped units per page
     int64_t unit_blocks             # sectors per unit
     int64_t slots                   # units that the power-safe buffer holds; 0 = no buffer
-    int64_t read                    # a page
-    int64_t program                 # a page
-    int64_t erase                   # a block
-    int64_t move                    # a unit over its channel
-    int64_t link                    # a sector over the interface
+    int64_t read                    # time to read a page
+    int64_t program                 # time to program a page
+    int64_t erase                   # time to erase a block
+    int64_t move                    # time of a unit over its channel
+    int64_t link                    # time of a sector over the interface
     int64_t read_command
     int64_t write_command
 
@@ -30,15 +30,15 @@ cdef class Flash(Kernel):
     cdef settings_t s
     cdef int64_t[::1] die_free      # when a die is free, ns
     cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
-    cdef int64_t[::1] older         # when it was to be free as seen by the last write, ns
-    cdef int64_t[::1] stamp         # … that request
-    cdef int64_t[::1] channel_free  # of the request's own pages, ns
-    cdef int64_t[::1] channel_stamp # … the request
+    cdef int64_t[::1] older         # when the die was to be free as the last write found it, ns
+    cdef int64_t[::1] stamp         # … number of that request
+    cdef int64_t[::1] channel_free  # when a channel is free of the request's own pages, ns
+    cdef int64_t[::1] channel_stamp # … number of the request
     cdef int32_t[::1] place         # by unit: its place + 1; 0 = never written
     cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
     cdef int32_t[::1] valid         # by block: valid units
-    cdef uint8_t[::1] state         # by block
-    cdef int32_t[::1] free_blocks   # by die
+    cdef uint8_t[::1] state         # by block: FREE, OPEN or FULL
+    cdef int32_t[::1] free_blocks   # by die: number of free blocks
     cdef int32_t[::1] looked        # by die: where the search for a free block continues
     cdef int32_t[::1] host_block    # by die: block that requests fill; NONE = none
     cdef int32_t[::1] host_page     # … its next page
@@ -48,7 +48,7 @@ cdef class Flash(Kernel):
     cdef int32_t[::1] victim_page   # … its next page
     cdef int32_t[::1] gain          # … pages that it yields
     cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
-    cdef int64_t[::1] slot_free     # by slot of the buffer, ns; NEVER = not yet issued to the flash
+    cdef int64_t[::1] slot_free     # by slot of the buffer: when it is free, ns; NEVER = not yet issued to the flash
     cdef int32_t[::1] slot_unit     # … its unit
     cdef int32_t[::1] slot_of       # by unit: its last slot + 1; 0 = none
     cdef int32_t[::1] gathered      # units of the page being gathered
@@ -57,7 +57,7 @@ cdef class Flash(Kernel):
     cdef int64_t page_ready         # when the old parts of gathered units are read, ns
     cdef int64_t next_slot
     cdef int64_t request            # number of the request
-    cdef int64_t end                # of the request's last page, ns
+    cdef int64_t end                # end of the request's last page, ns
     cdef int64_t wait               # how long older work holds that page's die, ns
     cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
     cdef int64_t die_wait           # how long a read's last page waited for its die, ns

@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty.disks.flash.model`, whose docstring has the model: dies on channels, page map, greedy collection."""
+"""Simulate dies on channels, a page map and greedy collection; `misspenalty.disks.flash.model` states the model."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from misspenalty.errors import ParameterError
 cdef enum:
     NONE = -1
     FREE = 0                        # an erased block
-    OPEN = 1                        # one that is being filled
+    OPEN = 1                        # a block that is being filled
     FULL = 2
-    OWN_WRITE = 2                   # an internal request: no command, no interface
+    OWN_WRITE = 2                   # an internal request, without command and interface
     FEW = 4                         # a die collects while it has fewer free blocks
 
 cdef int64_t LATEST = 1 << 60       # 36 years, ns
@@ -60,7 +60,7 @@ cdef class Flash(Kernel):
         Parameters
         ----------
         now : int
-            Time of arrival, ns; not before the last one completed.
+            Time of arrival, ns; not before the last request completed.
         lbn, count : int
             First sector and number of sectors.
         write : {0, 1, 2}
@@ -79,7 +79,7 @@ cdef class Flash(Kernel):
         self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
         bint records=True,
     ):
-        """Serve requests, each `delay` ns after the previous one completes; returns records, or times."""
+        """Serve requests, each `delay` ns after the previous one completes; return their records, or service times."""
         cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
             raise ParameterError("lbn, count, write and delay differ in length")
@@ -101,16 +101,16 @@ cdef class Flash(Kernel):
         return made[:n] if records else times
 
     def mapping(self):
-        """Place of each unit, -1 = never written: int64."""
+        """Return the place of each unit as int64; -1 = never written."""
         return np.asarray(self.place).astype(np.int64) - 1
 
     def blocks_in_use(self):
-        """Valid units of each erase block that is not free, according to the map: ``{block: units}``."""
+        """Count the valid units of each erase block that is not free, according to the map: ``{block: units}``."""
         owner = np.asarray(self.owner).reshape(len(self.valid), -1)
         return {int(b): int((owner[b] > 0).sum()) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     def counted(self):
-        """The same according to the drive's counters."""
+        """Return the same as `blocks_in_use`, according to the drive's counters."""
         return {int(b): int(self.valid[b]) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
@@ -143,7 +143,7 @@ cdef class Flash(Kernel):
         self.now = record.done
 
     cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Read; sectors are sent in order, each page's as soon as it arrives. Returns when the last has been sent."""
+        """Read and send sectors in order, each page's as soon as it arrives; return when the last has been sent."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks, out = t, ready
         cdef int64_t units, page, first, sectors
         cdef bint misses = False
@@ -164,7 +164,7 @@ cdef class Flash(Kernel):
         return out
 
     cdef void put(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Write: into the buffer as far as it has room, or page by page to the flash."""
+        """Write into the buffer as far as it has room, or page by page to the flash."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks
         cdef bint part
         while unit <= last:
@@ -186,7 +186,7 @@ cdef class Flash(Kernel):
     cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil:
         cdef int64_t slot = self.slot_of[unit] - 1, ended, i
         if slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] == NEVER:
-            return  # takes its older copy's slot
+            return  # the unit takes its older copy's slot
         slot = self.next_slot
         self.next_slot = (slot + 1) % self.s.slots
         if self.slot_free[slot] > self.end:
@@ -203,7 +203,7 @@ cdef class Flash(Kernel):
                 self.slot_free[self.gathered_slot[i]] = ended
 
     cdef int64_t flush(self, int64_t t) noexcept nogil:
-        """Program the gathered page, padded if not full, on the die that is free first; returns its end."""
+        """Program the gathered page, padded if it is not full, on the die that is free first; return its end."""
         cdef int64_t die = self.choose_die(), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)
@@ -221,7 +221,7 @@ cdef class Flash(Kernel):
         return ended
 
     cdef int64_t choose_die(self) noexcept nogil:
-        """The die with room that is free first; if none has room, one is collected to make room."""
+        """Choose the die with room that is free first; if none has room, collect until one has."""
         cdef int64_t die, best
         while True:
             best = NONE
@@ -246,7 +246,7 @@ cdef class Flash(Kernel):
             self.collect_page(die)
 
     cdef bint choose_victim(self, int64_t die) noexcept nogil:
-        """The full block with the fewest valid units, if it yields a page."""
+        """Choose the full block with the fewest valid units as the victim; return whether it yields a page."""
         cdef int64_t block, best = NONE, most = self.s.block_pages * self.s.page_units
         for block in range(die * self.s.die_blocks, (die + 1) * self.s.die_blocks):
             if self.state[block] == FULL and (best == NONE or self.valid[block] < self.valid[best]):
@@ -292,7 +292,7 @@ cdef class Flash(Kernel):
             self.moved_block[die] = NONE
 
     cdef int32_t take_block(self, int64_t die) noexcept nogil:
-        """The next free block of a die, in turn; there is one."""
+        """Open the next free block of a die, in turn, and return it; the die must have one."""
         cdef int64_t first = die * self.s.die_blocks, at = self.looked[die]
         while self.state[first + at] != FREE:
             at = (at + 1) % self.s.die_blocks
@@ -311,12 +311,12 @@ cdef class Flash(Kernel):
         self.valid[where // per_block] += 1
 
     cdef bint buffered(self, int64_t unit, int64_t t) noexcept nogil:
-        """Whether a unit is still in the buffer at time t."""
+        """Tell whether a unit is still in the buffer at time t."""
         cdef int64_t slot = self.slot_of[unit] - 1
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 
     cdef int64_t page_of(self, int64_t unit) noexcept nogil:
-        """The page of a unit; a unit never written counts as laid out in order, after all real pages."""
+        """Return the page of a unit; a unit never written counts as laid out in order, after all real pages."""
         if self.place[unit]:
             return (self.place[unit] - 1) // self.s.page_units
         return self.owner.shape[0] + unit // self.s.page_units
@@ -327,7 +327,7 @@ cdef class Flash(Kernel):
         return unit // self.s.page_units % self.s.dies
 
     cdef int64_t read_page(self, int64_t die, int64_t t, int64_t units, bint waited_for) noexcept nogil:
-        """Read a page, before what the die programs, and move some of its units to the controller; returns the end."""
+        """Read a page, before what the die programs, and move some of its units to the controller; return the end."""
         cdef int64_t begin = max(t, self.read_free[die]), ended = begin + self.s.read
         if waited_for:
             ended = self.take_channel(die, ended, units)
@@ -341,7 +341,7 @@ cdef class Flash(Kernel):
         return ended
 
     cdef int64_t program_page(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
-        """Move units to a die and program the page; returns the end."""
+        """Move units to a die and program the page; return the end."""
         if self.stamp[die] != self.request:
             self.stamp[die], self.older[die] = self.request, self.die_free[die]
         self.die_free[die] = self.take_channel(die, max(t, self.die_free[die]), units) + self.s.program
@@ -351,9 +351,9 @@ cdef class Flash(Kernel):
         return self.die_free[die]
 
     cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
-        """Move units over a die's channel, behind the request's own pages on it; returns the end.
+        """Move units over a die's channel, behind the request's own pages on it; return the end.
 
-        Pages of older writes are not waited for: they take a channel for a hundredth of the time, now and then.
+        Pages of older writes are not waited for: they occupy a channel only occasionally, a hundredth of the time.
         """
         cdef int64_t channel = die % self.s.channels
         if self.channel_stamp[channel] != self.request:

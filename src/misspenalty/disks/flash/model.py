@@ -1,4 +1,4 @@
-"""Drives of flash memory: dies on channels behind a controller with a page-mapped, log-structured translation layer.
+"""Model flash drives: dies on channels behind a controller with a page-mapped, log-structured translation layer.
 
 The model is deliberately small:
 
@@ -12,14 +12,14 @@ The model is deliberately small:
   another open block inside the die, as many pages for each programmed one as needed to keep up, and is erased. The
   spare space that this needs is the capacity of the flash beyond the nominal size of the drive.
 * A power-safe buffer, if the description has one, completes a write as soon as it has room, and gathers units into
-  whole
-  pages. Without one, a write is complete when its pages are programmed, the last one padded.
+  whole pages. Without one, a write is complete when its pages are programmed, the last one padded.
 * A write of part of a unit reads the unit first, without holding up the buffer. A unit never written is read as if all
   units had been laid out in order across the dies.
 
-Left out: wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory, idle-time
-collection, and concurrent requests: the next one starts when the last has completed. A read that interrupts a program
-puts off what the die does next, but the buffer's room for the program's units is free as if nothing had interrupted it.
+The model leaves out wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory,
+idle-time collection, and concurrent requests: the next one starts when the last has completed. A read that interrupts a
+program delays what the die does next, but the buffer's room for the program's units is free as if nothing had
+interrupted it.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
@@ -72,20 +72,20 @@ class FlashDescription(Kind):
         return _places(self.settings) / self.units - 1
 
     def drive(self):
-        """A drive of this kind, with nothing written yet."""
+        """Make a drive of this kind on which nothing has been written."""
         return Flash(self.settings, self.units)
 
     def one_by_one(self, lbn, count, write, delay):
-        """Records of requests on a new drive, each issued `delay` ns after the previous one completes."""
+        """Serve requests on a new drive, each `delay` ns after the previous one completes; return their records."""
         return self.drive().one_by_one(lbn, count, write, delay)
 
     def slice(self, blocks):
-        """This kind with `blocks` erase blocks per plane; its spare share and everything else stay the same.
+        """Return this kind with `blocks` erase blocks per plane; its spare share and everything else stay the same.
 
         Raises
         ------
         ParameterError
-            The drive has fewer, or `blocks` is too small.
+            The drive has fewer blocks, or `blocks` is too small.
         """
         most = self.data["geometry"]["blocks"]
         if not 8 <= blocks <= most:
@@ -131,7 +131,7 @@ def _ns(us):
 
 
 def _places(settings):
-    """Units that the flash has room for."""
+    """Return the number of units that the flash has room for."""
     return settings["dies"] * settings["die_blocks"] * settings["block_pages"] * settings["page_units"]
 
 
