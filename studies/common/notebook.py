@@ -43,7 +43,7 @@ def read(name):
     Raises
     ------
     InputError
-        It is not there yet; the message says what to run.
+        The table does not exist yet; the message says what to run.
     """
     path = root() / name
     if not path.is_file():

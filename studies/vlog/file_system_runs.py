@@ -34,7 +34,7 @@ def client(platform, file_system, disk):
 
 
 def fig6(platform, files):
-    """Time small files: created, read after memory was emptied, deleted (Figure 6).
+    """Time the creation of small files, reading them after memory was emptied, and their deletion (Figure 6).
 
     Returns
     -------
@@ -52,7 +52,7 @@ def fig6(platform, files):
 
 
 def fig7(platform, size, seed):
-    """Time a large file: written and read in order and at random (Figure 7).
+    """Time writing and reading a large file, in order and at random (Figure 7).
 
     Returns
     -------

@@ -17,8 +17,8 @@ VERDICTS = ("reproduced", "tie", "direction", "not_reproduced", "not_testable")
 TOLERANCES = {"value": 0.15, "ratio": 0.15, "equivalence": 0.10}  # relative
 TIE = 0.05
 CERTAIN = Moved()
-NEAR = 0.10  # "almost ten" is nine to ten
-REACHED = 0.15  # "up to 40 %" is 34 % at least
+NEAR = 0.10  # "almost ten" means nine to ten
+REACHED = 0.15  # "up to 40 %" counts as reached from 34 % on
 
 
 @dataclass

@@ -13,9 +13,9 @@ cdef enum class_t:                  # classes of a read call
 
 cdef struct ahead_t:                # read-ahead of an open file, bytes; the fields of `struct file`
     int64_t end                     # f_raend: end of the last page read ahead
-    int64_t length                  # f_ralen: of the last request
-    int64_t most                    # f_ramax: of the next request
-    int64_t window                  # f_rawin: of the last two requests
+    int64_t length                  # f_ralen: length of the last request
+    int64_t most                    # f_ramax: most that the next request may read
+    int64_t window                  # f_rawin: length of the last two requests
 
 
 cdef class ReadAhead(PageCache):

@@ -15,7 +15,7 @@ from misspenalty_studies.epcm.file_client.placement import PAGE_SECTORS, place
 ORDERS = ("names", "opened")
 PASSES = ("recorded", "last")
 TEMPORARIES = ("inode", "recorded", "normal", "dropped")
-MOST_BYTES = 2**40  # size of one file
+MOST_BYTES = 2**40  # largest size of a file
 
 
 @dataclass

@@ -50,7 +50,7 @@ TINY = {(tracks, sectors): tiny(tracks, sectors) for tracks, sectors in [(4, 72)
 )
 def test_kernel_and_reference_agree_to_the_nanosecond(shape, unit, fill, log_map, aligned, reserve, requests, seed):
     kind = TINY[shape]
-    blocks = max(1, int((fill if aligned else 0.7 * fill) * capacity(kind, unit)))  # less, so that gaps do not fill it
+    blocks = max(1, int((fill if aligned else 0.7 * fill) * capacity(kind, unit)))  # fewer, as gaps take room
     place = spread(blocks, physical_blocks(kind, unit))
     place = place if aligned else unaligned(place, kind, unit)
     settings_ = {"block_sectors": unit, "log_map": log_map, "aligned": aligned, "reserve": reserve, "seed": seed}
