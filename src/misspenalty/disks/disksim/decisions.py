@@ -21,9 +21,9 @@ sources what was decided and DiskSim's value, so that ``Description.as_disksim``
 ``sequential_ahead``
     The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
     reads to the end of the track after any read. This was seen on the Quantum Atlas III; the product manual of a later
-    drive of that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor Atlas 10K
-    III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit would rise
-    from 0.107 to 0.605 ms.
+    drive of that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor
+    Atlas 10K III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit
+    would rise from 0.107 to 0.605 ms.
 ``write_water``
     A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
     the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
@@ -31,9 +31,9 @@ sources what was decided and DiskSim's value, so that ``Description.as_disksim``
 ``seek_slip``
     A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
     error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file's other
-    values decide, not measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such points:
-    1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373 and
-    7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), alone closer
+    values decide, not measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such
+    points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373
+    and 7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), alone closer
     (0.136 to 0.134); both were known when it was decided, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
