@@ -1,4 +1,4 @@
-"""Miss counts compared with an independent simulator, and hit ratios compared with the literature.
+"""Compare miss counts with an independent simulator, and hit ratios with the literature.
 
 `simulator`: libCacheSim at eight sizes of nine traces. For a policy with the same definition, every count has to be
 equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's own rules (`misspenalty.policies.libcachesim`).
@@ -58,7 +58,7 @@ RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # points; two decimals a
 
 
 def load(name):
-    """A trace by name."""
+    """Generate or open a trace by its name."""
     if name == "zipf":
         weights = np.cumsum(1 / np.arange(1, 50_001))
         drawn = np.searchsorted(weights / weights[-1], np.random.default_rng(20).random(200_000))
@@ -71,12 +71,12 @@ def load(name):
 
 
 def sizes_of(trace):
-    """Eight cache sizes."""
+    """Return up to eight cache sizes for a trace."""
     return sorted({max(trace.blocks * share // 1000 // FOURTHS * FOURTHS, SMALLEST) for share in SHARES})
 
 
 def compare_with_simulator(names, policies):
-    """One row per trace, policy and size: misses of ours and of libCacheSim's."""
+    """Yield one row per trace, policy and size, with our misses and libCacheSim's."""
     for name in names:
         trace = load(name)
         with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def compare_with_simulator(names, policies):
 
 
 def show_simulator(table):
-    """How many of the counts are equal, by policy and trace; then how far off the others are."""
+    """Print how many of the counts are equal, by policy and trace, and how far off the others are."""
     same = table[~table["policy"].isin(APART)]
     shown = same.groupby(["policy", "trace"], sort=False)["equal"].agg(lambda equal: f"{equal.sum()}/{equal.size}")
     print(shown.unstack("trace").to_string())
@@ -109,7 +109,7 @@ def show_simulator(table):
 
 
 def compare_with_literature(names=None):
-    """One row per published value and set of parameters: hit ratio obtained, whether scored, whether within."""
+    """Yield a table per trace and set of parameters: hit ratio obtained, whether it is scored and within tolerance."""
     tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
     rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
     recomputed = rows["table"] == "recomputed"
@@ -124,7 +124,7 @@ def compare_with_literature(names=None):
 
 
 def obtained(trace, policy, parameters, rows, explains):
-    """`rows` with our hit ratios."""
+    """Return the published `rows` with our hit ratios next to them."""
     sizes = sorted(rows["cache_blocks"].unique().tolist())
     ratios = 100 * hit_ratio_curve(trace, policy, sizes, **parameters).set_index("cache_blocks")["hit_ratio"]
     table = rows[["table", "trace", "policy", "cache_blocks"]].copy()
@@ -140,7 +140,7 @@ def obtained(trace, policy, parameters, rows, explains):
 
 
 def show_literature(table):
-    """OLTP's ten policies, then the scores."""
+    """Print the ten policies on OLTP, then the scores."""
     ten = table[(table["table"] == "published") & (table["trace"] == "OLTP") & table["cache_blocks"].isin(OLTP_SIZES)]
     ten = ten.drop_duplicates(["policy", "parameters", "cache_blocks"])
     cells = ten.assign(cell=ten.apply(lambda row: f"{row['published']:.2f} {row['difference']:+.2f}", axis=1))

@@ -1,4 +1,4 @@
-"""Speed of a comparison: curves of all online policies at eight sizes on a trace of five million references.
+"""Time a comparison: curves of all online policies at eight sizes on a trace of five million references.
 
 Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn from Zipf(1.0) over a
 million objects, or taken from any trace (``--trace``), cut to ``--references``. There is one row per policy, with the
@@ -24,7 +24,7 @@ OBJECTS = 1_000_000
 
 
 def drawn(references, seed=1):
-    """References drawn from Zipf(1.0) over a million objects."""
+    """Draw references from Zipf(1.0) over a million objects."""
     random = np.random.default_rng(seed)
     weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
     ranks = np.searchsorted(weights, random.random(references) * weights[-1])
@@ -32,7 +32,7 @@ def drawn(references, seed=1):
 
 
 def peer_seconds(path, policy, sizes, references):
-    """CPU time of libCacheSim's caches, s; NaN if it does not have the policy."""
+    """Measure the CPU time of libCacheSim's caches, s; NaN if it does not have the policy."""
     name, options, _ = PEERS.get(policy, (None, {}, {}))
     if name is None:
         return float("nan")
@@ -40,7 +40,7 @@ def peer_seconds(path, policy, sizes, references):
 
 
 def measure(trace, sizes, policies, path):
-    """One row per policy; `path` is the trace as libCacheSim reads it."""
+    """Yield one row per policy; `path` is the trace as libCacheSim reads it."""
     for policy in policies:
         begin = time.process_time()
         misspenalty.hit_ratio_curve(trace, policy, sizes, threads=1)

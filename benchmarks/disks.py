@@ -1,4 +1,4 @@
-"""Simulated drives: requests per second, and how close service times come to measured ones.
+"""Measure simulated drives: requests per second, and how close service times come to measured ones.
 
 `speed`: random requests on one thread, one at a time and through each queue discipline, at two lengths: the cost
 per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
@@ -43,14 +43,14 @@ LOAD, DEPTH = 0.95, 64  # share of the time a drive is busy; requests its schedu
 
 
 def requests(kind, n):
-    """Random requests of 1 to 32 blocks, a third of them writes."""
+    """Draw random requests of 1 to 32 blocks, a third of them writes, and the gaps between them."""
     rng = np.random.default_rng(1)
     lbn, count = rng.integers(0, kind.blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
     return lbn, count, (rng.random(n) < 1 / 3).astype(np.uint8), rng.exponential(1, n)
 
 
 def fastest(play, repeat):
-    """Smallest CPU time of several runs, s."""
+    """Return the smallest CPU time of several runs, s."""
     times = []
     for _ in range(repeat):
         begin = time.thread_time()
@@ -60,7 +60,7 @@ def fastest(play, repeat):
 
 
 def speed(n, repeat):
-    """One row per drive and discipline: requests per second for `n`, and how the cost per request grows from n / 4."""
+    """Yield one row per drive and discipline: requests per second for `n`, and growth of the cost from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):
@@ -87,7 +87,7 @@ def speed(n, repeat):
 
 
 def mean_service(kind, way, lbn, count, write, sample=20_000):
-    """Mean time of a request while others are always waiting, ns."""
+    """Return the mean time of a request while others are always waiting, ns."""
     part = slice(0, min(sample, len(lbn)))
     none = np.zeros(len(lbn[part]), np.int64)
     records = as_they_arrive(kind.drive(way, 4), none, lbn[part], count[part], write[part])
@@ -95,7 +95,7 @@ def mean_service(kind, way, lbn, count, write, sample=20_000):
 
 
 def compare_with_measured():
-    """One row per drive and reading of its description: means and demerit, ms."""
+    """Yield one row per drive and reading of its description: means and demerit, ms."""
     for name, theirs in DEMERITS.items():
         asked, kind = read_requests(TRACES / f"{name}.trace"), disks.load(name.lower())
         decisions = sorted({entry["decision"] for entry in kind.decisions().values()})
@@ -113,7 +113,7 @@ def compare_with_measured():
 
 
 def unsupported(base, decisions):
-    """Departures whose condition the description shows, and that the drive does not have: (name, changes)."""
+    """Yield each departure whose condition the description meets and that the drive does not have: name, changes."""
     literal = base.data
     if literal["cache"]["read_ahead"] == "next_track" and "sequential_ahead" not in decisions:
         yield "sequential_ahead", {"cache.ahead_when": "sequential", "cache.read_ahead": "segment"}
@@ -122,14 +122,14 @@ def unsupported(base, decisions):
 
 
 def alone(row):
-    """The departure that a row's reading consists of; None if there are several or none."""
+    """Return the departure that a row's reading consists of; None if there are several or none."""
     if row.reading == "as we read it":
         return row.decisions if row.decisions in NAMES else None
     return row.reading.removeprefix(UNSUPPORTED).removesuffix(" alone") if row.reading.endswith(" alone") else None
 
 
 def matrix(table):
-    """One row per drive and departure whose condition it meets: demerit without and with it, and whether it is held."""
+    """Yield one row per drive and departure whose condition it meets: demerit without and with it, whether held."""
     out = {reading: rows.set_index("drive")["demerit_ms"] for reading, rows in table.groupby("reading")}
     for row in table.itertuples():
         if (departure := alone(row)) is not None:
@@ -143,10 +143,10 @@ def matrix(table):
 
 
 def left_out(table):
-    """One row per departure and measured drive that meets its condition: change of the demerit by the departure, ms.
+    """Yield one row per departure and measured drive that meets its condition: change of the demerit, ms.
 
-    `others_ms` is the mean over the other drives, by which one would choose; `left_out_ms` is what that choice then
-    does on the drive left out. Without others there is nothing to choose by.
+    `others_ms` is the mean over the other drives, by which one would choose; `left_out_ms` is the effect of that choice
+    on the drive left out. Without other drives there is no basis for a choice.
     """
     changes = {}
     for cell in matrix(table):

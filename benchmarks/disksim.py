@@ -1,4 +1,4 @@
-"""Every drive read as DiskSim reads it, request by request next to DiskSim 4.0's own answers to synthetic streams.
+"""Compare every drive, read as DiskSim reads it, request by request with DiskSim 4.0's answers to synthetic streams.
 
 The shared reference data hold four streams of 3,000 requests for each of eleven drives. A row says how many requests of
 a stream agree within 1 us, and classifies those that do not by the first of ``CAUSES`` that applies. A request
@@ -40,7 +40,7 @@ CAUSES = {
 
 
 def compared(folder, name, stream):
-    """DiskSim's rows of a stream, with our service time as `ours_ms`."""
+    """Return DiskSim's rows of a stream, with our service time as `ours_ms`."""
     with pa.input_stream(str(folder / f"{name}_{stream}.csv.zst"), compression="zstd") as file:
         asked = pd.read_csv(file)
     kind = disks.load(name).as_disksim()
@@ -54,7 +54,7 @@ def compared(folder, name, stream):
 
 
 def causes(rows, any_order=False):
-    """For each request that differs, the first of `CAUSES` that applies; None for those that agree."""
+    """Find the first of `CAUSES` that applies to each request that differs; None for those that agree."""
     away = (rows["ours_ms"] - rows["service_ms"]).abs().to_numpy()
     cache, found = rows["cache"].tolist(), []
     for i, ms in enumerate(away):
@@ -73,7 +73,7 @@ def causes(rows, any_order=False):
 
 
 def agreement(folder=FOLDER):
-    """One row per drive and stream: ``drive, stream, requests, within_1us_pct``, and requests by cause."""
+    """Yield one row per drive and stream: ``drive, stream, requests, within_1us_pct``, and requests by cause."""
     for name in DRIVES:
         any_order = disks.load(name).data["cache"]["read_any_order"]
         for stream in STREAMS:

@@ -22,7 +22,7 @@ LIMIT = "limit"  # the row of one pass over the trace that touches one node per 
 
 @styled
 def speed(table):
-    """Bars, one group per policy, one bar per workload: ``ratio`` to libCacheSim if it has the policy, ``of_limit``."""
+    """Draw a group of bars per policy, one bar per workload: ``ratio`` to libCacheSim if any, and ``of_limit``."""
     figure = new_figure(PAGE, 0.72 * PAGE)
     upper, lower = figure.subplots(2, 1)
     table = table[table["policy"] != LIMIT]
@@ -38,7 +38,7 @@ def speed(table):
 
 
 def bars(axes, table, column, ticks):
-    """Groups in descending order of their median."""
+    """Draw the groups of bars in descending order of their median."""
     policies = table.groupby("policy")[column].median().sort_values(ascending=False).index.tolist()
     workloads = table["workload"].unique().tolist()
     width = 0.8 / len(workloads)
@@ -55,7 +55,7 @@ def bars(axes, table, column, ticks):
 
 
 def line(axes, height, what):
-    """A dotted horizontal line, labelled at its right end."""
+    """Draw a dotted horizontal line, labelled at its right end."""
     axes.axhline(height, color="#222222", linewidth=0.7, linestyle=":")
     axes.annotate(what, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=5.5)
 

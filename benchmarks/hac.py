@@ -1,4 +1,4 @@
-"""The object caches on this machine: speed, and the miss penalty measured around the real operations.
+"""Time the object caches on this machine: speed, and the miss penalty measured around the real operations.
 
 Speed: generating OO7's medium database, and hot traversals in a cache that holds everything, HAC next to CLOCK on
 pages, which stamps its frames instead: CPU times, medians of the repeats, alternating.
@@ -34,14 +34,14 @@ MB = 2**20
 
 
 def cpu(task):
-    """CPU seconds of a call, and what it returned."""
+    """Call a task; return its CPU seconds and its result."""
     begin = time.process_time()
     result = task()
     return time.process_time() - begin, result
 
 
 def generation(parameters, repeat):
-    """Rows with the time to generate a database, and the database."""
+    """Generate a database; return rows with the time it takes, and the database."""
     times, data = zip(
         *(cpu(lambda: oo7.generate(parameters, np.random.default_rng(1))) for _ in range(repeat)), strict=True
     )
@@ -49,7 +49,7 @@ def generation(parameters, repeat):
 
 
 def hot(data, repeat, names=("T1", "T6")):
-    """Rows for hot traversals in a cache that holds everything."""
+    """Time hot traversals in a cache that holds everything, and return the rows."""
     programs = {system.name: Program(system(data, HOLDS_ALL_MB * MB), data) for system in (HAC, Clock)}
     rows = []
     for name in names:
@@ -66,7 +66,7 @@ def hot(data, repeat, names=("T1", "T6")):
 
 
 def measured(data, points_mb, cache_mb):
-    """Rows for the operations in a fetch, and for hit time line by line."""
+    """Yield rows for the operations in a fetch, and for hit time line by line."""
     for one in hac_measured.penalty(data, points_mb).itertuples():
         yield f"{one.traversal}, {one.cache_mb:g} MB: {one.operation}", "us a fetch", one.us
     for one in hac_measured.hit_time(data, cache_mb).itertuples():

@@ -1,4 +1,4 @@
-"""The cost of the library apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
+"""Measure the library's cost apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
 
 There is one row per measure: value, unit, and the project's own target. Times are CPU times, medians of the repeats,
 except for the small trace (wall clock, because a user waits for it) and the threads (wall clock, because CPU time does
@@ -29,7 +29,7 @@ from misspenalty.traces import Trace
 
 SIZES = 16
 SMALL = "lirs/cpp.trace.gz"
-LINES = 2_000_000  # of the text that is compiled
+LINES = 2_000_000  # lines of the text that is compiled
 LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may take 16 bytes per block, the others 32
 GIANT_BLOCKS = 1 << 20
 GIANT_CACHE = GIANT_BLOCKS // 10
@@ -38,7 +38,7 @@ SHORT, LONG = 10_000_000, 1_000_000_000  # requests
 
 
 def median(run, repeat, clock=time.process_time):
-    """Median time of `run()`, seconds."""
+    """Return the median time of `run()`, seconds."""
     times = []
     for _ in range(repeat):
         gc.collect()
@@ -54,7 +54,7 @@ def row(measure, value, unit, target=""):
 
 
 def timed(part, rows):
-    """The rows of a part of the benchmark, once it is done; prints how long it took."""
+    """Run a part of the benchmark, print how long it took, and return its rows."""
     begin = time.perf_counter()
     rows = list(rows)
     print(f"{part}: {time.perf_counter() - begin:.0f} s", flush=True)
@@ -62,7 +62,7 @@ def timed(part, rows):
 
 
 def small_trace(repeat):
-    """Open a small trace and replay it; the import is not included, and the first run is counted separately."""
+    """Time opening and replaying a small trace, without the import; the first run has a row of its own."""
 
     def run():
         simulate(open_trace(TRACES / SMALL), "lru", 100)
@@ -74,7 +74,7 @@ def small_trace(repeat):
 
 
 def compiling(ids, repeat):
-    """Compiling zstd text traces, compared with pandas reading the same files without numbering blocks."""
+    """Time compiling zstd text traces, and pandas reading the same files without numbering blocks."""
     with tempfile.TemporaryDirectory() as folder:
         numbers = Path(folder, "numbers.trace.zst")
         with pa.CompressedOutputStream(pa.OSFile(str(numbers), "wb"), "zstd") as stream:
@@ -91,7 +91,7 @@ def compiling(ids, repeat):
 
 
 def curves(trace, repeat):
-    """LRU at all sizes, at 16, and sampled; sixteen runs of libCacheSim for comparison."""
+    """Time LRU at all sizes, at 16, and sampled, and sixteen runs of libCacheSim for comparison."""
     exact = hit_ratio_curve(trace, "lru")
     yield row("lru, all sizes, exact", median(lambda: hit_ratio_curve(trace, "lru"), repeat), "s", "< 2")
     sizes = np.linspace(trace.blocks // SIZES, trace.blocks, SIZES).astype(int).tolist()
@@ -120,7 +120,7 @@ def curves(trace, repeat):
 
 
 def threads(trace, repeat):
-    """A curve of 16 sizes on one thread and on two."""
+    """Time a curve of 16 sizes on one thread and on two."""
     sizes = np.linspace(trace.blocks // 100, trace.blocks // 5, SIZES).astype(int).tolist()
     for policy in ("fifo", "mq"):
         one, two = (
@@ -133,14 +133,14 @@ def threads(trace, repeat):
 
 
 def memory(trace):
-    """Bytes of each kernel's arrays per distinct block, without the memory-mapped trace, at a tenth of the blocks."""
+    """Count each kernel's bytes per distinct block, without the memory-mapped trace, for a tenth of the blocks."""
     for name, definition in known_policies().items():
         kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")
 
 
 def generated(requests, seed=42):
-    """Chunks of `requests` ids below GIANT_BLOCKS, log-uniform (close to Zipf(1.0)), never all in memory."""
+    """Yield `requests` ids below GIANT_BLOCKS in chunks, log-uniform (close to Zipf(1.0)), never all in memory."""
     generator = np.random.default_rng(seed)
     for begin in range(0, requests, CHUNK):
         n = min(CHUNK, requests - begin)
@@ -148,7 +148,7 @@ def generated(requests, seed=42):
 
 
 def giant(policies, requests=(SHORT, LONG)):
-    """Cost per request and memory of a short and of a long run over the same footprint, without the generator."""
+    """Measure cost per request and memory of a short and a long run over the same footprint, without the generator."""
     outcome = np.empty(CHUNK, np.uint8)
     for name in policies:
         definition, cost = known_policies()[name], []

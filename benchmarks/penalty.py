@@ -1,4 +1,4 @@
-"""Speed of `misspenalty.penalty` and `misspenalty.delayed_hits`: requests per second on one core.
+"""Measure the speed of `misspenalty.penalty` and `misspenalty.delayed_hits`: requests per second on one core.
 
 Run as ``python benchmarks/penalty.py``. The workload is random: 4 KB references from a Zipf-like law over 1,000,000
 blocks, one in four of which is a write, at a rate that the device can sustain, through a cache of half the blocks and
@@ -29,7 +29,7 @@ REPEATS = 3
 
 
 def drawn(references, gap_ns, seed=1):
-    """A trace of references drawn from a Zipf-like law."""
+    """Draw a trace of references from a Zipf-like law."""
     random = np.random.default_rng(seed)
     rank = np.minimum(BLOCKS ** random.random(references), BLOCKS - 1).astype(np.int64)  # density 1 / rank
     names = random.permutation(BLOCKS)[rank]
@@ -42,7 +42,7 @@ def drawn(references, gap_ns, seed=1):
 
 
 def best(function):
-    """The shortest CPU time of several calls, s, and the result of the last one."""
+    """Return the shortest CPU time of several calls, s, and the result of the last one."""
     times = []
     for _ in range(REPEATS):
         begin = time.process_time()
@@ -52,7 +52,7 @@ def best(function):
 
 
 def misses_alone(trace, size, name):
-    """Time of a drive's queue with LRU's misses."""
+    """Time a drive's queue with LRU's misses."""
     hits = np.zeros(len(trace), bool)
     misspenalty.simulate(trace, "lru", size, hits=hits)
     missed = ~hits & ~trace.write
@@ -62,7 +62,7 @@ def misses_alone(trace, size, name):
 
 
 def measure(trace, device, size, path):
-    """One row per policy; `path` is the trace as libCacheSim reads it."""
+    """Yield one row per policy; `path` is the trace as libCacheSim reads it."""
     drive = misses_alone(trace, size, device) if device == "cheetah9lp" else 0.0
     for policy in ("lru", "arc"):
         without, _ = best(partial(misspenalty.simulate, trace, policy, size))
@@ -81,7 +81,7 @@ def measure(trace, device, size, path):
 
 
 def steps(references):
-    """One row per policy of the step model, whose fetches take 100 steps."""
+    """Yield one row per policy of the step model, whose fetches take 100 steps."""
     drawn_ids = drawn(references, 1).ids.astype(np.int64)
     for policy in ("lru", "arc", "opt"):
         took, _ = best(partial(misspenalty.delayed_hits, drawn_ids, policy, BLOCKS // 2, 100))
@@ -94,7 +94,7 @@ def steps(references):
 
 
 def rows(references):
-    """All rows."""
+    """Yield the rows of all devices and sizes, then those of the step model."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.oracleGeneral")
         for device, gap in (("200us", 10_000), ("dc_p3700", 100_000), ("cheetah9lp", 20_000_000)):
@@ -106,7 +106,7 @@ def rows(references):
 
 
 def main():
-    """Measure and print."""
+    """Measure, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--references", type=int, default=4_000_000)
     parser.add_argument("--csv")

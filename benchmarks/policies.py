@@ -1,4 +1,4 @@
-"""Requests per second of each replacement kernel, compared with libCacheSim where it has the policy.
+"""Measure the requests per second of each replacement kernel, and of libCacheSim where it has the policy.
 
 The workload `zipf` is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed
 42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, looked for
@@ -75,7 +75,7 @@ RULES = {  # policies that libCacheSim runs by its own rules, and our names for 
 
 
 def zipf_trace(requests):
-    """Object ids as int64; the first `requests` of the benchmark's trace."""
+    """Generate the first `requests` of the benchmark's trace: object ids as int64."""
     generator = np.random.default_rng(42)
     weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
     ranks = np.searchsorted(weights / weights[-1], generator.random(REQUESTS), side="left")
@@ -86,7 +86,7 @@ def zipf_trace(requests):
 
 
 def compile_trace(ids):
-    """Dense ids, their number, and the CPU seconds it took."""
+    """Compile object ids; return dense ids, their number, and the CPU seconds taken."""
     begin = time.thread_time()
     interner = Interner()
     dense = interner.ids(ids.astype(np.uint64))
@@ -94,7 +94,7 @@ def compile_trace(ids):
 
 
 def load(workload, requests=None):
-    """Dense ids, their number, and the size of the cache that goes with the workload."""
+    """Load a workload; return its dense ids, their number, and the size of its cache."""
     if WORKLOADS[workload] is None:
         dense, blocks, seconds = compile_trace(zipf_trace(requests))
         print(f"{dense.size:,} requests over {blocks:,} blocks, compiled at {dense.size / seconds / 1e6:.1f} M req/s")
@@ -108,7 +108,7 @@ def load(workload, requests=None):
 
 
 def run_kernel(definition, dense, blocks, cache, parameters):
-    """CPU seconds, misses and bytes of a kernel."""
+    """Replay a trace through a kernel; return its CPU seconds, misses and bytes."""
     kernel = definition.cache(cache, np.arange(blocks, dtype=np.uint64), parameters)
     hit = np.empty(SLICE, np.uint8)
     begin = time.thread_time()
@@ -117,7 +117,7 @@ def run_kernel(definition, dense, blocks, cache, parameters):
 
 
 def run_limit(dense, blocks):
-    """CPU seconds of one pass that touches one node per request."""
+    """Return the CPU seconds of one pass that touches one node per request."""
     nodes, hit = np.zeros(blocks, np.uint32), np.empty(SLICE, np.uint8)
     begin = time.thread_time()
     for at in range(0, dense.size, SLICE):
@@ -126,7 +126,7 @@ def run_limit(dense, blocks):
 
 
 def write_oracle_general(dense, blocks, path):
-    """The trace in libCacheSim's own format: time, id, size, number of the next access or -1."""
+    """Write the trace in libCacheSim's own format: time, id, size, number of the next access or -1."""
     record = np.zeros(dense.size, np.dtype("<u4, <u8, <u4, <i8"))
     coming = next_use(dense, blocks).astype(np.int64)
     record["f1"] = dense.astype(np.uint64) + 1
@@ -136,14 +136,14 @@ def write_oracle_general(dense, blocks, path):
 
 
 def run_opening(path):
-    """CPU seconds of opening libCacheSim's file here: reading and compiling it."""
+    """Return the CPU seconds in which our `open_trace` reads and compiles libCacheSim's file."""
     begin = time.process_time()
     open_trace(path, "oracleGeneral")
     return time.process_time() - begin
 
 
 def run_peer(path, name, options, cache, requests):
-    """CPU seconds and misses of libCacheSim, with a new reader and cache."""
+    """Run libCacheSim with a new reader and cache; return its CPU seconds and misses."""
     import libcachesim
 
     reader = libcachesim.TraceReader(
@@ -156,7 +156,7 @@ def run_peer(path, name, options, cache, requests):
 
 
 def measure(names, dense, blocks, cache, repeat, peers):
-    """One row per policy, the limit first."""
+    """Measure the limit and each policy, print a line for each, and return the table."""
     limit = dense.size / statistics.median(run_limit(dense, blocks) for _ in range(repeat)) / 1e6
     rows = [{"policy": "limit", "requests": dense.size, "million_per_s": limit, "of_limit": 1, "bytes_per_block": 4}]
     print(f"{'limit':9}{'':11}{limit:9.1f}", flush=True)

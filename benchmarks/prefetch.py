@@ -1,4 +1,4 @@
-"""Events per second of each predictor, learning and predicting, and what it remembers.
+"""Measure the events per second of each predictor, learning and predicting, and the bytes that it remembers.
 
 `build` is made by a fixed rule: a run of 1,500 opens and execs over 300 files, of which some occur in every step of the
 build and most in only a few. The run is repeated with one event in fifty replaced, in the way recorded builds repeat.
@@ -38,7 +38,7 @@ PREDICTORS = {
 
 
 def build(events, seed=9):
-    """Opens and execs of a build that is run again and again."""
+    """Generate the opens and execs of a build that is run again and again."""
     rng = np.random.default_rng(seed)
     run = np.minimum(rng.geometric(0.02, 1500), 300) - 1
     ids = np.tile(run, events // run.size + 1)[:events]
@@ -46,7 +46,7 @@ def build(events, seed=9):
 
 
 def measure(ids, name, parameters, repeat):
-    """M events/s, files predicted after an event, and bytes learnt."""
+    """Return a predictor's M events/s, files predicted after an event, and bytes learnt."""
     definition = find_predictor(name)
     ids = np.ascontiguousarray(ids, np.uint32)
     rank, number = np.empty((2, ids.size), np.uint32)
@@ -60,7 +60,7 @@ def measure(ids, name, parameters, repeat):
 
 
 def recorded(events):
-    """Opens and execs of the recorded workloads, one after another, repeated."""
+    """Return the opens and execs of the recorded workloads, one after another, repeated."""
     parts, files = [], 0
     for path in sorted(RAW.glob("*_files.parquet")):
         capture = builds.read(RAW, path.name.removesuffix("_files.parquet"))
@@ -72,7 +72,7 @@ def recorded(events):
 
 
 def workloads(events):
-    """(name, ids) of each."""
+    """Yield the name and the ids of each workload."""
     yield "build", build(events)
     yield "recorded", recorded(events)
     yield "zipf", np.unique(zipf_trace(min(events, ZIPF)), return_inverse=True)[1]

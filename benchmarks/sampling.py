@@ -1,4 +1,4 @@
-"""Miniature caches next to exact ones: how far off they are, how well their error bars show it, and how much faster.
+"""Compare miniature caches with exact ones: how far off they are, how well error bars show it, and the speed-up.
 
 Every policy with a kernel runs on real traces, at a hundredth and a tenth of the distinct blocks, with eight samples of
 each size and rate. There is one row per trace, policy, size and rate: exact hit ratio, root mean square of the
@@ -27,18 +27,18 @@ FILES = {
     "web12": TRACES / "objects" / "web12.trace.xz",
 }
 FORMATS = {"oltp": "arc", "p6": "arc", "cloudphysics": "vscsi", "web12": "u32be"}
-SHARES = (0.01, 0.1)  # of the distinct blocks
+SHARES = (0.01, 0.1)  # shares of the distinct blocks
 SEEDS = 8
 
 
 def timed(run):
-    """What `run()` returns, and its CPU time in s."""
+    """Call `run()`; return its result and its CPU time in s."""
     begin = time.process_time()
     return run(), time.process_time() - begin
 
 
 def measure(trace, policy, size, rate, exact, seconds):
-    """A row of the table."""
+    """Replay eight samples through one cache, and return the row that compares them with the exact hit ratio."""
     runs = [
         timed(lambda seed=seed: hit_ratio_curve(trace, policy, [size], threads=1, sample=rate, sample_seed=seed))
         for seed in range(SEEDS)
@@ -59,7 +59,7 @@ def measure(trace, policy, size, rate, exact, seconds):
 
 
 def compare(name, policies, rates):
-    """Rows of one trace."""
+    """Print and yield the rows of one trace."""
     trace = open_trace(FILES[name], FORMATS[name])
     for policy in policies:
         for share in SHARES:

@@ -1,4 +1,4 @@
-"""Requests per second of the SPC-1-like workload's generator, and of caches of tracks under its load.
+"""Measure the requests per second of the SPC-1-like workload's generator, and of caches of tracks under its load.
 
 Generating fills arrays of columns, slice by slice. The caches have tracks of eight pages of 4 KB behind the sequential
 prefetcher; requests come from arrays, so that generating them is not part of the measured time. One thread runs;
@@ -30,7 +30,7 @@ POLICIES = "sarc,lru_top,lru_bottom,lru,arc,mq,lirs,s3fifo"
 
 
 def generate(bsus, count):
-    """CPU seconds to make `count` requests."""
+    """Return the CPU seconds to make `count` requests."""
     kernel = Workload(SPACE, bsus, seed=1).start()
     begin = time.thread_time()
     for _ in range(-(-count // SLICE)):
@@ -39,7 +39,7 @@ def generate(bsus, count):
 
 
 def load(count):
-    """First page, pages and direction of `count` requests, and the number of tracks."""
+    """Generate `count` requests; return their first pages, pages and directions, and the number of tracks."""
     workload = Workload(SPACE, BSUS[1], seed=1)
     table = requests(workload.start(), count)
     first = np.cumsum([0, *workload.blocks])
@@ -47,7 +47,7 @@ def load(count):
 
 
 def run(policy, page, pages, write, tracks):
-    """CPU seconds, hit ratio of the reads, tracks staged."""
+    """Replay requests through a cache; return CPU seconds, hit ratio of the reads, and tracks staged."""
     cache = track_cache(policy, CACHE, tracks, track_pages=TRACK, prefetch=PREFETCH)
     hit = np.empty(page.size, np.uint8)
     begin = time.thread_time()
@@ -56,7 +56,7 @@ def run(policy, page, pages, write, tracks):
 
 
 def measure(policies, count, repeat):
-    """One row per measure."""
+    """Yield one row per measure."""
     for bsus in BSUS:
         seconds = statistics.median(generate(bsus, count) for _ in range(repeat))
         yield {"measure": f"generator, {bsus} BSUs", "million_per_s": count / seconds / 1e6}

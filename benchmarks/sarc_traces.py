@@ -1,4 +1,4 @@
-"""SARC, LRU Top, LRU Bottom and other policies behind the same sequential prefetcher, on captured traces.
+"""Compare SARC, LRU Top, LRU Bottom and other policies behind the same sequential prefetcher, on captured traces.
 
 The traces are those shared with the papers' peers, looked for where the tests look. Addresses are taken in pages of
 4 KB and tracks of eight; every referenced page is one request, with reads and writes as recorded. Caches hold 1, 5 and
@@ -35,13 +35,13 @@ TRACES = {
     "multi2": ("lirs/multi2.trace.gz", None),
 }
 TRACK = 8  # pages
-SHARES = (0.01, 0.05, 0.2)  # of the pages referenced
+SHARES = (0.01, 0.05, 0.2)  # shares of the pages referenced
 PREFETCH = {"degree": 8, "trigger": 4, "threshold": 3}
 POLICIES = "sarc,lru_top,lru_bottom,arc,lirs,mq,s3fifo"
 
 
 def pages_of(trace):
-    """Page of each reference on a line of tracks that keeps neighbours, and the tracks of the line."""
+    """Place pages on a line of tracks that keeps neighbours; return each reference's page, and the number of tracks."""
     tracks, which = np.unique(trace.address // np.uint64(TRACK), return_inverse=True)
     place, length = places(tracks, 2 * PREFETCH["degree"])
     page = place[which].astype(np.int64) * TRACK + (trace.address % np.uint64(TRACK)).astype(np.int64)
@@ -49,7 +49,7 @@ def pages_of(trace):
 
 
 def measure(name, policies):
-    """One row per cache and policy."""
+    """Yield one row per cache and policy."""
     path, block_bytes = TRACES[name]
     trace = open_trace(FOLDER / path, block_bytes=block_bytes)
     page, tracks = pages_of(trace)

@@ -1,4 +1,4 @@
-"""How long a full run would take on more cores: its graph of jobs, with measured times, on simulated machines.
+"""Estimate how long a full run would take on more cores: its graph of jobs, with measured times, on simulated machines.
 
 This reads the plan of a full run, `make supplement`, from Snakemake (a dry run of all jobs), and the cost of its jobs
 from `results/benchmarks`, where a run leaves it. A job takes its CPU time divided by the cores that it may use, plus
@@ -48,7 +48,7 @@ class Job:
     rule : str
     inputs, outputs : list of str
     benchmark : str or None
-        File with what it took.
+        File with the time and memory that it took.
     threads : int
         Cores that it can use; `EXCLUSIVE` or more take all cores and use one, so that nothing else runs.
     cpu_s, megabytes : float
@@ -67,13 +67,13 @@ class Job:
     after: set[int] = field(default_factory=set)
 
     def seconds(self, cores=CORES[-1]):
-        """Time on a machine with `cores` cores; 0 if it was not measured."""
+        """Return the time on a machine with `cores` cores; 0 if it was not measured."""
         used = 1 if self.threads >= EXCLUSIVE else min(self.threads, cores)
         return float(np.nan_to_num(self.cpu_s / used + START))
 
 
 def read_plan(text):
-    """The jobs in a dry run's output, each with those that it waits for."""
+    """Read the jobs from a dry run's output, each with those that it waits for."""
     jobs = []
     for line in text.splitlines():
         if found := RULE.match(line):
@@ -93,7 +93,7 @@ def read_plan(text):
 
 
 def plan(folder=".", options=()):
-    """The jobs of a full run in a folder, from nothing."""
+    """Return the jobs of a full run in a folder that has no results."""
     command = [
         sys.executable,
         "-m",
@@ -113,10 +113,10 @@ def plan(folder=".", options=()):
 
 
 def measure(jobs, folders, factors, estimates=()):
-    """Fill in time and memory from the files of `results/benchmarks` in these folders, the first that has one.
+    """Fill in time and memory from `results/benchmarks` in these folders; the first folder with a job's file counts.
 
-    Jobs without one take an estimate, ``(pattern, seconds, megabytes)``, if their rule, or the file with what they
-    took, fits its pattern.
+    Jobs without a file take an estimate, ``(pattern, seconds, megabytes)``, if their rule, or the name of that file,
+    fits its pattern.
     """
     for job in jobs:
         paths = [Path(folder, job.benchmark) for folder in folders if job.benchmark]
@@ -134,7 +134,7 @@ def measure(jobs, folders, factors, estimates=()):
 
 
 def lengths(jobs):
-    """Seconds from the start of each job to the end of the run, with unlimited cores."""
+    """Return the seconds from each job's start to the run's end with unlimited cores, and the jobs that follow each."""
     later = [[] for _ in jobs]
     for number, job in enumerate(jobs):
         for before in job.after:
@@ -151,7 +151,7 @@ def lengths(jobs):
 
 
 def critical_path(jobs):
-    """The jobs of the longest chain, in order."""
+    """Return the jobs of the longest chain, in order."""
     left, later = lengths(jobs)
     path, candidates = [], [number for number, job in enumerate(jobs) if not job.after]
     while candidates:
@@ -161,7 +161,7 @@ def critical_path(jobs):
 
 
 def simulate(jobs, cores):
-    """Wall time in s and the peak memory in MB of the jobs that run at the same time, on this many cores.
+    """Return the wall time in s and the peak memory in MB of the jobs that run at the same time, on this many cores.
 
     >>> one, two = Job("a", cpu_s=2.2, megabytes=5), Job("b", cpu_s=3.2, megabytes=7)
     >>> simulate([one, two], 1), simulate([one, two], 2)
@@ -196,7 +196,7 @@ def simulate(jobs, cores):
 
 
 def table(jobs):
-    """Wall time, speed-up, efficiency and memory by cores."""
+    """Tabulate wall time, speed-up, efficiency and memory by cores."""
     rows, one = [], simulate(jobs, 1)[0]
     for cores in CORES:
         seconds, megabytes = simulate(jobs, cores)
@@ -215,7 +215,7 @@ def table(jobs):
 
 
 def by_rule(jobs):
-    """Time and memory of each rule, which the profile requests."""
+    """Tabulate time and memory of each rule, from which the profile's requests follow."""
     rows = [
         {
             "rule": j.rule,
@@ -231,7 +231,7 @@ def by_rule(jobs):
 
 
 def request(row):
-    """What a job of a rule requests from a cluster: twice the measured values, if that is above the default."""
+    """Return what a job of a rule requests from a cluster: twice the measured values, if that is above the default."""
     asked = {}
     if (megabytes := int(-(-MARGIN * row.memory_mb // 100) * 100)) > LEAST_MB:
         asked["mem_mb"] = megabytes
@@ -249,7 +249,7 @@ def write_profile(rules, path=PROFILE):
 
 
 def draw(found, path, title):
-    """Wall time by number of cores, and perfect scaling for comparison."""
+    """Draw wall time by number of cores, and perfect scaling for comparison."""
     from matplotlib.figure import Figure
 
     figure = Figure((5, 3.4), layout="constrained")

@@ -1,4 +1,4 @@
-"""Host requests per second through the storage controller, caches alone and with drives, on one core.
+"""Measure host requests per second through the storage controller, caches alone and with drives, on one core.
 
 The load is that of the SARC study in its two configurations, at 90 % of the peak, after a warm-up. Times are CPU times,
 the best of several stretches. The rate of the reference is given next to the kernel's.
@@ -32,7 +32,7 @@ VALUES = {  # close to those of the fit
 
 
 def kernel_rate(shark, config, policy, minutes, drives=True):
-    """Requests per CPU second in the best minute."""
+    """Return the kernel's requests per CPU second in the best minute."""
     run = Run(shark, config, policy, seed=1, drives=drives)
     run.load(0.9 * LOADS[config][-1])
     rates = []
@@ -44,7 +44,7 @@ def kernel_rate(shark, config, policy, minutes, drives=True):
 
 
 def reference_rate(shark, config, seconds):
-    """The same for the reference, over the first seconds."""
+    """Return the reference's requests per CPU second over the first seconds."""
     run = Run(shark, config, "sarc", seed=1)
     run.load(0.9 * LOADS[config][-1])
     model = shark.model()

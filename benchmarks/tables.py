@@ -1,9 +1,9 @@
-"""Time of reading a table of ten million rows, next to pyarrow's CSV reader alone.
+"""Time reading a table of ten million rows, next to pyarrow's CSV reader alone.
 
-A row has a time, an operation, an address and a size. Three files: commas, with every column used; the same with an
-address only; tabs. For each there is a row per step, in CPU seconds of one process, and per row in ns: pyarrow dividing
-and converting the same columns on one thread; our reader, to requests; numbering their blocks; `open_trace`, to a
-compiled trace; and what it takes besides, mostly writing columns.
+A row has a time, an operation, an address and a size. There are three files: commas, with every column used; the same
+with an address only; tabs. For each there is a row per step, in CPU seconds of one process, and per row in ns: pyarrow
+dividing and converting the same columns on one thread; our reader, to requests; numbering their blocks; `open_trace`,
+to a compiled trace; and the rest of its time, mostly writing columns.
 
     python benchmarks/tables.py --csv out.csv                  # two minutes, 1 GB in TMPDIR
     python benchmarks/tables.py --rows 1000000
@@ -49,14 +49,14 @@ def generate(path, rows, separator, names, seed=3):
 
 
 def timed(step):
-    """CPU seconds of a step, and its result."""
+    """Run a step; return its CPU seconds and its result."""
     begin = time.process_time()
     found = step()
     return time.process_time() - begin, found
 
 
 def measure(path, separator, names, options):
-    """CPU seconds by step."""
+    """Measure the CPU seconds of each step."""
     used = ["offset"] if options else list(names)
 
     def divide():

@@ -1,4 +1,4 @@
-"""Writes per second of the virtual-log disk and of its readable reference; sectors and time that a recovery takes.
+"""Measure the writes per second of the virtual-log disk and of its readable reference, and the cost of a recovery.
 
 The disk is the study's slice of the ST19101, four fifths of it in use, updated at random; the reference, which tries
 every free place, gets a smaller slice. One thread runs; times are medians of CPU times over the repeats.
@@ -27,7 +27,7 @@ REFERENCE_UPDATES = 40
 
 
 def slices(cylinders, **parameters):
-    """A slice, its file's blocks, and a disk with the file on it."""
+    """Return a slice of a drive, its file's blocks, and a disk with the file on it."""
     kind = cut(disks.load("st19101"), cylinders)
     blocks = int(0.8 * physical_blocks(kind))
     disk = virtual_log(kind, blocks, **parameters)
@@ -36,14 +36,14 @@ def slices(cylinders, **parameters):
 
 
 def timed(work):
-    """CPU seconds."""
+    """Call `work`, and return its CPU seconds."""
     begin = time.thread_time()
     work()
     return time.thread_time() - begin
 
 
 def updates(cylinders, count):
-    """CPU seconds of random updates in steady state."""
+    """Return the CPU seconds of random updates in steady state."""
     _, blocks, disk = slices(cylinders)
     rng = np.random.default_rng(1)
     sector, size = rng.integers(0, blocks, 6 * blocks + count) * 8, np.full(6 * blocks + count, 8)
@@ -53,7 +53,7 @@ def updates(cylinders, count):
 
 
 def reference(count):
-    """The same for the reference, without the way to steady state."""
+    """Return the CPU seconds of random updates of the reference, which does not start in steady state."""
     kind, blocks, _ = slices(SMALL)
     slow = Reference(kind, blocks)
     slow.lay_out(spread(blocks, physical_blocks(kind)).tolist())
@@ -62,7 +62,7 @@ def reference(count):
 
 
 def recoveries():
-    """Sectors read and CPU seconds of a recovery from the tail and of one by a scan."""
+    """Yield the sectors read and the CPU seconds of a recovery from the tail, and of one by a scan."""
     kind = cut(disks.load("st19101"), CYLINDERS)
     media = np.zeros(kind.blocks * 512, np.uint8)
     _, blocks, disk = slices(CYLINDERS, media=media)
@@ -79,7 +79,7 @@ def recoveries():
 
 
 def measure(count, repeat):
-    """One row per measure."""
+    """Yield one row per measure."""
     fast = count / statistics.median(updates(CYLINDERS, count) for _ in range(repeat))
     yield {"measure": f"updates, {CYLINDERS} cylinders", "value": fast, "unit": "updates/s"}
     small = count / statistics.median(updates(SMALL, count) for _ in range(repeat))
