@@ -24,7 +24,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.policies import find_policy
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
-MOST_OUTCOMES = 200  # of a reading that leaves the victim open
+MOST_OUTCOMES = 200  # most outcomes of a reading that leaves the victim open
 SEEDS = 30
 LONG = 20_000  # references
 
@@ -51,7 +51,7 @@ def _is_current(path, text):
 
 
 def make_files():
-    """Name to text of every generated file of the folder."""
+    """Return the text of every generated file of the folder, by name."""
     traces = {"zipf.txt": zipf(1), "loops.txt": loops(2), "recency.txt": recency(3)}
     files = {name: "".join(f"{block}\n" for block in trace) for name, trace in traces.items()}
     common = read_yaml(DATA / "sources" / "common.yaml")
@@ -63,7 +63,7 @@ def make_files():
 
 
 def make_suite(source, common, traces):
-    """The suite of one policy, as a dictionary in the form of `Suite`."""
+    """Make the suite of one policy, as a dictionary in the form of `Suite`."""
     policy, readings = source["policy"], variants(source["policy"])
     definition = find_policy(policy)
     entries = [each for each in common["vectors"] if each["rule"] in source["rules"]] + source["vectors"]
@@ -85,7 +85,7 @@ def make_suite(source, common, traces):
 
 
 def make_vector(policy, readings, rules, entry):
-    """A vector with all its allowed outcomes; None if a hash or a draw decides it."""
+    """Make a vector with all its allowed outcomes; return None if a hash or a draw decides it."""
     capacity, trace, parameters = entry["capacity"], entry["trace"], entry.get("parameters", {})
     if policy == "wtinylfu" and not _without_hash(capacity, trace, parameters):
         return None
@@ -124,7 +124,7 @@ def _add(outcomes, reading, outcome):
 
 
 def _without_hash(capacity, trace, parameters):
-    """Whether exact counts and eight hashes have the same outcome as the definition."""
+    """Tell whether exact counts and eight hashes have the same outcome as the definition."""
     reference = find_policy("wtinylfu").reference
     hits = answer_reference(reference, capacity, trace, parameters, False).hits
     exact = answer_reference(ExactWTinyLFU, capacity, trace, parameters, False).hits
@@ -135,7 +135,7 @@ def _without_hash(capacity, trace, parameters):
 
 
 def _without_draws(policy, capacity, trace, parameters):
-    """Whether the outcome is the same whatever is drawn, as far as 32 seeds tell."""
+    """Tell whether the outcome is the same whatever is drawn, as far as 32 seeds show."""
     definition = find_policy(policy)
     seeds = range(32) if definition.takes("seed") else ()
     runs = [answer_reference(definition.reference, capacity, trace, parameters | {"seed": k}, True) for k in seeds]
@@ -143,7 +143,7 @@ def _without_draws(policy, capacity, trace, parameters):
 
 
 def make_long(policy, readings, entry, trace):
-    """A long vector with the digest of each reading's outcome, or an interval if it depends on chance."""
+    """Make a long vector with the digest of each reading's outcome, or an interval if it depends on chance."""
     outcomes = []
     for reading in readings:
         if reading.by_seed:
@@ -180,14 +180,14 @@ def make_long(policy, readings, entry, trace):
 
 
 def zipf(seed):
-    """References to 2,000 blocks, the k-th most popular with a probability in proportion to 1 / k."""
+    """Draw references to 2,000 blocks, the k-th most popular with a probability in proportion to 1 / k."""
     draw = random.Random(seed)
     bounds = list(itertools.accumulate(1 / k for k in range(1, 2001)))
     return [bisect.bisect(bounds, draw.random() * bounds[-1]) + 1 for _ in range(LONG)]
 
 
 def loops(seed):
-    """Loops over 60 to 200 blocks, a few times each, and every fifth reference on average to one of 20 blocks."""
+    """Draw loops over 60 to 200 blocks, a few times each; on average every fifth reference is to one of 20 blocks."""
     draw, trace, first = random.Random(seed), [], 100
     while len(trace) < LONG:
         length, times = draw.randrange(60, 201), draw.randrange(2, 6)
@@ -198,7 +198,7 @@ def loops(seed):
 
 
 def recency(seed):
-    """References at random stack distances, short ones preferred, with scans of 50 to 300 new blocks between them."""
+    """Draw references at random stack distances, mostly short ones, with scans of 50 to 300 new blocks between them."""
     draw, trace, stack, new = random.Random(seed), [], list(range(400)), 1000
     while len(trace) < LONG:
         if draw.random() < 0.002:
@@ -213,7 +213,7 @@ def recency(seed):
 
 
 def written(suite):
-    """A suite as JSON with one vector per line, checked against the model."""
+    """Check a suite against the model, and return it as JSON with one vector per line."""
     Suite.model_validate(suite)
     dense = {"ensure_ascii": False, "separators": (",", ":")}
     parts = []
@@ -227,7 +227,7 @@ def written(suite):
 
 
 def _lean(row):
-    """A row without empty optional fields."""
+    """Return a row without empty optional fields."""
     if isinstance(row, dict):
         return {
             key: _lean(value)

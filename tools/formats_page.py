@@ -24,7 +24,7 @@ tests are in `tests/traces/`. `misspenalty trace formats NAME` shows one of them
 
 
 def page():
-    """The text of the page."""
+    """Return the text of the page, with a row for each format."""
     described, texts = dialects(), {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("test_*.py"))}
     rows = []
     for name, form in formats().items():

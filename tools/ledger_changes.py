@@ -1,4 +1,4 @@
-"""What has changed in the ledger of published statements since a revision, and why.
+"""Print what has changed in the ledger of published statements since a revision, and why.
 
     python tools/ledger_changes.py [REVISION]
 
@@ -25,7 +25,7 @@ ROLES = {"result": "claim", "setup": "condition"}  # names of roles in older led
 
 
 def git(*words):
-    """Output of a git command in the checkout."""
+    """Run a git command in the checkout, and return its output."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"git {' '.join(words)}: {done.stderr.strip()}; give a revision of this repository")
@@ -33,7 +33,7 @@ def git(*words):
 
 
 def first_ledger():
-    """The commit before the one that introduced the roles."""
+    """Return the commit before the one that introduced the roles."""
     commits = git("log", "--format=%H", "--reverse", "-S", "role: agreement", "--", BEFORE).split()
     if not commits:
         sys.exit("no commit gave the entries of the ledger roles; give a revision")
@@ -47,7 +47,7 @@ def ledgers_of(revision):
 
 
 def counts(ledger, claims):
-    """Entries by status and role, and their verdicts by basis."""
+    """Count the entries by status and role, and their verdicts by basis; return the tables as text."""
     entries = pd.DataFrame(ledger.values())[["id", "status", "role"]]
     table = entries.merge(claims[["id", "verdict", "basis"]], on="id", how="left").fillna("–")
     parts = [
@@ -57,7 +57,7 @@ def counts(ledger, claims):
 
 
 def changes(old, new, withdrawn):
-    """A line per entry that has changed or left, with its reason."""
+    """Yield a line per entry that has changed, left or is new, with the reason for a change."""
     for id, entry in old.items():
         if id not in new:
             yield f"{id}: left the ledger: {withdrawn.get(id, 'NO REASON GIVEN')}"

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 
 
 def run(script):
-    """The notebook of a script, run to its end."""
+    """Run the notebook of a script to its end, and return it."""
     path = script.with_suffix(".ipynb")
     notebook = jupytext.read(script)
     if path.exists():  # keep the ids of the cells
@@ -31,15 +31,15 @@ def run(script):
         timeout=300,
         kernel_name="python3",
         resources={"metadata": {"path": str(FOLDER)}},
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # that a kernel listens on this machine is no news
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # hides the message that a kernel listens on this machine
     ).execute()
     return notebook
 
 
 def page(notebook, name):
-    """A notebook as a page that fetches nothing from elsewhere; it has no live widgets, as no kernel runs for them."""
+    """Return a notebook as a page that fetches nothing from elsewhere and has no live widgets, as no kernel runs."""
     exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,")
-    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting reaches these two
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting changes these two
     exporter.log.setLevel("ERROR")  # it warns of pictures without a text, which `alternatives` gives them below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
     heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]

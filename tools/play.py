@@ -87,7 +87,7 @@ JUDGED = {  # claims on Table 4 of the MQ paper, by what is compared
 
 
 def main():
-    """Build the folder; exits with status 2 and one line if that is not possible."""
+    """Build the folder; exit with status 2 and one line if that is not possible."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", default="build/play")
     options = parser.parse_args()
@@ -112,7 +112,7 @@ def build(out):
 
 
 def fetch_pyodide(scratch, target):
-    """The Pyodide files that a page needs."""
+    """Fetch the Pyodide files that a page needs into a new folder."""
     subprocess.run(
         ["npm", "pack", "--silent", f"pyodide@{PYODIDE}"], cwd=scratch, check=True, stdout=subprocess.DEVNULL
     )
@@ -124,7 +124,7 @@ def fetch_pyodide(scratch, target):
 
 
 def imported():
-    """Every module of the package that the page's code imports, directly or not, as a fresh interpreter lists them."""
+    """List every module of the package that the page's code imports, directly or not, in a fresh interpreter."""
     script = "import runpy, sys; runpy.run_path(sys.argv[1]); print(*(n for n in sys.modules if n != '__main__'))"
     listed = subprocess.run(
         [sys.executable, "-W", "error", "-c", script, PLAY / "replay.py"], capture_output=True, text=True, check=False
@@ -135,7 +135,7 @@ def imported():
 
 
 def pack_package(modules, pyodide, scratch, archive):
-    """The modules, compiled where they are kernels, and the stand-ins, in one archive."""
+    """Pack the modules, compiled where they are kernels, and the stand-ins into one archive."""
     headers, translated = scratch / "include", scratch / "c"
     shutil.copytree(sysconfig.get_path("include"), headers)
     (headers / "pyconfig.h").write_text(configuration(pyodide / "python_stdlib.zip"))
@@ -177,21 +177,21 @@ UTILITIES = "misspenalty._cyutility"  # code of Cython that all kernels share
 
 
 def source_of(name):
-    """The source of a module of the package."""
+    """Return the path of the source of a module of the package."""
     place = SOURCES / name.replace(".", "/")
     found = [path for path in (place / "__init__.py", *map(place.with_suffix, (".py", ".pyx"))) if path.is_file()]
     return found[0] if found else place
 
 
 def add(packed, name, content):
-    """Add a file to an archive that is the same every time."""
+    """Add a file to an archive without a time stamp, so that the archive is the same every time."""
     about = zipfile.ZipInfo(str(name))
     about.compress_type = zipfile.ZIP_DEFLATED
     packed.writestr(about, content)
 
 
 def zig(*arguments):
-    """Run one of Zig's tools."""
+    """Run one of Zig's tools; raise an `InputError` with its messages if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "ziglang", *map(str, arguments)], capture_output=True, text=True, check=False
     )
@@ -200,14 +200,14 @@ def zig(*arguments):
 
 
 def directives():
-    """Cython's options in the native release build."""
+    """Return Cython's options in the native release build."""
     text = (ROOT / "meson.build").read_text()
     listed = re.search(r"^directives = \[(.*?)^\]", text, re.MULTILINE | re.DOTALL)[1]
     return [word + ("False" if checked else "") for word, checked in re.findall(r"'([^']+)'( \+ checks)?", listed)]
 
 
 def configuration(library):
-    """``pyconfig.h`` of Pyodide's Python, from the build variables in its standard library."""
+    """Return the text of ``pyconfig.h`` for Pyodide's Python, from the build variables in its standard library."""
     variables = {}
     with zipfile.ZipFile(library) as packed:
         exec(packed.read("_sysconfigdata__emscripten_wasm32-emscripten.py").decode(), variables)
@@ -224,7 +224,10 @@ def configuration(library):
 
 
 def pack(folder, name, path, title):
-    """A trace as ids in order of first use, highest bit set for writes, and addresses by id; byte by byte, gzipped."""
+    """Write a trace byte by byte, gzipped, and describe it: ids in order of first use, then addresses by id.
+
+    The highest bit of an id is set for a write.
+    """
     trace = misspenalty.open_trace(ROOT / path)
     ids = trace.ids.astype("<u4")
     if trace.write is not None:
@@ -245,12 +248,12 @@ def pack(folder, name, path, title):
 
 
 def byte_by_byte(numbers):
-    """The first bytes of all numbers, then the second bytes, and so on, which compresses better."""
+    """Return the first bytes of all numbers, then the second bytes, and so on, which compresses better."""
     return np.ascontiguousarray(numbers.view(np.uint8).reshape(len(numbers), -1).T).tobytes()
 
 
 def drives(folder):
-    """All drives: a line of JSON, then the tables of a disk drive, gzipped."""
+    """Write a gzipped file for each drive: a line of JSON, then the tables of a disk drive."""
     (folder / "drives").mkdir()
     found = []
     for name in disks.names():
@@ -280,7 +283,7 @@ def drives(folder):
 
 
 def claims():
-    """The claims about MQ's hit ratios that a page can judge, one of each verdict first, and what is archived for them.
+    """List the claims about MQ's hit ratios that a page can judge, one of each verdict first, with archived verdicts.
 
     A claim is about one hit ratio (``value``), about MQ's lead in points (``margin``), about the share of LRU's misses
     that MQ saves (``fewer``), or about which of the two hits more often (``order``).

@@ -1,4 +1,4 @@
-"""What an installed package must be able to do: be imported from its place, replay a cache, list its policies."""
+"""Check that an installed package is imported from its place, replays a cache, and lists its policies."""
 
 from pathlib import Path
 

@@ -27,7 +27,7 @@ DRAWN = "traces/arc/OLTP.lis.zst"
 
 
 class Case(NamedTuple):
-    """A file, as it is given to the commands."""
+    """A file and the arguments with which it is given to the commands."""
 
     format: str
     path: str
@@ -66,12 +66,12 @@ CASES = (
 
 
 def found(case):
-    """The file of a case, or None."""
+    """Return the path of a case's file, or None if it is missing."""
     return next((folder / case.path for folder in (ROOT, SHARED) if (folder / case.path).exists()), None)
 
 
 def asked(*arguments):
-    """What a command prints as JSON."""
+    """Run a command, and return what it prints as JSON."""
     done = subprocess.run([MISSPENALTY, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{shlex.join(map(str, arguments))}: {done.stderr}")
@@ -79,7 +79,7 @@ def asked(*arguments):
 
 
 def shown(us):
-    """A time of `us` microseconds with three digits and a unit."""
+    """Return a time of `us` microseconds with three digits and a unit."""
     scale, unit = next(
         (scale, unit) for scale, unit in ((1000, "ms"), (1, "us"), (0.001, "ns")) if us >= scale or scale < 1
     )
@@ -87,7 +87,7 @@ def shown(us):
 
 
 def rows(case, path):
-    """Command and result of each of the three commands."""
+    """Run the three commands on a case, and yield each command and its result."""
     about = asked("trace", "info", path, *case.options)
     text = f"{about['references']:,} references to {about['blocks']:,} blocks, {about['read_share']:.0%} reads"
     yield ("trace", "info"), text + f", {about['sequential_share']:.0%} sequential"
@@ -110,7 +110,7 @@ def rows(case, path):
 
 
 def page():
-    """The page's text."""
+    """Return the page's text, after running all cases."""
     lines, missing, shown = [], [], set()
     for case in CASES:
         path = found(case)

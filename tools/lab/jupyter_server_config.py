@@ -1,4 +1,4 @@
-"""JupyterLab's settings for this checkout (`make lab`): a notebook that was run is saved as in the repository."""
+"""Configure JupyterLab for this checkout (`make lab`): a notebook that was run is saved as in the repository."""
 
 from misspenalty_studies.common.notebook import normalised
 
