@@ -26,7 +26,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.traces import Trace
 
 COSTS = RESULTS.with_name("costs.csv")
-SHARE = 0.05  # of the blocks of a trace
+SHARE = 0.05  # share of the blocks of a trace
 COLUMNS = ["language", "cache", "policy", "trace", "references", "capacity", "definition", "library", "difference"]
 
 
@@ -57,7 +57,7 @@ def main():
 
 
 def named(text):
-    """The name and the path in NAME=FILE."""
+    """Split NAME=FILE into the name and the path, as an argparse type."""
     name, sign, path = text.partition("=")
     if not (name and sign and Path(path).is_file()):
         raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=FILE with a file that exists")
@@ -81,7 +81,7 @@ def _replay(name, trace, folder, capacity=None):
 
 
 def cost(command, cache, replay):
-    """The row of one cache and one trace; None if the library does not offer that size."""
+    """Replay one trace through one cache, and return the row; None if the library does not offer that size."""
     arguments = [*command, cache["cache"], str(replay.capacity), f"@{replay.file}"]
     hits = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.strip()
     if len(hits) != len(replay.trace):

@@ -22,11 +22,11 @@ ROOT = Path(__file__).parents[1]
 HERE, BUILD = ROOT / "conformance", ROOT / "build" / "conformance"
 RESULTS = ROOT / "results" / "conformance" / "libraries.json"
 VECTORS = ROOT / "data" / "conformance"
-RUNS = 30  # of a cache that answers by chance
+RUNS = 30  # runs of a cache that answers by chance
 
 
 def build_python():
-    """An environment with the pinned libraries."""
+    """Make an environment with the pinned libraries, and return the adapter's command."""
     if not (BUILD / "python").is_dir():
         subprocess.run([sys.executable, "-m", "venv", BUILD / "python"], check=True)
     python = BUILD / "python" / "bin" / "python"
@@ -35,14 +35,14 @@ def build_python():
 
 
 def build_go():
-    """The compiled adapter."""
+    """Compile the adapter, and return its command."""
     program = BUILD / "go" / "conformance"
     subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "go", check=True)
     return [str(program)]
 
 
 def build_javascript():
-    """The adapter next to the pinned packages."""
+    """Install the pinned packages next to the adapter, and return its command."""
     folder = BUILD / "javascript"
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("package.json", "adapter.mjs"):
@@ -53,21 +53,21 @@ def build_javascript():
 
 
 def build_rust():
-    """The compiled adapter; Cargo's lock file stays out of the repository."""
+    """Compile the adapter into the build folder, and return its command; Git ignores Cargo's lock file."""
     environment = os.environ | {"CARGO_TARGET_DIR": str(BUILD / "rust")}
     subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=HERE / "rust", env=environment, check=True)
     return [str(BUILD / "rust" / "release" / "conformance")]
 
 
 def build_java():
-    """The compiled adapter with its libraries in one folder."""
+    """Compile the adapter, collect its libraries in one folder, and return its command."""
     folder = BUILD / "java"
     goals = ["-q", "package", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
     subprocess.run(["mvn", *goals, f"-Dtarget={folder}"], cwd=HERE / "java", check=True)
     return ["java", "-cp", f"{folder / 'classes'}:{folder / 'lib'}/*", "Adapter"]
 
 
-BUILDS = {  # language to the tool it needs, and what builds its adapter
+BUILDS = {  # by language: the tool it needs, and the function that builds its adapter
     "python": (sys.executable, build_python),
     "go": ("go", build_go),
     "javascript": ("npm", build_javascript),
@@ -77,7 +77,7 @@ BUILDS = {  # language to the tool it needs, and what builds its adapter
 
 
 def check_cache(command, listed):
-    """The row of one cache: it is run twice, and each run is compared with the vectors."""
+    """Run one cache twice, compare each run with the vectors, and return the row."""
     name, library, version, policy, kind = listed.split("\t")
     suite = conformance.load_suite(policy)
     long = {vector.id for vector in suite.long}
@@ -118,7 +118,7 @@ def check_cache(command, listed):
 
 
 def _hits(text, vector):
-    """Mean hits of a long vector in what an adapter printed; None if it was not run."""
+    """Return the mean hits of a long vector in an adapter's output; None if it was not run."""
     found = [record["hits"].count("1") for record in map(json.loads, text.splitlines()) if record["id"] == vector]
     return round(sum(found) / len(found)) if found else None
 

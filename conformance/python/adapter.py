@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def mapping(make):
-    """A cache with the interface of a dictionary."""
+    """Wrap a cache with the interface of a dictionary; ``make(capacity)`` makes it."""
 
     def open_cache(capacity):
         cache, absent = make(capacity), object()
@@ -32,7 +32,7 @@ def mapping(make):
 
 
 def standard(capacity):
-    """functools.lru_cache, which has no way to write."""
+    """Wrap functools.lru_cache, which has no way to write."""
     load = lru_cache(maxsize=capacity)(lambda block: True)
 
     def reference(block, write):
@@ -45,7 +45,7 @@ def standard(capacity):
 
 
 def theine(capacity):
-    """theine.Cache, which has no look-up that is not counted, so that writes are left out."""
+    """Wrap theine.Cache, whose look-ups all count, so that writes are left out."""
     from theine import Cache
 
     cache = Cache(capacity)
@@ -61,7 +61,7 @@ def theine(capacity):
 
 
 def libcachesim(name, least):
-    """A cache of libCacheSim; it aborts, or caches nothing, with fewer than `least` blocks."""
+    """Wrap a cache of libCacheSim, which aborts or caches nothing with fewer than `least` blocks."""
     import libcachesim as simulator
 
     def open_cache(capacity):
@@ -79,7 +79,7 @@ def libcachesim(name, least):
 
 
 def caches():
-    """Name to (library, policy that it says it has, whether it is deterministic, function of the capacity)."""
+    """Return by name: library, policy that it claims to have, whether it is deterministic, function of the capacity."""
     import cachebox
     import cachetools
     from lru import LRU
@@ -103,7 +103,7 @@ def caches():
 
 
 def replay(open_cache, capacity, trace, writes):
-    """The outcomes as a string of 0 and 1; None if the cache offers no such run."""
+    """Replay a trace; return the outcomes as a string of 0 and 1, or None if the cache offers no such run."""
     if capacity < getattr(open_cache, "least", 1):
         return None
     reference = open_cache(capacity)
@@ -114,7 +114,7 @@ def replay(open_cache, capacity, trace, writes):
 
 
 def main(name, *rest):
-    """Print what the arguments ask for."""
+    """List the caches, or print the outcomes of a cache on one trace or on the vectors of a file."""
     known = caches()
     if name == "list":
         for cache, (library, policy, certain, _) in known.items():

@@ -1,4 +1,4 @@
-"""The result tables as LaTeX."""
+"""Write the result tables as LaTeX."""
 
 import sys
 

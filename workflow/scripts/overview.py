@@ -1,4 +1,4 @@
-"""The picture at the top of the README."""
+"""Draw the picture at the top of the README."""
 
 import sys
 from pathlib import Path

@@ -21,18 +21,18 @@ REPLICATED = ("mq", "sarc", "hac", "epcm", "vlog")  # papers of which neither tr
 
 
 def share(rows):
-    """How many of some claims are reproduced, in words."""
+    """Say how many of some claims are reproduced, as ``n of m``."""
     return f"{(rows['verdict'] == 'reproduced').sum()} of {len(rows)}"
 
 
 def results_of():
-    """By study, whether the run recomputed its tables or read archived ones."""
+    """Return, by study, whether the run recomputed its tables or read archived ones."""
     table = pd.read_csv("results/recomputed.csv")
     return dict(zip(table["study"], table["state"], strict=True)) | {"all": ""}
 
 
 def claims_text(claims, variant, agreement, forecasts):
-    """What came out, as README says it."""
+    """Return the README's section on the results."""
     tested = claims_of(claims).query("verdict != 'not_testable'")
     unfitted = tested[tested["study"].isin(REPLICATED) & (tested["basis"] != "fitted")]
     numbers, comparisons = (share(unfitted[unfitted["form"] == form]) for form in ("number", "comparison"))

@@ -1,4 +1,4 @@
-"""What `make reproduce`, `make supplement` and `make smoke` run, from wherever the last run stopped; shows progress.
+"""Run `make reproduce`, `make supplement` or `make smoke` from wherever the last run stopped, and show progress.
 
 Without an option it makes what the papers print, the claims and the paper; with ``--supplement`` the rest, too; with
 ``--first`` only the tables that every run makes first, compared with the archived ones.
@@ -35,12 +35,12 @@ FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
 COUNT = re.compile(r"^(\w+) +(\d+)$")
 STATE = Path(".snakemake")
-MANIFESTS = {  # of `make reproduce`, of what `make supplement` adds, by the rules that write them
+MANIFESTS = {  # manifests of `make reproduce` and of what `make supplement` adds, by the rules that write them
     "manifest": Path("results/manifest.json"),
     "supplement_manifest": Path("results/manifest_supplement.json"),
 }
 COSTS = Path("benchmarks/measured/jobs.csv")  # CPU seconds of the jobs of an earlier run, by rule
-FIRST = {  # made before all else: by which rule, which file, what it shows
+FIRST = {  # results made before all others, by rule: the file, and what it shows
     "mq_first_figures": ("results/mq/table4.png", "Multi-Queue's Table 4 next to the printed one"),
     "vlog_first_tables": ("results/vlog/table2.csv", "Table 2 of the virtual log"),
 }
@@ -73,7 +73,7 @@ def only_run():
 
 
 def running_elsewhere():
-    """Process ids of other Snakemake runs in this folder, if the system can tell (Linux)."""
+    """Return the process ids of other Snakemake runs in this folder, if the system can tell (Linux)."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -96,7 +96,7 @@ def unlock(command):
 
 
 def undo_changes(manifests):
-    """Have Snakemake make again what is no longer as the last complete run left it."""
+    """Make Snakemake rebuild what is no longer as the last complete run left it."""
     for manifest in filter(None, map(read_manifest, manifests)):
         for name in changed_files(manifest["outputs"]):
             print(f"{name} is not what the last run wrote: making it again", flush=True)
@@ -108,7 +108,7 @@ def undo_changes(manifests):
 
 
 def check_results(manifests):
-    """Compare inputs and outputs with the manifests of the run that has ended; exit status."""
+    """Compare inputs and outputs with the manifests of the run that has ended; return the exit status."""
     status = 0
     for path in manifests:
         manifest = read_manifest(path) or {"inputs": {}, "outputs": {}}
@@ -129,7 +129,7 @@ def forget_last_run(since, paths):
 
 
 def archived_costs(path=COSTS):
-    """CPU seconds of a job of each rule, on the machine of an earlier run; none if there is no such table."""
+    """Read the CPU seconds of a job of each rule in an earlier run; return an empty dict if there is no such table."""
     if not path.is_file():
         return {}
     with path.open(newline="", encoding="utf-8") as stream:
@@ -147,21 +147,21 @@ class Progress:
         self.studies, self.start, self.cores = studies, time.monotonic(), cores
         self.costs = costs or {}
         known = sorted(self.costs.values())
-        self.usual = known[len(known) // 2] if known else 1.0  # of a rule that is new
+        self.usual = known[len(known) // 2] if known else 1.0  # cost of a rule that is new
         self.planned, self.done = collections.Counter(), collections.Counter()
-        self.total, self.past = 0.0, 0.0  # CPU seconds of that run
+        self.total, self.past = 0.0, 0.0  # CPU seconds in the earlier run of the planned jobs, and of those done
         self.rule, self.counting, self.rules = None, False, set()
 
     def cost(self, rule):
-        """CPU seconds that a job of a rule took in the earlier run."""
+        """Return the CPU seconds that a job of a rule took in the earlier run."""
         return max(self.costs.get(rule, self.usual), 0.1)
 
     def study(self, rule):
-        """The study that a rule belongs to, judging by its name."""
+        """Return the study that a rule belongs to, judging by its name."""
         return next((study for study in self.studies if rule.startswith(f"{study}_")), "common")
 
     def take(self, line):
-        """What to print for a line of Snakemake's output, or None."""
+        """Take a line of Snakemake's output, and return what to print for it, or None."""
         if line.startswith("Job stats:"):
             self.counting, self.planned, self.total = True, collections.Counter(), 0.0
         elif self.counting and (count := COUNT.match(line)):
@@ -178,7 +178,7 @@ class Progress:
         return None
 
     def report(self):
-        """One line: progress of the study, the rule that finished, progress of the run, and the time left."""
+        """Return one line: progress of the study, the rule that finished, progress of the run, and the time left."""
         rule, self.rule = self.rule, None
         study = self.study(rule)
         self.done[study] += 1
@@ -199,9 +199,9 @@ class Progress:
 
 
 def spent(folder, studies, since=0.0):
-    """Cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, number of jobs.
+    """Sum up the cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, jobs.
 
-    Read from what is written about each job (`read_benchmark`), as far as it was written at or after `since`.
+    Read the benchmark file of each job (`read_benchmark`) if it was written at or after `since`.
     """
     found = {}
     for path in Path(folder).rglob("*.tsv"):
@@ -217,7 +217,7 @@ def spent(folder, studies, since=0.0):
 
 
 def _table(found, wall):
-    """The cost per study as text."""
+    """Return the cost per study as text."""
     total = sum(cpu for cpu, *_ in found.values())
     lines = [
         f"{study:12} {cpu / 60:6.1f} min of CPU in {jobs:3} jobs, at most {memory:5.0f} MB each"
@@ -231,9 +231,9 @@ def _minutes(seconds):
 
 
 def run(command, progress, always=()):
-    """Run Snakemake, show its progress, and its own messages if something fails; return its exit status.
+    """Run Snakemake, show its progress, and show its own messages if something fails; return its exit status.
 
-    Once a job has ended, the manifests are deleted that the run will write again, and those that are `always` to be.
+    Once a job has ended, the manifests that the run will write again, and those in `always`, are deleted.
     """
     kept, begun = collections.deque(maxlen=4000), time.time()
     with subprocess.Popen(
@@ -257,7 +257,7 @@ def run(command, progress, always=()):
 
 
 def outcome():
-    """The verdicts and where to look, in two lines; nothing if no claim has been judged."""
+    """Return the verdicts and where to look, in two lines; no line if no claim has been judged."""
     path = Path("results/claims.csv")
     if not path.is_file():
         return []
@@ -269,7 +269,7 @@ def outcome():
 
 
 def fetch_registered(further):
-    """Get the registered files that are not here, with one line of progress; what is missing is told at the end."""
+    """Get the registered files that are not here, with one line of progress; at the end, say how many are missing."""
     if not Path("data/external.yaml").is_file():
         return
     given = [word.partition("=")[2] for word in further if word.startswith("mirror=")]
@@ -297,14 +297,14 @@ class Line:
         self.stream.flush()
 
     def end(self):
-        """Leave the line."""
+        """End the line, so that later output begins on the next one."""
         if self.width:
             self.stream.write("\n")
             self.width = 0
 
 
 def recomputed():
-    """Which studies were recomputed and which read archived tables, in one or two lines."""
+    """Say which studies were recomputed and which read archived tables, in one or two lines."""
     path = Path("results/recomputed.csv")
     if not path.is_file():
         return []
@@ -322,7 +322,7 @@ def recomputed():
 
 
 def compare_first(before):
-    """Show the first results, and compare each table with the one that was there before the run; exit status."""
+    """Show the first results, and compare each table with the one from before the run; return the exit status."""
     different = 0
     for name, content in before.items():
         verdict, detail = compare_contents(name, content, Path(name).read_bytes())
