@@ -1,4 +1,4 @@
-"""From a row to its page: fetched, selected, replayed, drawn and gathered; equal to the library's own results."""
+"""A row becomes a page: its trace is fetched, selected, replayed and drawn, and results equal the library's own."""
 
 import functools
 import hashlib

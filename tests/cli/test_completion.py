@@ -1,4 +1,4 @@
-"""Completion scripts: what bash offers at each position, and that every command is in every script."""
+"""Completion scripts offer what is possible at each position in bash, and every command is in every script."""
 
 import contextlib
 import io
@@ -59,7 +59,7 @@ def test_fish_knows_what_each_command_takes(capsys):
 
 
 def test_every_command_has_examples():
-    """Except for those that only contain others."""
+    """Commands that only contain others need no examples."""
     tree = dict(commands(parser()))
     leaves = [path for path in tree if path and not any(other[: len(path)] == path and other != path for other in tree)]
     assert [path for path in leaves if not (tree[path].epilog or "").startswith("examples:")] == []

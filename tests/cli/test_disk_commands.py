@@ -1,4 +1,4 @@
-"""``misspenalty disk``, run as a user would; requests and descriptions that are wrong."""
+"""``misspenalty disk`` works as a user would run it, and refuses requests and descriptions that are wrong."""
 
 import json
 

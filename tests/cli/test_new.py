@@ -23,7 +23,7 @@ def run(*command, folder, found=()):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """(folder of the package, folder that it is installed in)."""
+    """Make and install a package; return its folder, and the folder in which it is installed."""
     folder = tmp_path_factory.mktemp("new")
     assert main(["new", "policy", "second_chance", str(folder / "mine")]) == 0
     pip = [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index"]
@@ -38,7 +38,7 @@ def test_its_tests_pass(installed):
 
 
 def test_it_is_a_policy_like_the_others(installed):
-    """FIFO with a second chance is CLOCK with one bit, which the package has, too."""
+    """The template's FIFO with a second chance must miss as often as the package's CLOCK with one bit."""
     program = (
         "import sys, misspenalty\n"
         "table = misspenalty.hit_ratio_curve(sys.argv[1], ['second_chance', 'clock'], cache_blocks=[100, 1000, 4000])\n"
@@ -99,7 +99,7 @@ def test_names_that_are_taken(kind, name, tmp_path, capsys):
 
 
 def entry_point(folder, name, module):
-    """A distribution whose format is in a module."""
+    """Write the metadata of a distribution whose format is in a module."""
     info = folder / f"{name}-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
@@ -107,7 +107,7 @@ def entry_point(folder, name, module):
 
 
 def test_a_plugin_that_fails_is_a_warning(tmp_path):
-    """A fault in another package does not affect anything that is built in."""
+    """A fault in another package must not affect anything that is built in."""
     entry_point(tmp_path, "bad", "nowhere_at_all")
     program = "from misspenalty.traces import formats; print('spc' in formats())"
     done = run(sys.executable, "-c", program, folder=tmp_path, found=[tmp_path])

@@ -1,4 +1,4 @@
-"""Full disks, closed pipes, odd names and encodings: a line on standard error, no traceback, nothing half-written."""
+"""Full disks, closed pipes, odd names and encodings give one line on standard error, and nothing half-written."""
 
 import gzip
 import os
@@ -149,7 +149,7 @@ def test_no_plot_path_is_made_by_accident(trace, tmp_path, plot):
     "closed, arguments", [([1], ["--help"]), ([1], ["trace", "info"]), ([0, 1, 2], ["trace", "convert"])]
 )
 def test_a_closed_standard_output_is_told(trace, tmp_path, arguments, closed):
-    """And a file that is opened later does not take its place."""
+    """A file that is opened later must not take the place of a closed standard output."""
     if arguments[0] == "trace":
         arguments = [*arguments, trace, *([tmp_path / "x.trace"] if arguments[1] == "convert" else [])]
     done = run_closed(closed, *arguments)
@@ -183,7 +183,7 @@ def run_closed(closed, *arguments):
     ],
 )
 def test_python_without_docstrings_and_assertions(trace, arguments):
-    """With -OO, the same output, except for what is said in docstrings."""
+    """With -OO, the output must be the same, except for what comes from docstrings."""
     arguments = [argument.format(trace=trace) for argument in arguments]
     plain, optimised = (
         subprocess.run([sys.executable, *flag, "-m", "misspenalty", *arguments], capture_output=True, text=True)
@@ -210,7 +210,7 @@ def test_python_without_docstrings_and_assertions(trace, arguments):
     ],
 )
 def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
-    """Not even one that is named in another way."""
+    """An input is not replaced even if the output names it in another way."""
     trace, other, output = tmp_path / "x.png", tmp_path / "other.lirs", tmp_path / "y.png"
     trace.write_text(TRACE)
     other.write_text(TRACE)
@@ -225,7 +225,7 @@ def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
 
 @pytest.mark.parametrize("name, options", [("x", ["--format", "u64le"]), ("x.xz", []), ("x.csv", []), ("x.lcs", [])])
 def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
-    """A terabyte of zeros that takes no space on the disk."""
+    """The file is a terabyte of zeros that takes no space on the disk."""
     with open(tmp_path / name, "wb") as file:
         file.truncate(1 << 40)
     assert main(["trace", "info", str(tmp_path / name), *options]) == 2

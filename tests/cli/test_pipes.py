@@ -1,4 +1,4 @@
-"""Traces from pipes and with odd line endings, run as a user would: read correctly or refused, never in part."""
+"""Traces from pipes and with odd line endings are read correctly or refused, never read in part."""
 
 import contextlib
 import gzip
@@ -39,7 +39,7 @@ def counts(*arguments, data=None):
 
 
 def whole(tmp_path, name, content, format=None):
-    """What is counted where the content is a regular file."""
+    """Return the counts if the content is in a regular file."""
     path = tmp_path / name
     path.write_bytes(content)
     return simulate(open_trace(path, format), "lru", 100).row()

@@ -46,11 +46,11 @@ class Run:
             time.sleep(0.001)
 
     def is_importing(self):
-        """Whether NumPy is being or has been imported, but no trace has been asked for."""
+        """Tell whether the process has loaded NumPy."""
         return "numpy" in Path(f"/proc/{self.process.pid}/maps").read_text()
 
     def stop(self, number):
-        """Send a signal; exit status, standard output and standard error, and what is left behind."""
+        """Send a signal; return exit status, standard output, standard error, and the files that are left behind."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=120)
         return self.process.returncode, out, err, [*self.temporary.iterdir(), *self.output.iterdir()]
@@ -75,7 +75,7 @@ def test_while_it_copies_a_pipe(number, tmp_path):
 @SIGNALS
 @pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
 def test_while_it_compiles(number, after_s, tmp_path):
-    """The pipe is closed at once, and the signal comes while the copy is read, or after all is done."""
+    """A signal that comes while the trace is compiled leaves a whole trace or none; the pipe is closed at once."""
     run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
     run.process.stdin.write("".join(f"0,{8 * (n * 7919 % 100_003)},4096,R,{n}.0\n" for n in range(300_000)))
     run.process.stdin.close()
@@ -90,7 +90,7 @@ def test_while_it_compiles(number, after_s, tmp_path):
 
 
 def test_what_is_ignored_stays_ignored():
-    """As under nohup."""
+    """A signal that nohup ignores stays ignored."""
     code = (
         "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv = ['misspenalty', '--version'];"
         "from misspenalty.cli.main import main\n"

@@ -1,8 +1,8 @@
-"""With the departures off, a drive is DiskSim's model: service times of DiskSim 4.0 on synthetic requests, one by one.
+"""With the departures off, a drive has DiskSim 4.0's service times on synthetic requests, one by one.
 
-`tests/data/disksim` holds what DiskSim says of the first 1,000 requests of four streams on each of eleven drives. A
-request that differs shifts the platter for those behind it; what is reached is kept as a lower bound. What the others
-are is in ``benchmarks/disksim.py``.
+`tests/data/disksim` holds DiskSim's answers to the first 1,000 requests of four streams on each of eleven drives. A
+request that differs shifts the platter for those behind it; the share that agrees is kept as a lower bound.
+``benchmarks/disksim.py`` classifies the requests that differ.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Drives fitted to timed requests: one whose parameters are known, and measured ones."""
+"""A fit finds the parameters of a simulated drive from timed requests, and comes close to measured drives."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}  # ms; DiskSim's descriptions, ex
 
 
 def timed(name, n=6000, seed=1):
-    """Random requests of 2 to 32 blocks, one third of them writes, timed on a simulated drive."""
+    """Time random requests of 2 to 32 blocks, one third of them writes, on a simulated drive."""
     kind, rng = disks.load(name), np.random.default_rng(seed)
     lbn, count = rng.integers(0, kind.blocks - 32, n), rng.integers(2, 33, n).astype(np.int32)
     write = (rng.random(n) < 1 / 3).astype(np.uint8)
@@ -36,7 +36,7 @@ def test_what_is_known_of_the_drive_is_found(fitted):
 
 
 def test_what_the_times_do_not_show_is_assumed(fitted):
-    """Four segments of the buffer, of which two take writes; a write settles as fast as a read."""
+    """The fit assumes a buffer of four segments, two of them for writes, and that a write settles as fast as a read."""
     data = fitted.kind.data
     assert (data["cache"]["segments"], data["cache"]["write_segments"]) == (4, 2)
     assert data["mechanics"]["write_settle_ms"] == 0
@@ -55,7 +55,7 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Random reads; in revolutions, an overhead of 0.1, seeks by the root of the distance, and waits from 0 to 1."""
+    """Make random reads of 0.1 revolutions of overhead, seeks by the root of the distance, and waits from 0 to 1."""
     rng = np.random.default_rng(2)
     lbn, count = rng.integers(0, blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
     far = np.abs(np.diff(lbn + count, prepend=0) - count) / blocks
@@ -69,7 +69,7 @@ def test_a_speed_at_which_drives_are_sold_is_recognised(rpm):
 
 
 def test_a_speed_at_which_none_is_sold_is_estimated():
-    """A drive four times as fast as any: nothing about the fit depends on the times being milliseconds."""
+    """The fit finds the speed of a drive four times as fast as any, as it does not depend on the scale of the times."""
     assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""Drives that come with the package, and the importer of DiskSim's parameter files that most of them come from."""
+"""The drives of the package are as described, and the importer reads DiskSim's parameter files or names the fault."""
 
 import copy
 import json
@@ -76,7 +76,7 @@ def test_packaged_drives_are_what_the_importer_makes(name):
 
 @pytest.mark.parametrize("name", ["dec_rz26", "hp_c2247a", "hp_c2249a", "hp_c2490a", "st41601n"])
 def test_a_drive_has_the_blocks_that_its_file_says(name):
-    """Where the files agree with themselves: others count blocks that no zone has, or leave zones out."""
+    """Only files that agree with themselves are compared: others count blocks that no zone has, or leave zones out."""
     found = list(SPECS.glob(f"{name}*.model"))
     counts = {int(re.search(r"Block count = +(\d+)", path.read_text())[1]) for path in found}
     assert counts == {disks.load(name).blocks}
@@ -131,7 +131,7 @@ SEQUENTIAL = {"cache.ahead_when": ("always", "sequential"), "cache.read_ahead": 
     ],
 )
 def test_decisions_apply_to_drives_that_meet_their_condition(made, drive, ahead, caching, decided):
-    """Values as DiskSim reads them, and as we do; everything else is as in DiskSim."""
+    """Only the decided values differ from DiskSim's; `decided` holds the value as DiskSim reads it, and ours."""
     specs = MADE.replace("disksim_disk MADE", f"disksim_disk {drive}").replace("Bulk sector transfer time = 0.02,", "")
     specs = specs.replace("Buffer continuous read = 1, Enable caching in buffer = 1", BUFFER.format(ahead, *caching))
     specs = specs.replace("Number of", "Low (write) water mark = 0.75, Number of")
@@ -231,7 +231,7 @@ def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
 
 
 def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
-    """Its time is that of every distance."""
+    """The time of the only point holds for every distance."""
     output = tmp_path / "mine.yaml"
     assert main(["disk", "import", str(made(seek="Seek distances measured: 1\n3, 2.5\n")), str(output)]) == 0
     capsys.readouterr()

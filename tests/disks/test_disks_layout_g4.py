@@ -1,4 +1,4 @@
-"""The zones that are read from DiskSim's layout G4, and the two drives that were described from it."""
+"""Zones are read from DiskSim's layout G4, and the two drives that were described from it have them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mechanics of drives against closed formulas and published values."""
+"""The mechanics of drives agree with closed formulas and published values."""
 
 import numpy as np
 import pytest

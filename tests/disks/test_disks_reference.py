@@ -1,4 +1,4 @@
-"""The drive kernels against their slow reference, sector by sector, on drives and requests that Hypothesis makes up."""
+"""The drive kernels equal their slow reference, sector by sector, on drives and requests that Hypothesis makes up."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def reference_of(kind):
 
 
 def played(kind, asked):
-    """Requests that fit the drive: near ones are common."""
+    """Turn drawn numbers into requests that fit the drive; many of them continue the one before."""
     lbns, last = [], 0
     for where, count, _, _ in asked:
         count = min(count, kind.blocks)
@@ -177,7 +177,7 @@ def test_records_are_equal(kind, asked):
 
 @pytest.mark.parametrize("drive", [load("hp_c3323a"), load("hp_c3323a").as_disksim()], ids=["ours", "theirs"])
 def test_reads_do_not_depend_on_how_long_writes_settle(drive):
-    """Neither do reads ahead into the next track, which wait in the buffer when they are asked for."""
+    """Reads ahead into the next track do not depend on it either; their blocks are in the buffer when they are read."""
     asked = [(0, 8, False, 4_000_000)] * 300
     records = [
         drive.replace({"mechanics.write_settle_ms": settle}).one_by_one(*played(drive, asked)) for settle in (0, 1.5)

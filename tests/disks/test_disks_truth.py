@@ -1,4 +1,4 @@
-"""Drives compared with six real ones by measured service times, and what must hold for any drive."""
+"""Six drives come close to the measured service times of the real ones, and rules hold for any drive."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -39,14 +39,14 @@ def test_service_times_are_those_of_the_real_drive(shared_traces, name):
 
 @pytest.mark.parametrize("name", DEMERITS)
 def test_a_description_read_as_disksim_does_gives_disksims_demerit(shared_traces, name):
-    """What makes a drive better than DiskSim's are the decisions. DiskSim reckons its demerits from bins (rms.c)."""
+    """Only the decisions make our drives better than DiskSim's, which computes its demerits from bins (rms.c)."""
     for kind, away in ((disks.load(name.lower()).as_disksim(), 0.06), (on_our_buffer(name.lower()), 0.04)):
         demerit = replay(kind, measured(shared_traces, name)).row()["demerit_ms"]
         assert demerit == pytest.approx(DEMERITS[name][0], rel=away)
 
 
 def on_our_buffer(name):
-    """Every value as DiskSim reads it."""
+    """Return a drive with every value as DiskSim reads it, and our own buffer."""
     return disks.load(name).as_disksim(*(name for name in NAMES if name != "buffer"))
 
 
@@ -127,7 +127,7 @@ def test_times_end_at_2_to_the_60(replay):
 
 
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
-    """A request where the arm is does not turn it round: of two that arrive meanwhile, the upper one is next."""
+    """A request on the arm's cylinder must not turn the arm: of two that arrive meanwhile, it serves the upper one."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})
     lbn = np.array([cylinder * 19 * 72 for cylinder in (500, 500, 480, 520)])  # heads, sectors
     assert np.diff([kind.mechanics.locate(int(each))[0] for each in lbn]).tolist() == [0, -20, 40]
@@ -142,7 +142,7 @@ def test_the_elevator_keeps_its_direction_within_a_cylinder():
 
 
 def test_blocks_kept_in_passing_put_no_read_out_of_order():
-    """Two things: in which order a read takes its sectors, and whether those before its first are kept."""
+    """The order in which a read takes its sectors is independent of keeping the sectors before its first one."""
     waited, done = {}, {}
     for order in (False, True):
         for free in (False, True):
@@ -158,7 +158,7 @@ def test_blocks_kept_in_passing_put_no_read_out_of_order():
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
 def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
-    """For any window, including the cache, writes and long requests."""
+    """This must hold for any window, with the cache, writes and long requests included."""
     kind = disks.load(name)
     rng = np.random.default_rng(7)
     lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)
@@ -172,7 +172,7 @@ def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
 
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
 def test_positioning_is_estimated_as_it_comes(name):
-    """What SPTF compares is the time of command, arm and rotation that the request then takes, read-ahead stopped."""
+    """SPTF must compare the time of command, arm and rotation that the request then takes, with read-ahead stopped."""
     kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
     lbn, _, write = asked(kind, 300, most=2)
     drive, now, before = kind.drive(), 0, 1
@@ -205,7 +205,7 @@ def test_shortest_positioning_takes_the_least_estimate(name):
 def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
     """Requests are served as on a drive that they all reach later, by the time its platters need to turn so far.
 
-    One head and a slow bus: the arm reads ahead over several cylinders while a request leaves the drive.
+    With one head and a slow bus, the arm reads ahead over several cylinders while a request leaves the drive.
     """
     changes = {"geometry.heads": 1, "bus.read_block_ms": 2, "cache.read_ahead": "segment"}
     kind, share = cut(disks.load("cheetah9lp"), 40).replace(changes | {"cache.disksim_buffer": disksim}), 0.9
@@ -221,7 +221,7 @@ def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disks
 
 @pytest.mark.parametrize("disksim", [False, True])
 def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
-    """Ten blocks on a drive that takes so long to leave the bus that the medium has them long before."""
+    """The drive takes so long to leave the bus that the ten blocks are on the medium long before."""
     times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
     changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
     changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}

@@ -1,4 +1,4 @@
-"""Flash drives: latencies in closed form, write amplification against its formula, the map, room, errors."""
+"""Flash drives have latencies in closed form, write amplification close to its formula, a sound map, and room."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ COMMAND = {"read": 43_200, "write": 58_200}
 
 
 def small(spare=0.28, blocks=32, buffer=64):
-    """Four dies on two channels, pages of four units, blocks of 16 pages."""
+    """Return a drive of four dies on two channels, with pages of four units and blocks of 16 pages."""
     places = 4 * blocks * 16 * 4
     return SATA.replace(
         {
@@ -29,7 +29,7 @@ def small(spare=0.28, blocks=32, buffer=64):
 
 
 def updates(kind, count, seed=1, size=8, write=1, delay=0):
-    """Arrays of random aligned requests."""
+    """Draw random aligned requests, as arrays."""
     lbn = np.random.default_rng(seed).integers(0, kind.blocks // size, count) * size
     return lbn, np.full(count, size, np.int32), np.full(count, write, np.uint8), np.full(count, delay, np.int64)
 
@@ -79,7 +79,7 @@ def test_writes_without_a_buffer_spread_over_the_dies():
 
 @pytest.mark.parametrize("reads", [0, 1, 2])
 def test_a_read_that_interrupts_a_program_puts_off_what_the_die_does_next(reads):
-    """One die and a buffer of two pages: the fourth page waits until the second one is programmed."""
+    """With one die and a buffer of two pages, the fourth page must wait until the second one is programmed."""
     changes = {"geometry.channels": 1, "geometry.dies": 1, "geometry.blocks": 128, "cache.write_units": 8}
     drive = small().replace(changes).drive()
     first = drive.service(0, 0, 32, 1)["done"] + 4 * MOVE + PROGRAM
@@ -148,7 +148,7 @@ def test_a_full_drive_with_the_least_spare_goes_on(buffer):
 
 
 def test_a_drive_may_be_as_large_as_leaves_collection_room():
-    """Each die keeps four blocks, and a page of every other one: 4 dies of 32 blocks of 16 pages of 4 units."""
+    """Each of 4 dies of 32 blocks keeps 4 blocks and one page of every other; 15 pages of 4 units remain in each."""
     most = 4 * 28 * 15 * 4
     assert small().replace({"geometry.sectors": 8 * most}).units == most
     with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most} "):

@@ -1,4 +1,4 @@
-"""The event engine against Python's heapq, and the FCFS server against its definition."""
+"""The event engine pops in the order of Python's heapq, and the FCFS server follows its definition."""
 
 import heapq
 
@@ -15,7 +15,7 @@ EVENTS = st.lists(st.none() | st.tuples(TIMES, st.integers(0, 255) | st.integers
 
 @given(EVENTS, st.integers(1, 70))
 def test_pops_in_the_order_of_heapq(steps, room):
-    """None pops; anything else pushes (time, priority), numbered in order of arrival."""
+    """A step None pops an event; any other pushes (time, priority), numbered in order of arrival."""
     queue, truth, sequence = EventQueue(room), [], 0
     for step in steps:
         if step is None and truth:
@@ -86,13 +86,13 @@ def test_misuse_is_refused():
 
 
 def test_fcfs_server_by_hand():
-    """Idle until 10; the second waits for the first; the third finds the server idle again."""
+    """The server is idle until 10; the second request waits for the first; the third finds the server idle again."""
     assert fcfs([10, 12, 40], [5, 7, 1]) == [15, 22, 41]
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=100))
 def test_fcfs_server_follows_the_lindley_recursion(requests):
-    """Waiting time: W' = max(0, W + service - gap)."""
+    """The waiting time must be W' = max(0, W + service - gap)."""
     arrivals = np.cumsum([gap for gap, _ in requests], dtype=int).tolist()
     services = [service for _, service in requests]
     wait, expected = 0, []

@@ -1,4 +1,4 @@
-"""YAML documents: what is missing, broken or hostile is an error that names the file."""
+"""A YAML document that is missing, broken or hostile gives an error that names the file."""
 
 import subprocess
 import sys
@@ -57,7 +57,7 @@ def test_the_schema_beside_a_file_is_its_own(tmp_path):
 
 
 def test_no_grammar_of_addresses_is_built(tmp_path):
-    """That takes seconds at every start of a job or a command."""
+    """Building the grammar would take seconds at every start of a job or a command."""
     (tmp_path / "mine.schema.yaml").write_text(SCHEMA)
     (tmp_path / "mine.yaml").write_text("heads: 4\n")
     program = (

@@ -1,4 +1,4 @@
-"""The register of external data: what is registered, found, verified and downloaded."""
+"""Registered external files are found, verified and downloaded, and what is wrong with them is named."""
 
 import hashlib
 import http.server
@@ -31,7 +31,7 @@ ENTRY = {
 
 @pytest.fixture
 def register(tmp_path):
-    """``register(mirror=…, **changes)``: a register of one file, ``traces/one.gz``."""
+    """Return ``register(mirror=…, **changes)``, which makes a register of one file, ``traces/one.gz``."""
 
     def make(mirror=None, **changes):
         path = tmp_path / "external.yaml"
@@ -100,7 +100,7 @@ def test_an_unregistered_file_is_an_error(register):
     ("studies", "status"), [(["classics"], 0), ([], 2), (["classic"], 2), (["classics", "epcm"], 2)]
 )
 def test_studies_are_fetched_by_name(register, tmp_path, monkeypatch, capsys, studies, status):
-    """Here the register has files of one study."""
+    """Only the named studies' files are fetched; here the register has files of one study."""
     path, opened = put(tmp_path / "mirror"), register(mirror=tmp_path / "mirror")
     monkeypatch.setattr(external, "open_register", lambda: opened)
     assert external.main(studies) == status
@@ -111,7 +111,7 @@ def test_studies_are_fetched_by_name(register, tmp_path, monkeypatch, capsys, st
 
 @pytest.fixture
 def server():
-    """``server.url``, which serves `CONTENT` and honours ranges; ``server.ranges`` are those asked for."""
+    """Start a server that serves `CONTENT` at ``server.url`` and honours ranges; ``server.ranges`` records them."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -155,7 +155,7 @@ def test_a_download_that_differs_leaves_nothing(server, tmp_path):
 
 @pytest.mark.parametrize("sum_", [SHA256, "0" * 64])
 def test_an_archive_is_packed_and_verified(server, tmp_path, monkeypatch, sum_):
-    """Its folder goes to a function that makes the registered file of it."""
+    """A function must get the archive's folder, and the registered file that it makes is verified."""
     packer = types.ModuleType("packer")
     packer.join = lambda folder, path: path.write_bytes(b"".join(p.read_bytes() for p in sorted(folder.iterdir())))
     monkeypatch.setitem(sys.modules, "packer", packer)
@@ -190,7 +190,7 @@ def test_an_address_out_of_reach_is_explained(tmp_path):
 
 @pytest.fixture
 def many(tmp_path, monkeypatch):
-    """A register of four files; `addresses` says where each is."""
+    """Return a register of four files; `addresses` says where each is."""
     addresses = {}
     monkeypatch.setattr(external.ExternalFile, "url", property(lambda entry: addresses[entry.path]))
     entries = {f"traces/{name}": ENTRY | {"path": name} for name in ("one", "two", "three", "shipped")}

@@ -1,4 +1,4 @@
-"""Registered files that are shipped: the copies hold what the register says, and are made as their data card says."""
+"""The shipped copies of registered files hold what the register says, and are made as their data card says."""
 
 import hashlib
 import subprocess
@@ -17,7 +17,7 @@ SHIPPED = {name: entry for name, entry in open_register(ROOT / "data" / "externa
 
 @pytest.fixture(params=SHIPPED, scope="module")
 def file(request):
-    """Register entry, shipped copy, its decompressed content."""
+    """Return a register entry, the path of the shipped copy, and its decompressed content."""
     entry = SHIPPED[request.param]
     with open_stream(ROOT / entry.shipped) as stream:
         return entry, ROOT / entry.shipped, stream.read()

@@ -60,7 +60,7 @@ def test_a_folder_is_there_at_every_moment(tmp_path, monkeypatch, exchange):
 
 
 def test_a_folder_is_published_in_one_step(tmp_path, monkeypatch):
-    """There is no system call between the old folder and the new one: `path` is never moved aside or deleted first."""
+    """One system call must replace the old folder by the new one: `path` is never moved aside or deleted first."""
     path = tmp_path / "trace"
     path.mkdir()
     calls = []
@@ -133,7 +133,7 @@ def test_a_name_as_long_as_the_file_system_takes(tmp_path):
     ("suffix", "opener"), [(".gz", gzip.open), (".xz", lzma.open), (".bz2", bz2.open), (".txt", open)]
 )
 def test_an_output_is_compressed_as_its_suffix_says(tmp_path, suffix, opener):
-    """In the same bytes whenever it is written."""
+    """The same content must give the same bytes whenever it is written."""
     for name in ("a", "b"):
         with files.open_output(tmp_path / f"{name}{suffix}") as stream:
             stream.write(b"block " * 1000)

@@ -1,4 +1,4 @@
-"""Response times: the delayed-hits authors' runs, the slow reference to the nanosecond, and hand-computed cases."""
+"""Response times equal the delayed-hits authors' runs, the slow reference to the nanosecond, and cases by hand."""
 
 import contextlib
 import csv
@@ -49,7 +49,7 @@ def only(frame):
 
 @pytest.mark.parametrize("name", ["sample", "syn_zipf"])
 def test_the_authors_lru(name):
-    """A request every millisecond and a fetch of z milliseconds are the step model, whose counts are published."""
+    """A request every millisecond and fetches of z milliseconds must give the step model's published counts."""
     trace = make_trace(read_steps(DATA / "sample.csv") if name == "sample" else zipf())
     with open(DATA / "authors_runs.csv") as rows:
         runs = [row for row in csv.DictReader(rows) if row["policy"] == "lru" and row["trace"] == name]
@@ -143,7 +143,7 @@ def test_every_policy(policy, device):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "opt", "opt_bypass", "sarc", "wtinylfu"])
 def test_without_overlap_it_is_simulate(policy):
-    """A device that is far faster than the requests arrive: no delayed hits, and the hits are those of `simulate`."""
+    """If the device is far faster than requests arrive, there are no delayed hits, and the hits are `simulate`'s."""
     trace = drawn(gap=1000)
     got = only(misspenalty.penalty(trace, policy, 64, "1ns", interval="1us"))
     assert got["delayed_hits"] == 0
@@ -178,7 +178,7 @@ def test_flash_one_by_one():
 
 
 def test_flash_overlaps_on_different_dies_only():
-    """Two reads at once: on two dies they take as long as one; on one die the second waits for the first's page."""
+    """Two reads at once take as long as one on two dies; on one die the second waits for the first's page."""
     kind = disks.load("dc_p3700")
     page = kind.data["geometry"]["planes"] * kind.data["geometry"]["page_bytes"] // 4096
     dies = kind.data["geometry"]["channels"] * kind.data["geometry"]["dies"]
@@ -217,7 +217,7 @@ def test_a_written_block_needs_no_fetch():
 
 
 def test_loads():
-    """By hand, fetches of 4 ms: requests 2 ms apart are 1 ms apart at double speed; closed, a client meets no fetch."""
+    """By hand, fetches take 4 ms: requests 2 ms apart are 1 ms apart at double speed; a client never meets a fetch."""
     trace = make_trace([1, 1, 1, 1], time=[0, 2 * MS, 4 * MS, 6 * MS])
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms"))["mean_us"] == (4 + 2 + 0 + 0) * 250
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=2))["mean_us"] == (4 + 3 + 2 + 1) * 250
@@ -300,13 +300,13 @@ def test_impossible_arguments(options, message):
     ],
 )
 def test_a_run_past_the_latest_time_is_refused(n, device, load):
-    """Each reference is a miss; the first two crashed the interpreter, the third lost 9,732 misses."""
+    """Each reference is a miss; once, the first two cases crashed the interpreter, and the third lost 9,732 misses."""
     with pytest.raises(ParameterError, match=rf"simulated time passes {LATEST} ns after .* shorten the think"):
         misspenalty.penalty(np.arange(n), "lru", 1, device, **load)
 
 
 def test_the_latest_time_itself_can_be_reached():
-    """Two fetches one after the other, of half the latest time each; with a nanosecond more they are refused."""
+    """Two fetches of half the latest time each may follow each other; with a nanosecond more they are refused."""
     ids, none = np.array([0, 1], np.uint32), np.empty(0, np.int64)
     for latency, fits in ((LATEST // 2, True), (LATEST // 2 + 1, False)):
         replay = Replay(find_policy("lru").kernel(1, 2), FixedTime(latency), np.zeros(2, np.int64), 1, 0, False)
@@ -326,7 +326,7 @@ def test_sums_of_times_do_not_overflow():
 
 
 def test_a_long_queue_of_a_drive():
-    """A million reads at time 0, whose 64-bit sum was negative: each waits until its block's first read is done."""
+    """A million reads at time 0 each wait until their block's first read ends; their 64-bit sum was once negative."""
     n = 1_000_000
     trace = make_trace(np.random.default_rng(1).permutation(2_000_000)[:n], time=np.zeros(n, int), block_bytes=512)
     got = only(misspenalty.penalty(trace, "lru", 1, "hp97560"))
@@ -418,7 +418,7 @@ def test_what_a_policy_in_python_lacks_or_raises():
 
 
 class Interrupted(OwnLru):
-    """Ctrl-C arrives while it works, in its own thread or in the one that waits for it."""
+    """A policy that Ctrl-C interrupts, in its own thread or in the one that waits for it."""
 
     def access(self, block):
         if block == 3:
@@ -436,7 +436,7 @@ class AskedInterrupted(OwnLru):
 @pytest.mark.parametrize("policy", [Interrupted, AskedInterrupted])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_in_a_policy_in_python_is_not_lost(policy, threads):
-    """It was printed and taken for a miss."""
+    """The interrupt must be raised; once it was printed and taken for a miss."""
     with pytest.raises(KeyboardInterrupt):
         misspenalty.penalty(np.arange(6), policy, [1, 2], "1ms", threads=threads)
 
@@ -511,7 +511,7 @@ def test_each_object_transfers_its_own_size():
 
 
 def test_changes_of_size_are_fetched_or_not():
-    """By hand, fetches of 1 ms: 7 is loaded with 3 bytes; asked for with 9, it is a hit, or out of date."""
+    """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; asked for with 9, it is a hit or, by ``new``, a miss."""
     trace = misspenalty.Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
     hits = {
         rule: only(misspenalty.penalty(trace, "lru", "10B", "1ms", size_changes=rule))["hits"]

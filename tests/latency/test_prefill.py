@@ -1,4 +1,4 @@
-"""Time to first token: the paper's formulas by hand, prompts by hand, and the command."""
+"""The time to first token follows the paper's formulas and prompts computed by hand, as does the command's."""
 
 import json
 import re
@@ -16,7 +16,7 @@ INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 
 def test_formulas_by_hand():
-    """One layer of width 1: n tokens take n² + n operations, 2 reused ones save 6; 1 operation, 1 token per s."""
+    """With one layer of width 1, n tokens take n² + n operations, 2 reused ones save 6; 1 operation or token per s."""
     one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
     assert one.prefill_s(np.array([3, 3]), np.array([0, 2])).tolist() == [12, 6]
     assert one.token_bytes == 1 and one.load_s(5, 1e-9) == 5

@@ -1,4 +1,4 @@
-"""The step model of delayed hits: the authors' runs, hand-computed cases, and the reference."""
+"""The step model of delayed hits equals the authors' runs, hand-computed cases, and the reference."""
 
 import csv
 from pathlib import Path
@@ -35,7 +35,7 @@ def authors_runs(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_authors_programs(policy, traces):
-    """The plain policies are equal; the variants, whose ties the authors leave to a hash table, nearly always."""
+    """The plain policies must equal the authors'; the variants, whose ties a hash table decides there, nearly so."""
     runs, exact = authors_runs(policy), 0
     for row in runs:
         size, z = int(row["cache_entries"]), int(row["z"])

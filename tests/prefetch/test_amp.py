@@ -1,4 +1,4 @@
-"""AMP: hand traces, closed forms, what always holds, the kernel against its reference."""
+"""AMP follows traces by hand and closed forms, keeps its invariants, and its kernel equals its reference."""
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +16,7 @@ AMP = {"kind": "amp", "threshold": 2}
 
 
 def whole_tracks(cache, *tracks):
-    """Reads of each access to a whole track."""
+    """Access whole tracks; return the reads of each access."""
     return [cache.access_pages(track)[1] for track in tracks]
 
 
@@ -118,7 +118,7 @@ def test_a_volume_ends():
 @pytest.mark.parametrize("policy", ON_TRACKS)
 @pytest.mark.parametrize("most", [5, 16, 64])
 def test_one_stream_in_a_large_cache_comes_to_the_most(policy, most):
-    """It misses while p grows to the threshold of sets ahead, and never after."""
+    """The stream must miss while p grows to the threshold of sets ahead, and never after."""
     cache = track_cache(policy, 4000, 4000, prefetch=AMP | {"most": most})
     missing = [cache.access_pages(track, end=3600)[0] for track in range(3500)]
     assert [track for track, mask in enumerate(missing) if mask] == [0, 1, 3, 6]
@@ -129,7 +129,7 @@ def test_one_stream_in_a_large_cache_comes_to_the_most(policy, most):
 
 
 def test_streams_in_a_small_cache_waste_little():
-    """So many streams that a large fixed degree overflows the cache: AMP keeps within it, the fixed degree does not."""
+    """With so many streams that a large fixed degree overflows the cache, AMP must keep within it."""
     unused, misses = {}, {}
     for name, prefetch in (("amp", AMP), ("fixed", {"degree": 32, "threshold": 2})):
         cache = track_cache("lru_top", 600, 400_000, prefetch=prefetch)
@@ -141,7 +141,7 @@ def test_streams_in_a_small_cache_waste_little():
 
 @st.composite
 def accesses(draw, track_pages):
-    """Runs from random tracks, reads of several sizes, and sets that arrive late."""
+    """Draw runs from random tracks, reads of several sizes, and sets that arrive late."""
     run = st.tuples(st.integers(0, 59), st.integers(1, 12), st.integers(1, (1 << track_pages) - 1), st.booleans())
     some = draw(st.lists(st.tuples(run, st.integers(0, 6)), min_size=1, max_size=25))
     return [
@@ -182,7 +182,7 @@ def test_kernel_equals_reference(name, data):
 
 
 def always(kernel, own):
-    """p is from 1 to the most and above g, wherever it is kept; the cache is never overfull."""
+    """Check that p is from 1 to the most and above g wherever it is kept, and that the cache is not overfull."""
     for p, g in filter(None, map(kernel.kept, range(60))):
         assert (p, g) == (0, 0) or (1 <= p <= own["most"] and 0 <= g < p)
     assert kernel.resident == kernel.seq_pages + kernel.random_pages <= kernel.capacity

@@ -1,4 +1,4 @@
-"""Every registered predictor against its definition, the paper's examples and what must hold for any sequence."""
+"""Every registered predictor equals its definition, follows the paper's examples, and keeps rules for any sequence."""
 
 import itertools
 import random
@@ -28,7 +28,7 @@ VALUES = {
 
 
 def settings_of(name, number=12):
-    """The defaults, and some combinations of the others."""
+    """Return the default settings, and some combinations of others."""
     names = [parameter.name for parameter in find_predictor(name).parameters]
     every = list(itertools.product(*(VALUES[parameter] for parameter in names)))
     chosen = random.Random(5).sample(every, min(number, len(every)))
@@ -41,7 +41,7 @@ def make(name, files, **parameters):
 
 
 def fed(kernel, ids, cuts=()):
-    """Rank of each event and number of predictions after it, with the events fed in slices."""
+    """Feed events in slices; return the rank of each and the number of predictions after it."""
     ids = np.array(ids, np.uint32)
     rank, number = np.full((2, ids.size), 99, np.uint32)
     for begin, end in itertools.pairwise([0, *sorted(cuts), ids.size]):
@@ -102,7 +102,7 @@ def test_kernel_equals_reference_where_chains_grow_long_and_partitions_are_halve
 
 @pytest.mark.parametrize("name", PREDICTORS)
 def test_kernel_equals_reference_on_long_builds(name):
-    """Runs that repeat except for a few files, as a build does; long enough for partitions to fill and halve."""
+    """Runs repeat except for a few files, as a build does, and are long enough for partitions to fill and halve."""
     rng = np.random.default_rng(3)
     run = rng.permutation(60)
     ids = np.concatenate([np.where(rng.random(60) < 0.05, rng.integers(60, 80, 60), run) for _ in range(25)]).tolist()
@@ -157,7 +157,7 @@ def test_partitions_keep_their_bound(name, ids, partition, order):
 
 
 def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
-    """Partition of A with 3 nodes: A, AB, AC. The fourth file halves it."""
+    """The partition of A has room for 3 nodes, A, AB and AC; the fourth file halves it."""
     kernel = make("pcm", 5, partition=3, order=2)
     fed(kernel, letters("ABABACAD"))
     # before D: A 4, AB 2, AC 1; halved: A 2, AB 1, AC dropped; then AD has room
@@ -181,7 +181,7 @@ def test_extended_contexts_grow_by_a_node_a_recurrence():
 
 
 def test_an_uncorrected_chain_stops_at_the_threshold():
-    """Seen four times before: likelihoods 1, 3/4, 2/3, 1/2 of B, C, D, E."""
+    """After four occurrences, B, C, D and E have likelihoods 1, 3/4, 2/3 and 1/2."""
     for threshold, length in ((0.8, 1), (0.75, 2), (0.6, 3), (0.5, 4)):
         kernel = make("epcm", 26, threshold=threshold, corrected=0)
         fed(kernel, letters("ABCDEFZ") * 4 + letters("A"))
@@ -230,7 +230,7 @@ def test_impossible_parameters_are_named(name):
 
 
 class Neighbours:
-    """The files with the next numbers, of five."""
+    """A predictor of the files with the next numbers, of five."""
 
     def __init__(self, ahead=1):
         self.ahead = ahead
@@ -263,7 +263,7 @@ def test_accuracy_counts_the_second_event_too():
 
 
 def test_epcm_is_by_default_that_of_figure_8():
-    """Partition size 64 and order 45."""
+    """The default must be a partition size of 64 and an order of 45."""
     found = find_predictor("epcm").check({})
     assert (found["partition"], found["order"], found["threshold"], found["corrected"]) == (64, 45, 0.75, 1)
 

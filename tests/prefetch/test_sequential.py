@@ -1,4 +1,4 @@
-"""The sequential prefetcher: hand traces, closed forms, the anomaly and its remedy, kernels against references."""
+"""The sequential prefetcher follows traces by hand and closed forms; kernels equal references, also with the remedy."""
 
 import itertools
 import json
@@ -31,7 +31,7 @@ OWN = {
 
 
 def whole_tracks(cache, *tracks):
-    """Reads of each access to a whole track, and what was missing."""
+    """Access whole tracks; return the missing pages and the reads of each access."""
     return [cache.access_pages(track) for track in tracks]
 
 
@@ -130,7 +130,7 @@ def test_a_prefetched_track_has_no_counter_before_its_first_access():
 @pytest.mark.parametrize("degree", [0, 1, 3, 8])
 @pytest.mark.parametrize("threshold", [2, 5])
 def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold):
-    """Section II-B: misses fall to 1 / (m + 1)."""
+    """Misses must fall to 1 / (m + 1), as section II-B says."""
     length = 2000
     prefetch = {"degree": degree, "trigger": -1, "threshold": threshold}
     cache = track_cache(policy, 200, length + degree, prefetch=prefetch)
@@ -140,14 +140,14 @@ def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold
 
 @pytest.mark.parametrize("trigger", [0, 3, 7])
 def test_a_stream_has_one_sequential_miss_with_triggers(trigger):
-    """Section II-B: with asynchronous prefetch, no misses need remain."""
+    """With asynchronous prefetch no misses need remain, as section II-B says."""
     cache = track_cache("lru_top", 200, 3000, prefetch={"degree": 8, "trigger": trigger, "threshold": 2})
     missing = [missing for missing, _ in whole_tracks(cache, *range(2000))]
     assert np.flatnonzero(missing).tolist() == [0, 1]
 
 
 def round_robin(capacity, remedy, trigger=4, streams=10, length=400):
-    """Misses of interleaved streams."""
+    """Count the misses of interleaved streams."""
     cache = track_cache(
         "lru_top",
         capacity,
@@ -158,7 +158,7 @@ def round_robin(capacity, remedy, trigger=4, streams=10, length=400):
 
 
 def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
-    """Section II-C: the new group enters above the unread rest of the current one, which is needed sooner."""
+    """The new group enters above the unread rest of the current one, which is needed sooner (section II-C)."""
     sizes = range(20, 260, 10)
     plain, remedied = ([round_robin(size, remedy) for size in sizes] for remedy in (0, 1))
     assert any(more > less for less, more in itertools.pairwise(plain))
@@ -169,8 +169,10 @@ def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
 
 @pytest.mark.parametrize("threshold", [2, 4])
 def test_lru_behind_the_prefetcher_is_lru_top(threshold):
-    """But that LRU Top also moves a track up that a group finds in the cache: so random tracks lie apart here, and the
-    cache is large enough for a group to be read before it leaves."""
+    """Both must do the same, except that LRU Top promotes a track that a group finds in the cache.
+
+    So random tracks lie apart here, and the cache is large enough for a group to be read before it leaves.
+    """
     rng = np.random.default_rng(4)
     streams, n = 1000 * rng.integers(0, 3, 6000), np.zeros(3, int)
     tracks = []
@@ -185,7 +187,7 @@ def test_lru_behind_the_prefetcher_is_lru_top(threshold):
 
 
 def test_tracks_evicted_unread_are_counted_when_they_are_requested_again():
-    """A policy does not tell whom it evicts: 12, 13 and 14 left unread, and count as they come back."""
+    """A policy does not tell what it evicts, so 12, 13 and 14, evicted unread, count only when they come back."""
     cache = track_cache("lru", 4, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11, 50, 60, 70, 80)
     assert not any(track in cache for track in (12, 13, 14)) and cache.unused == 0
@@ -198,7 +200,7 @@ def test_tracks_evicted_unread_are_counted_when_they_are_requested_again():
 
 
 def test_ghost_hits_behind_the_prefetcher_are_the_policys():
-    """Nothing is prefetched: ARC sees the accesses themselves."""
+    """Nothing is prefetched, so ARC must see the accesses themselves."""
     tracks = np.random.default_rng(6).zipf(1.2, 4000) % 300
     behind, alone = track_cache("arc", 40, 300), find_policy("arc").kernel(40, 300)
     whole_tracks(behind, *tracks.tolist())
@@ -231,7 +233,7 @@ def prefetchers(draw):
 
 @st.composite
 def accesses(draw, track_pages):
-    """Runs from random tracks, so that streams meet and overlap."""
+    """Draw runs from random tracks, so that streams meet and overlap."""
     run = st.tuples(st.integers(0, 39), st.integers(1, 8), st.integers(1, (1 << track_pages) - 1), st.booleans())
     runs = draw(st.lists(run, min_size=1, max_size=25))
     return [(first + i, pages, write) for first, length, pages, write in runs for i in range(length) if first + i < 40]

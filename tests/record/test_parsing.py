@@ -1,4 +1,4 @@
-"""Recordings become traces: small recorded outputs of every probe, and lines that are wrong."""
+"""Recordings become traces: every probe's recorded output is parsed, and lines that are wrong are refused."""
 
 import re
 from pathlib import Path

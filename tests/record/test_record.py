@@ -1,4 +1,4 @@
-"""``misspenalty record`` as a command: what it refuses, and live recordings where bpftrace may run."""
+"""``misspenalty record`` refuses what it cannot record, and records live where bpftrace may run."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from misspenalty.record.files import PROBED
 
 
 def missing():
-    """Why nothing can be recorded here, or None."""
+    """Return why nothing can be recorded here, or None."""
     try:
         tracer.check(*PROBED)
     except tracer.CaptureError as error:
@@ -81,7 +81,7 @@ def test_a_command_is_recorded(live, tmp_path, capfd):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_recording_is_whole_or_not_there(live, tmp_path, number):
-    """Ctrl-C ends it and keeps what was recorded until then; a kill leaves nothing."""
+    """Ctrl-C ends a recording and keeps what was recorded until then; a kill leaves nothing."""
     output = tmp_path / "made.spc"
     loop = "while true; do cat /etc/hostname /etc/passwd > /dev/null; sleep 0.1; done"
     command = [sys.executable, "-m", "misspenalty", "record", "files", str(output), "--", "sh", "-c", loop]

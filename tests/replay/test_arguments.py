@@ -1,4 +1,4 @@
-"""Every argument of the public functions, given values of any other kind: a result or a message, never a traceback."""
+"""Every argument of the public functions, given values of any other kind, leads to a result or a clear message."""
 
 import decimal
 import pathlib

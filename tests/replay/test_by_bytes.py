@@ -1,4 +1,4 @@
-"""Caches by bytes: an independent program's counts, bounds against all schedules, what sizes mean."""
+"""Caches of bytes have an independent program's counts, bounds hold for all schedules, and sizes mean what is said."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_sizes_in_bytes_are_bytes_by_default(tmp_path, capsys):
-    """Not numbers of objects: 50 bytes hold 1 and 2 but not 3, whatever the block size is."""
+    """Sizes are not numbers of objects: 50 bytes hold 1 and 2 but not 3, whatever the block size is."""
     trace = Trace.from_blocks([1, 2, 3, 1, 2, 3], object_bytes=[20, 20, 60, 20, 20, 60])
     for size in ("50B", "50%", 0.5):
         assert simulate(trace, "lru", size).hits == 2
@@ -117,7 +117,7 @@ def test_sizes_that_change_are_saved_and_read_again(tmp_path):
 
 
 def best(ids, sizes, room, value):
-    """Most hits, or bytes of hits, of all schedules: by trying every set of objects to keep after each reference."""
+    """Find the most hits, or bytes of hits, of all schedules: try every set of objects to keep after each reference."""
     states = {frozenset(): 0}
     for block, size in zip(ids, sizes, strict=True):
         after = {}

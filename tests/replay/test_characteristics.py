@@ -1,4 +1,4 @@
-"""Tables that characterize a trace, traced by hand and counted reference by reference."""
+"""The tables that characterize a trace equal those made by hand and counted reference by reference."""
 
 from collections import Counter
 
@@ -11,13 +11,13 @@ from misspenalty.replay.characteristics import frequencies, octaves, over_time, 
 
 
 def power(value):
-    """The smallest power of two not below a value."""
+    """Return the smallest power of two not below a value."""
     return 1 << (int(value) - 1).bit_length()
 
 
 @pytest.fixture
 def blocks(monkeypatch):
-    """Runs of several lengths over blocks that come back; a slice ends within runs."""
+    """Draw runs of several lengths over blocks that come back; a slice ends within runs."""
     monkeypatch.setattr(characteristics, "SLICE", 7)
     rng = np.random.default_rng(5)
     return [int(start) + i for start in rng.integers(0, 60, 300) for i in range(rng.integers(1, 9))]
@@ -35,7 +35,7 @@ def test_requests_by_size(tmp_path, pages, expected):
 
 
 def test_windows_traced_by_hand():
-    """Two windows of five seconds; in the second, 1 and 2 come back, 3 is new, and one of four is a write."""
+    """There are two windows of five seconds; in the second, 1 and 2 come back, 3 is new, and one of four is a write."""
     time = np.array([0, 1, 2, 5, 6, 9, 10]) * 10**9
     trace = Trace.from_blocks(
         [1, 2, 1, 2, 3, 1, 1], write=[number in (2, 5) for number in range(7)], time=time, block_bytes=1 << 19

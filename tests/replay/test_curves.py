@@ -1,4 +1,4 @@
-"""Curves in one pass: exact against single runs, sampled against exact, and the stack against its definition."""
+"""Curves in one pass equal single runs, sampled ones come close, and the stack equals its definition."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What simulate, hit_ratio_curve and stack_distances accept as a trace, a policy and a size, and what they refuse."""
+"""simulate, hit_ratio_curve and stack_distances accept the stated traces, policies and sizes, and refuse others."""
 
 import numpy as np
 import pandas as pd
@@ -84,7 +84,7 @@ def test_columns_of_a_trace_have_its_length_and_type():
 
 
 def test_arrays_of_a_trace_are_frozen():
-    """An id that was changed after the trace was checked crashed the kernel of `penalty`."""
+    """Arrays must be read-only: an id that was changed after the trace was checked once crashed the kernel."""
     trace = Trace.from_blocks([5, 6, 5], write=[True, False, False], time=[0, 1, 2], object_bytes=[3, 4, 3])
     for column in (trace.ids, trace.write, trace.time, trace.address, trace.object_bytes):
         with pytest.raises(ValueError, match="read-only"):
@@ -113,7 +113,7 @@ def test_masked_values_are_no_data():
 
 
 def test_a_time_above_63_bits_is_refused():
-    """It was read as -1."""
+    """Such a time must be refused; it was once read as -1."""
     late = np.array([0, 2**64 - 1], np.uint64)
     with pytest.raises(ParameterError, match=f"column time is {2**64 - 1} at position 1; expected at most {2**63 - 1}"):
         Trace.from_blocks([1, 2], time=late)

@@ -1,4 +1,4 @@
-"""What must stay the same, or change in a known way, if a trace is changed: the public functions on random traces."""
+"""If a random trace is changed, the results of the public functions must stay the same, or change in a known way."""
 
 import gzip
 import tempfile
@@ -25,7 +25,7 @@ REQUESTS = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.integers(0, 
 
 
 def made(requests, **settings):
-    """A trace of (block, write, ms since the request before)."""
+    """Make a trace of (block, write, ms since the request before)."""
     blocks, write, gaps = zip(*requests, strict=True)
     return Trace.from_blocks(blocks, write=write, time=np.cumsum(gaps) * MS, **settings)
 
@@ -62,7 +62,7 @@ def test_names_of_blocks_do_not_matter_to_a_fixed_time(policy, requests, size, o
 @settings(max_examples=15)
 @given(first=REQUESTS, second=REQUESTS, size=st.integers(1, 6))
 def test_a_warm_up_takes_away_what_it_had(policy, first, second, size):
-    """The outcomes of two joined traces: the first are those of the first alone, the others those after a warm-up."""
+    """Of two joined traces, the first must have the outcomes of the first alone, the second those after a warm-up."""
     joined, alone = made(first + second), made(first)
     hits, before = np.zeros(len(joined), bool), np.zeros(len(alone), bool)
     simulate(joined, policy, size, hits=hits)
@@ -76,7 +76,7 @@ def test_a_warm_up_takes_away_what_it_had(policy, first, second, size):
 @settings(max_examples=30)
 @given(requests=REQUESTS, size=st.integers(1, 6), policy=st.sampled_from(["lru", "fifo", "opt", "opt_bypass"]))
 def test_disjoint_traces_one_after_the_other_add_up(requests, size, policy):
-    """Of policies without memory of what they evicted, once the cache holds only blocks of the first."""
+    """The hits add up for policies without ghosts, if other blocks fill the cache between the two traces."""
     other = [(block + 100, write, gap) for block, write, gap in requests]
     wash = [(1000 + number, False, 0) for number in range(size)]
     one, both = counts(made(requests), policy, size), counts(made(requests + wash + other), policy, size)
@@ -222,7 +222,7 @@ def test_slower_requests_and_a_slower_device_only_scale_times(requests, size, fa
 @settings(max_examples=25)
 @given(requests=REQUESTS, size=st.integers(1, 6), policy=st.sampled_from(["lru", "arc", "opt", "opt_bypass"]))
 def test_a_closed_loop_of_one_client_is_an_open_one_at_low_load(device, requests, size, policy):
-    """Reads that come a second apart find the device idle, as those do that wait for each other and think."""
+    """Reads a second apart must find the device idle, like reads of one client that waits for each and thinks."""
     reads = [(64 * block, False, 0) for block, _, _ in requests]
     alone = penalty(made(reads), policy, size, device, interval="1s").iloc[0]
     closed = penalty(made(reads), policy, size, device, clients=1, think="1s").iloc[0]
@@ -259,7 +259,7 @@ def test_components_add_up_and_percentiles_are_in_order(device, requests, size, 
 @settings(max_examples=30)
 @given(requests=REQUESTS, size=st.integers(1, 6))
 def test_a_device_twice_as_fast_never_makes_requests_of_lru_wait_longer_one_by_one(requests, size):
-    """One client, so that hits do not depend on time."""
+    """There is one client, so that hits do not depend on time."""
     slow, fast = (penalty(made(requests), "lru", size, device, clients=1).iloc[0] for device in ("4ms", "2ms"))
     assert slow["hits"] == fast["hits"]
     assert slow["mean_us"] == pytest.approx(2 * fast["mean_us"], nan_ok=True)

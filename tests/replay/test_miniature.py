@@ -1,4 +1,4 @@
-"""Miniature caches on a sample: against exact runs and the stack, and what a parameter becomes in a sample."""
+"""Miniature caches on a sample come close to exact runs and equal the stack, and parameters are scaled for a sample."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_error_bars_tell_how_near(trace):
 @pytest.mark.parametrize("writes, warm_up", [("count", 0), ("ignore", 1000), ("only", 50_000), ("count", 150_000)])
 def test_a_small_lru_cache_gives_what_the_stack_gives(trace, writes, warm_up):
     class Recent:
-        """LRU, which is therefore not a stack."""
+        """LRU as a class, which is therefore not computed by the stack."""
 
         def __init__(self, capacity):
             self.capacity, self.blocks = capacity, {}
@@ -136,7 +136,7 @@ def test_few_blocks_still_give_a_number():
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
 def test_a_part_without_references_has_no_misses(policy):
-    """One block, in one part, misses once: it stands for 1 / rate misses of the whole, for 8 / rate of its part."""
+    """One block, in one part, misses once: it counts as 1 / rate misses of the whole, and 8 / rate of its part."""
     table = hit_ratio_curve(Trace.from_blocks([7] * 1000), policy, [5], sample=0.5, sample_seed=1)
     assert table["hit_ratio"][0] == pytest.approx(1 - 1 / 0.5 / 1000)
     ratios = [1 - 8 / 0.5 / 1000, *[1] * 7]
@@ -145,7 +145,7 @@ def test_a_part_without_references_has_no_misses(policy):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
 def test_a_sample_without_counted_references_is_refused(policy):
-    """Block 7 is in the sample, 8 is not: a sample without the references to 7 would seem to hit always."""
+    """Block 7 is in the sample, 8 is not; without counted references to 7, every hit ratio would be 1."""
     blocks, first = [7] * 10 + [8] * 90, np.arange(100) < 10
     options = {"sample": 0.5, "sample_seed": 1}
     for trace, warm_up in [(Trace.from_blocks(blocks), 10), (Trace.from_blocks(blocks, write=first), 0)]:
@@ -153,7 +153,7 @@ def test_a_sample_without_counted_references_is_refused(policy):
             hit_ratio_curve(trace, policy, [5], writes="ignore", warm_up=warm_up, **options)
     row = hit_ratio_curve(Trace.from_blocks(blocks), policy, [5], warm_up=9, **options).iloc[0]
     assert row[["requests", "hits", "evictions", "ghost_hits", "hit_ratio_error"]].tolist() == [91, 91, 0, 0, 0]
-    # Of a trace of which nothing counts, nothing is known.
+    # With no counted references, the hit ratio is unknown.
     row = hit_ratio_curve(Trace.from_blocks(blocks, write=~first), policy, [5], writes="ignore", warm_up=10, **options)
     assert row[["requests", "hits", "evictions", "ghost_hits"]].iloc[0].tolist() == [0, 0, 0, 0]
     assert np.isnan(row["hit_ratio"][0])
@@ -169,14 +169,14 @@ def test_real_traces(policy, shared_traces):
 
 
 def test_a_bias_is_not_in_the_error_bar(shared_traces):
-    """MQ's lifeTime is a power of two, and may be another one in a sample: three points on OLTP."""
+    """MQ's lifeTime is a power of two, and may be another one in a sample, which costs three points on OLTP."""
     trace = open_trace(shared_traces / "arc" / "OLTP.lis.zst", "arc")
     table = hit_ratio_curve(trace, "mq", trace.blocks // 10, sample=0.2)
     assert abs(table["hit_ratio"][0] - simulate(trace, "mq", trace.blocks // 10).hit_ratio) < 0.04
 
 
 def workloads():
-    """Loops, of which small caches may hold all or nothing, random references, and mixtures of both."""
+    """Make loops, of which small caches may hold all or nothing, random references, and mixtures of both."""
     rng, n = np.random.default_rng(1), 60_000
     zipf = rng.zipf(1.2, n) % 20_000
     return {
@@ -193,7 +193,7 @@ def workloads():
 @pytest.mark.parametrize("kind", workloads())
 @pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
 def test_error_bars_are_as_long_as_the_errors(policy, kind):
-    """Over 30 seeds and three sizes, as root mean squares; on the loop, bars of cut estimates were half as long."""
+    """Root mean squares over 30 seeds and three sizes must agree; clipped estimates gave half as long bars on loops."""
     trace = Trace.from_blocks(workloads()[kind])
     sizes = [max(trace.blocks * share // 100, 1) for share in (20, 50, 80)]
     truth = hit_ratio_curve(trace, policy, sizes)["hit_ratio"].to_numpy()

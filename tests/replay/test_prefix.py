@@ -1,4 +1,4 @@
-"""Prefix caches of prompts: a brute force, the study's counts, hand-made prompts, and what a trace is told to be."""
+"""Prefix caches of prompts equal a brute force, the study's counts and prompts by hand, and traces are judged sound."""
 
 import itertools
 import json
@@ -24,7 +24,7 @@ INPUTS = DATA / "inputs"
 
 
 def slow(policy, chains, size, tail_first):
-    """Blocks in contiguous prefixes, and blocks wherever they are, in an LRU or FIFO cache."""
+    """Count hits in contiguous prefixes, and hits wherever they are, in an LRU or FIFO cache."""
     cache, prefix, anywhere = OrderedDict(), 0, 0
     for chain in chains:
         held = [block in cache for block in chain]
@@ -63,7 +63,7 @@ def test_counts_equal_brute_force(policy, chains, size, tail_first):
 
 
 def test_a_chain_loses_its_tail_first():
-    """Room for 4 blocks: 1 2 3 4, then 9: with the tail used first, 4 is the least recent and leaves."""
+    """With room for 4 blocks, 1 2 3 4 and then 9: if the tail is used first, 4 is the least recent and leaves."""
     prompts = asked([[1, 2, 3, 4], [9], [1, 2, 3, 4]])
     assert prefix_hit_ratio_curve(prompts, "lru", 4)["hits"].tolist() == [3]
     assert prefix_hit_ratio_curve(prompts, "lru", 4, tail_first=False)["hits"].tolist() == [0]
@@ -97,7 +97,7 @@ def test_sessions_without_times(tmp_path):
 
 
 def test_a_trace_of_prompts_is_told_to_be_sound_or_not():
-    """By hand: 3 follows 2, then 9; the third prompt has 1 twice. Of 2 known references, one is behind an unknown."""
+    """By hand: 3 follows 2, then 9; of 2 known references, one is behind an unknown one; a third prompt has 1 twice."""
     found = soundness(asked([[1, 2, 3], [1, 9, 3]]))
     assert (found["broken_chains"], found["repeat_hits"], found["unservable_share"]) == (1, 2, 0.5)
     sound = soundness(DATA / "prompts_small.jsonl")
@@ -121,7 +121,7 @@ THERE = {"fifo": "fifo", "lru": "lru", "opt": "optimal"}
 
 
 class Counted(list):
-    """Numbers that count how often each is looked up."""
+    """A list that counts how often each of its numbers is looked up."""
 
     def __init__(self, values):
         super().__init__(values)
@@ -134,7 +134,7 @@ class Counted(list):
 
 @pytest.fixture(scope="module")
 def plan():
-    """The conversation trace as kvcache-simulator reads it; its first half warms up."""
+    """Read the conversation trace as kvcache-simulator does; its first half warms up."""
     with lzma.open(CONVERSATION, "rt") as lines:
         return build_execution_plan(parse_trace_lines(lines, block_size=512))
 
@@ -142,7 +142,7 @@ def plan():
 @pytest.mark.parametrize("policy", THERE)
 @pytest.mark.parametrize("size", [5859, 20_000])
 def test_kvcache_simulator_has_the_same_prefix_of_every_request(plan, policy, size):
-    """It looks up the tokens of every counted block once, and of hits twice; a prompt enters its FIFO from its head."""
+    """The simulator looks up the tokens of a counted block once, of a hit twice; prompts enter its FIFO head first."""
     prompts = read_prompts(CONVERSATION)
     plan.tokens = Counted(list(plan.tokens))
     total = simulate_policy(plan, THERE[policy], size)
@@ -156,7 +156,7 @@ def test_kvcache_simulator_has_the_same_prefix_of_every_request(plan, policy, si
 
 
 def best_of_trees(prompts, capacity):
-    """Most blocks of contiguous prefixes that a cache of trees can hit: by trying every set to keep each time."""
+    """Find the most blocks of contiguous prefixes that a cache of trees can hit: try every set to keep each time."""
     before = {block: ([None, *prompt])[place] for prompt in prompts for place, block in enumerate(prompt)}
     states = {frozenset(): 0}
     for prompt in prompts:

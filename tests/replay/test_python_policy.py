@@ -1,4 +1,4 @@
-"""Policies given as classes: the references of the built-in policies count what the kernels count."""
+"""Policies given as classes are replayed, and the references of the built-in policies count what the kernels count."""
 
 import subprocess
 import sys
@@ -265,7 +265,7 @@ class Keep(Over):
 
 
 def test_better_than_opt_is_never_printed_without_a_word():
-    """[1, 2] * 50 with one block: opt has to load each, and has no hit; Keep and the optimum with bypass have 49."""
+    """A warning must come: with one block, opt loads each of [1, 2] * 50 and never hits; Keep and opt_bypass hit 49."""
     expected = "Keep has more hits than opt at 1 blocks: opt loads every block that it misses"
     for policies in ([Keep], [Keep, "opt"], [Keep, "opt", "opt_bypass"]):
         for run in (simulate, hit_ratio_curve):
@@ -279,7 +279,7 @@ def test_better_than_opt_is_never_printed_without_a_word():
 
 
 def test_of_reads_alone_opt_is_no_bound():
-    """Writes are accesses that do not count: Keep has the hit of the read, the optimum the two of the writes."""
+    """Writes do not count as requests: Keep has the one hit of a read, the optimum the two hits of writes."""
     trace = Trace.from_blocks([1, 2, 3, 2, 3, 1], write=[False, True, True, True, True, False])
     with pytest.warns(MissPenaltyWarning) as told:
         hit_ratio_curve(trace, [type("First", (Keep,), {}), "opt_bypass"], 2)
@@ -302,7 +302,7 @@ def test_evictions_are_those_of_the_requests():
 @pytest.mark.parametrize("policy", ["lru", "arc", "sarc", Recent])
 @pytest.mark.parametrize("options", [{}, {"warm_up": 700}, {"writes": "refresh"}, {"writes": "only", "warm_up": 9}])
 def test_evictions_of_the_requests_are_the_growth_at_each(policy, options):
-    """Against a replay of one reference at a time."""
+    """The counts must equal those of a replay of one reference at a time."""
     size, writes = 30, options.get("writes", "count")
     kernel = find_policy(policy).cache(size, TRACE.address, {})
     expected, one = 0, np.zeros(1, np.uint8)

@@ -1,4 +1,4 @@
-"""simulate and hit_ratio_curve: what is counted, in how many threads."""
+"""simulate and hit_ratio_curve count what they say, in as many threads as asked for."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ def trace_of(ids, write=None):
 
 @pytest.fixture
 def mixed():
-    """0 read, 1 written, 1 read, 0 written, 2 read, 0 read: with two blocks of LRU."""
+    """Return a trace for LRU with two blocks: 0 read, 1 written, 1 read, 0 written, 2 read, 0 read."""
     return trace_of([0, 1, 1, 0, 2, 0], [False, True, False, True, False, False])
 
 
@@ -142,7 +142,7 @@ def test_threads_are_by_default_as_many_as_processors(monkeypatch):
 
 @pytest.mark.parametrize("caches", [2, 3])
 def test_as_many_caches_are_replayed_at_once_as_there_are_threads(caches):
-    """Each waits at the first block for all the others."""
+    """Each cache waits at the first block for all the others."""
     meeting = threading.Barrier(caches, timeout=10)
 
     class Waits:

@@ -1,4 +1,4 @@
-"""Tables of results: they draw themselves, and are frames for everything else."""
+"""Tables of results draw themselves, and are plain frames in every other respect."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The LRU cache that writes back against an ordered dictionary, by hand, and on impossible input."""
+"""The LRU cache that writes back equals an ordered dictionary and cases by hand, and refuses impossible input."""
 
 from collections import OrderedDict
 
@@ -13,7 +13,7 @@ from misspenalty.replay.write_back import requests_below
 
 
 def slowly(references, capacity):
-    """Requests to the level below: block, whether it is a write, cause."""
+    """Replay references with an ordered dictionary; return the requests below: block, whether it is a write, cause."""
     held, below = OrderedDict(), []
     for number, (block, write) in enumerate(references):
         if block not in held:
