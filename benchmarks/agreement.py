@@ -53,7 +53,7 @@ LITERATURE = {
     "MQ": [("mq", {}), ("mq", {"history": 1, "life_time": 500})],
     "LFU": [("lfu", {}), ("lfu", {"history": 4})],
 }
-OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # of the published table of ten policies
+OLTP_SIZES = (1000, 2000, 5000, 10000, 15000)  # sizes in the published table of ten policies
 RECOMPUTED = {"LRU": 0.005, "MIN": 0.005, "ARC": 0.05}  # points; two decimals are given
 
 

@@ -159,7 +159,7 @@ def left_out(table):
 
 
 def main():
-    """Run one of the two, print the table and write it."""
+    """Measure the speed or the demerits, print the tables and write them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=["speed", "demerit"])
     parser.add_argument("--requests", type=int, default=1_000_000)

@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--sampled", help="CSV of the policies' estimates")
     parser.add_argument("--append", action="store_true", help="keep the other lengths of these files")
     parser.add_argument("--figure", type=Path, help="PNG of time and memory")
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # this length alone, of this file, as JSON
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # measures this file alone, and prints JSON
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.one, *options.requests)))

@@ -47,7 +47,7 @@ TRACES = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", Path(__file__).parents
 WORKLOADS = {"zipf": None, "oltp": "arc/OLTP.lis.zst", "p6": "arc/P6.lis.zst"}
 SHARE = 10  # blocks of a trace per block of the cache
 ZIPF_CACHE = 100_000
-PEER_SECONDS = 5  # of CPU time, after which libCacheSim's run of a policy is not repeated
+PEER_SECONDS = 5  # CPU time after which libCacheSim's run of a policy is not repeated
 
 # policy: libCacheSim's name and options, and our parameters if they have to differ from the defaults for equal counts
 PEERS = {

@@ -40,7 +40,7 @@ def page(notebook, name):
     """Return a notebook as a page that fetches nothing from elsewhere and has no live widgets, as no kernel runs."""
     exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,")
     exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting changes these two
-    exporter.log.setLevel("ERROR")  # it warns of pictures without a text, which `alternatives` gives them below
+    exporter.log.setLevel("ERROR")  # hides warnings of pictures without a text, which `alternatives` adds below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
     heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]
     title = heading or name

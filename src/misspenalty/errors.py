@@ -105,7 +105,7 @@ def check_flag(what: str, value: Any) -> bool:
 
 
 def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -> str:
-    """Return `value`, or raise a `ParameterError` that lists the choices and ends in `why` if it is none of them.
+    """Return `value` if it is one of the choices; else raise a `ParameterError` that lists them and ends in `why`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Run `make reproduce`, `make supplement` or `make smoke` from wherever the last run stopped, and show progress.
+"""Do the work of `make reproduce`, `make supplement` and `make smoke` from where the last run stopped; show progress.
 
 Without an option it makes what the papers print, the claims and the paper; with ``--supplement`` the rest, too; with
 ``--first`` only the tables that every run makes first, compared with the archived ones.

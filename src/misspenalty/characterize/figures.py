@@ -18,7 +18,7 @@ from misspenalty.plotting.style import (
 from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.trace import format_bytes
 
-NAMES = {"wtinylfu": "W-TinyLFU", "clockpro": "CLOCK-Pro", "random": "Random"}  # where upper case is wrong
+NAMES = {"wtinylfu": "W-TinyLFU", "clockpro": "CLOCK-Pro", "random": "Random"}  # names that upper case would misspell
 SHOWN = 5  # online policies drawn in colour, the best ones; the others are drawn in grey
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour

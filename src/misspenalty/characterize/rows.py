@@ -17,7 +17,7 @@ from misspenalty.traces.trace import check_block
 
 RESERVED = ("all", "traces", "raw")  # other files and targets have these names
 EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml
-DEVICE = "5ms"  # if a row names none
+DEVICE = "5ms"  # device of a row that names none
 URL = re.compile(r"https?://\S+/[^/\s?#]+")
 
 
@@ -109,16 +109,16 @@ class TraceRow(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
-    name: Annotated[str, AfterValidator(_name)]  # of the folder results/traces/<name> and of the target
+    name: Annotated[str, AfterValidator(_name)]  # names the folder results/traces/<name> and the target
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
-    sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # of the file; required for an address
-    format: Annotated[str, AfterValidator(_format)] = ""  # if it cannot be told from the file
+    sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # digest of the file; required for an address
+    format: Annotated[str, AfterValidator(_format)] = ""  # required if it cannot be told from the file
     block_size: Annotated[str, AfterValidator(_block_size)] = ""  # by default the format's
     selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
     device: Annotated[str, AfterValidator(_device)] = ""  # a drive, a description's path, or a time
     load: Annotated[str, AfterValidator(_load)] = ""  # how requests arrive; see `parse_load`
-    columns: str = ""  # this and the following: how the file is read, see `misspenalty.traces.table.OPTIONS`
+    columns: str = ""  # this option and the following say how the file is read; see `misspenalty.traces.table.OPTIONS`
     separator: str = ""
     header: str = ""
     comment: str = ""
@@ -191,7 +191,7 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()  # with a byte order mark or not
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # accepts a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", path=path, expected="a table of traces") from error
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
@@ -232,7 +232,7 @@ def _row(header: list[str], line: str, number: int, path: Path) -> TraceRow:
     entries = dict(zip(header, cells, strict=False))
     try:
         return TraceRow.model_validate(entries)
-    except ParameterError as error:  # not caught by pydantic
+    except ParameterError as error:  # pydantic does not catch it
         raise InputError(f"row {entries.get('name')}: {error}", path=path, line=number) from error
     except ValidationError as error:
         first = error.errors()[0]

@@ -27,8 +27,8 @@ from misspenalty.traces.parts import select, warm_up
 from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.trace import Trace
 
-SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0)  # of the footprint: cache sizes of the curves
-TIMED = (0.01, 0.1, 0.3)  # likewise, of the response times
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0)  # cache sizes of the curves, as shares of the footprint
+TIMED = (0.01, 0.1, 0.3)  # cache sizes of the response times, as shares of the footprint
 TABLES = ("profile", "over_time", "request_sizes", "runs", "reuse", "frequency", "curves", "penalty", "best")
 
 

@@ -102,7 +102,7 @@ def _run(arguments: Sequence[str]) -> int:
         options = parser().parse_args(arguments, argparse.Namespace(rest=rest))
     except signals.Stopped:
         raise
-    except SystemExit:  # after --help, or a wrong argument
+    except SystemExit:  # raised after --help, or for a wrong argument
         sys.stdout.flush()
         raise
     try:

@@ -49,7 +49,7 @@ def _shallow(text):
 
 def _written_out(text, loader):
     """Count the values in a document after expanding its aliases."""
-    sizes = {}  # by anchor
+    sizes = {}  # values of each anchor's node
     open_nodes = [["", 0]]  # anchor and size of each open collection, the document first
     for event in yaml.parse(text, loader):
         if isinstance(event, yaml.AliasEvent):

@@ -42,7 +42,7 @@ class ExternalFile(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     studies: tuple[str, ...]  # the studies that read it
-    repository: str = pydantic.Field(pattern=r"^[\w.-]+/[\w.-]+$")  # on GitHub
+    repository: str = pydantic.Field(pattern=r"^[\w.-]+/[\w.-]+$")  # owner and name on GitHub
     commit: str = pydantic.Field(pattern=r"^[0-9a-f]{40}$")
     path: str = pydantic.Field(min_length=1)  # within the repository
     bytes: int = pydantic.Field(gt=0)
@@ -221,7 +221,7 @@ def download(url, sha256, path):
 
     path = Path(path)
     partial = path.with_name(path.name + ".part")
-    pooch.get_logger().setLevel("WARNING")  # it announces every download
+    pooch.get_logger().setLevel("WARNING")  # pooch announces every download
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def resume(url, output_file, _):
@@ -287,7 +287,7 @@ def _download_rest(url, partial):
     headers = {"Range": f"bytes={have}-"} if have else {}
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
         if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
-            return  # it was already complete
+            return  # the file was already complete
         answer.raise_for_status()
         resumed = answer.status_code == requests.codes.partial_content
         with open(partial, "ab" if resumed else "wb") as stream:

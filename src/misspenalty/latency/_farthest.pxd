@@ -14,7 +14,7 @@ cdef enum:
 
 cdef struct farthest_t:
     int64_t* heap                   # blocks, the farthest at 0
-    int64_t* place                  # of each block in the heap, or ABSENT
+    int64_t* place                  # place of each block in the heap, or ABSENT
     int64_t* coming                 # next request of each block in the heap
     Py_ssize_t size
 

@@ -143,13 +143,13 @@ cdef class Replay(Kernel):
     cdef PythonCache python         # likewise
     cdef SizedCache sized           # likewise
     cdef Device device
-    cdef const int64_t[::1] lbn     # of each block
-    cdef int32_t sectors            # of a block
+    cdef const int64_t[::1] lbn     # first sector of each block
+    cdef int32_t sectors            # sectors of a block
     cdef const int64_t[::1] sizes   # bytes that each reference asks a cache of bytes for; None: as the cache knows
     cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
     cdef int64_t hit_ns, pause      # time of each request in the cache; pause of a client between two requests
     cdef bint through, closed
-    cdef int64_t[::1] latency       # of each reference, ns; while it waits, its time of arrival
+    cdef int64_t[::1] latency       # latency of each reference, ns; while it waits, its time of arrival
     cdef int64_t[::1] tail          # by block in flight: last reference that waits + 1; 0 = not in flight
     cdef int32_t[::1] after         # by waiting reference: the one after it; for the last one, the first
     cdef Py_ssize_t warm_up
@@ -245,7 +245,7 @@ cdef class Replay(Kernel):
             elif waiting:
                 waiting = False
             if self.device.event != IDLE and (not waiting or self.device.event <= coming):
-                self.device.complete(&record)   # at equal times completions come first
+                self.device.complete(&record)   # at equal times, completions come first
                 check_time(i, record.done)
                 if record.tag >= 0:
                     self.finish(&record)

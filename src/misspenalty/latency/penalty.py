@@ -206,7 +206,7 @@ def penalty(
 
 
 def _too_late(policy, size, device, error):
-    """Return the error to raise if simulated time passes the latest one."""
+    """Return the error to raise if simulated time passes `LATEST`."""
     return ParameterError(
         f"{policy}, {size} blocks, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
         " think time, choose a faster device, or replay a shorter trace"

@@ -1,4 +1,4 @@
-"""Define the look that all figures share, and save them.
+"""Define the look that all figures share, and the one way to save figures.
 
 Sizes are those of a printed page with two columns, so that a figure is placed without scaling and its text has the
 size given here. Marker, line style or hatching repeat whatever colour shows, and colours also differ in lightness:
@@ -64,7 +64,7 @@ STYLE = {
     "hatch.linewidth": 0.5,
     "patch.linewidth": 0.6,
     "figure.facecolor": "white",
-    "figure.dpi": 150,  # on screen, in notebooks
+    "figure.dpi": 150,  # for the screen, in notebooks
     "savefig.facecolor": "white",
     "pdf.fonttype": 42,  # fonts embedded as TrueType: text can be searched
     "svg.fonttype": "path",  # looks the same if the font is not installed

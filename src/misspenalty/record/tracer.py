@@ -14,8 +14,8 @@ from misspenalty.errors import MissPenaltyError
 PROBES = Path(__file__).parent / "probes"
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 ATTACH_SECONDS = 5
-DRAIN_SECONDS = 3  # to drain the buffers when a recording ends
-PARENT_DEATH_SIGNAL = 1  # of prctl
+DRAIN_SECONDS = 3  # wait for the buffers to drain when a recording ends
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
 class CaptureError(MissPenaltyError):
@@ -97,7 +97,7 @@ def stop(tracer, log, seconds=120):
 
 
 def stopped(log):
-    """Return the error that bpftrace has stopped by itself, with the end of its messages."""
+    """Return an error that says that bpftrace has stopped by itself, with the end of its messages."""
     return CaptureError(f"bpftrace stopped by itself: {Path(log).read_text(errors='replace').strip()[-800:]}")
 
 

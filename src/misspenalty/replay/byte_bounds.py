@@ -61,7 +61,7 @@ class Intervals:
             self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
         else:
             self.low = self.high = sizes[self.begin]
-        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # at either end
+        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed at either end
 
     def at_most(self, room: int) -> tuple[int, int]:
         """Return the hits, and the bytes of hits, that no cache of `room` bytes exceeds."""
@@ -74,7 +74,7 @@ class Intervals:
         sums, values = np.cumsum(taken[order]), np.cumsum(asked[order])
         whole = int(np.searchsorted(sums, most, side="right"))
         found = values[whole - 1] if whole else 0.0
-        if whole < len(order):  # as much of the next interval as fits
+        if whole < len(order):  # adds as much of the next interval as fits
             before = sums[whole - 1] if whole else 0.0
             found += asked[order[whole]] * (most - before) / taken[order[whole]]
         return hits, int(found * (1 + SLACK))

@@ -42,7 +42,7 @@ class OptimalTree:
         self.children = [0] * blocks
         self.parent = [-1] * blocks
         self.needed = [0] * blocks  # the next prompt with this block
-        self.leaves: list[tuple[int, int]] = []  # what `needed` was and the block, both below 0; some are out of date
+        self.leaves: list[tuple[int, int]] = []  # (-needed, -block) when pushed; some entries are out of date
 
     def held(self, prompt: Sequence[int]) -> list[bool]:
         """Return which blocks of a prompt are in the cache."""

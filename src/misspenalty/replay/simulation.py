@@ -26,7 +26,7 @@ from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 18  # references replayed at a time, which bounds memory and lets progress and interrupts through
+SLICE = 1 << 18  # references replayed at a time: bounds memory, and allows for progress and interrupts between them
 ONE_PASS = 3  # for at least so many sizes the stack is faster than separate caches
 
 Policy: TypeAlias = str | type

@@ -17,9 +17,9 @@ cdef extern from *:
 
 cdef struct track_t:
     int64_t angle                   # where its sector 0 begins, ticks, 0 <= angle < TURN
-    int32_t cylinder                # from the outermost, 0
+    int32_t cylinder                # number of its cylinder; the outermost is 0
     int32_t head                    # surface
-    int32_t sectors                 # on the track, including spare and slipped ones
+    int32_t sectors                 # sectors on the track, including spare and slipped ones
     int32_t first                   # first of its runs in `by_track`; the next track's `first` ends them
     int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
@@ -32,14 +32,14 @@ cdef struct run_t:
 
 
 cdef struct mechanics_t:
-    const run_t* runs               # by lbn
+    const run_t* runs               # runs in order of lbn
     const int32_t* buckets          # run of the first block of each bucket
-    const track_t* tracks           # by cylinder, then in the order of their blocks
+    const track_t* tracks           # tracks by cylinder, then in the order of their blocks
     const int32_t* by_track         # runs by (track, sector)
     const int64_t* seeks            # time of a seek over that many cylinders, ns; [0] = 0
     int64_t blocks                  # blocks of the drive; valid lbns are below it
     int64_t rpm                     # revolutions per minute; ticks per ns
-    int64_t head_switch             # ns
+    int64_t head_switch             # time of a head switch, ns
     int64_t write_settle            # extra time of a write's repositioning over a read's, ns; may be negative
     int64_t revolution              # time of a revolution, rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1

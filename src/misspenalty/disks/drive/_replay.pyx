@@ -70,10 +70,10 @@ def one_by_one(
     Drive drive not None, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write,
     const int64_t[::1] delay, bint records=True,
 ):
-    """Serve each request `delay` ns after the previous one completes; return the records in order, or times in ns.
+    """Serve each request `delay` ns after the previous one completes; return the records in order.
 
-    The times are service times. The first request arrives when the drive last finished, at 0 for a new one.
-    ParameterError is raised if a delay is negative or the drive has no such blocks.
+    Without `records`, return the service times, ns. The first request arrives when the drive last finished, at 0 for a
+    new one. ParameterError is raised if a delay is negative or the drive has no such blocks.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done
@@ -117,7 +117,7 @@ def as_they_arrive(
             steps += 1
             if steps % SLICE == 0:
                 check_signals()
-            # at equal times completions come first
+            # at equal times, completions come first
             if event != IDLE and (i == n or event <= arrival[i]):
                 event = complete(&drive.d, &record)
                 out[record.tag] = record

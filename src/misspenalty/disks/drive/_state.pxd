@@ -61,10 +61,10 @@ cdef enum ahead_t:                  # how far a drive reads ahead
     TO_TRACK_END = 1
     TO_CYLINDER_END = 2
     TO_SEGMENT_END = 3              # ahead_most blocks
-    TO_NEXT_TRACK_END = 4           # of the block after the request; one more track if the segment began before it
+    TO_NEXT_TRACK_END = 4           # … of the block after the request; one more track if the segment began before it
 
 
-cdef struct settings_t:             # of a kind of drive; times in ns
+cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t read_hit[2]             # command overhead; [0] after a write, [1] after a read
     int64_t read_miss[2]
     int64_t write_hit[2]
@@ -143,7 +143,7 @@ cdef struct behind_t:               # a request's blocks in flight between bus a
 cdef struct drive_t:
     const mechanics_t* m
     settings_t s
-    int64_t turned                  # offset of its own clock, used below, ahead of the caller's, ns
+    int64_t turned                  # time by which its own clock, used below, is ahead of the caller's, ns
     segment_t* segments             # s.segments of them
     int32_t track                   # where the arm is, or will be at arm_free
     int32_t ahead                   # segment that is being read ahead into; -1 = none

@@ -86,7 +86,7 @@ class Kind:
         return self.data["sources"].get("cache", {}).get("source", "").startswith("DiskSim")
 
     def source(self, key):
-        """Return where a value comes from: a dict with ``status`` and ``source``, as by ``source("mechanics.rpm")``."""
+        """Return the ``status`` and ``source`` of a value by its key, such as ``source("mechanics.rpm")``, or None."""
         while key not in self.data["sources"]:
             key, dot, _ = key.rpartition(".")
             if not dot:

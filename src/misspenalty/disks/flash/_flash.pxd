@@ -9,7 +9,7 @@ from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._state cimport record_t
 
 
-cdef struct settings_t:             # of a kind of flash drive; times in ns
+cdef struct settings_t:             # settings of a kind of flash drive; times in ns
     int64_t channels
     int64_t dies                    # die d is on channel d % channels
     int64_t die_blocks              # erase blocks per die
@@ -36,7 +36,7 @@ cdef class Flash(Kernel):
     cdef int64_t[::1] channel_stamp # … number of the request
     cdef int32_t[::1] place         # by unit: its place + 1; 0 = never written
     cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
-    cdef int32_t[::1] valid         # by block: valid units
+    cdef int32_t[::1] valid         # by block: number of valid units
     cdef uint8_t[::1] state         # by block: FREE, OPEN or FULL
     cdef int32_t[::1] free_blocks   # by die: number of free blocks
     cdef int32_t[::1] looked        # by die: where the search for a free block continues

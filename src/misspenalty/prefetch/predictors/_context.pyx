@@ -16,7 +16,7 @@ from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, nod
 
 cdef enum:
     FIRST = 4                       # initial nodes of a partition
-    MOST_NODES = 0x3FFFFFFF         # in a partition
+    MOST_NODES = 0x3FFFFFFF         # most nodes in a partition
 
 
 cdef struct context_t:
@@ -29,7 +29,7 @@ cdef struct context_t:
 
 
 cdef class ContextModel(Predictor):
-    cdef partition_t* partitions    # by file
+    cdef partition_t* partitions    # partition of each file
     cdef context_t* contexts        # live contexts, the longest first
     cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
     cdef Py_ssize_t ahead           # while an event is learnt, first of the contexts that have not learnt it
@@ -126,7 +126,7 @@ cdef class ContextModel(Predictor):
                 continue
             nodes = self.partitions[context.first].nodes
             if nodes[context.node].child < NOTHING and nodes[context.node + 1].file == file:
-                context.node += 1                   # it stays the only likely child
+                context.node += 1                   # the child remains the only likely one
                 nodes[context.node].count += 1
                 self.renew_run(nodes, context.node)
             else:
@@ -311,7 +311,7 @@ cdef class ContextModel(Predictor):
         cdef context_t* context = self.contexts
         cdef const context_t* end = self.contexts + self.live
         cdef const context_t* model = NULL      # the last context whose run goes beyond what it shares with its model
-        cdef const node_t* nodes                # of the context's partition
+        cdef const node_t* nodes                # nodes of the context's partition
         cdef const node_t* others = NULL        # nodes from the model's current one
         cdef int32_t node, run, length = 0, same
         while context < end and self.number < self.most:
@@ -363,7 +363,7 @@ cdef class ContextModel(Predictor):
             end = node + run_of(nodes, node)
 
     cdef inline bint put(self, file_t file) noexcept nogil:
-        """Predict a file that is not predicted yet, as an inlined `emit`; return whether the list is then full."""
+        """Predict a file that is not predicted yet, like `emit` but inlined; return whether the list is then full."""
         if self.number == self.most:
             return True
         self.stamps[file] = self.stamp
