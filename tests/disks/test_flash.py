@@ -1,4 +1,4 @@
-"""Flash drives have latencies in closed form, write amplification close to its formula, a sound map, and room."""
+"""Flash drives have latencies in closed form, write amplification close to its formula, and a sound map."""
 
 import numpy as np
 import pytest

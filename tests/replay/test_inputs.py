@@ -188,7 +188,7 @@ def test_impossible_policies_and_sizes_are_told(change, message):
 
 def test_outcomes_are_those_of_one_policy():
     hits = np.zeros(6, bool)
-    with pytest.raises(ParameterError, match="hits holds the outcomes of one policy"):
+    with pytest.raises(ParameterError, match="hits requires a single policy"):
         simulate(BLOCKS, ["lru", "arc"], 2, hits=hits)
     with pytest.raises(ParameterError, match=r"hits is not a bool array of shape \(6,\)"):
         simulate(BLOCKS, "lru", 2, hits=np.zeros(5, bool))

@@ -114,7 +114,7 @@ def simulate(
     definitions, settings, several = _policies(policy, parameters)
     check_choice("size_changes", size_changes, SIZE_CHANGES)
     if several and hits is not None:
-        raise ParameterError("hits holds the outcomes of one policy; name one, or leave hits out")
+        raise ParameterError("hits requires a single policy; name one, or leave hits out")
     opened = as_trace(trace)
     if hits is not None and (getattr(hits, "dtype", None) != np.bool_ or hits.shape != (len(opened),)):
         raise ParameterError(f"hits is not a bool array of shape ({len(opened)},), one entry per reference")

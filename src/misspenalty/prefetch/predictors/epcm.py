@@ -1,6 +1,6 @@
 """Define the extended partitioned context model (EPCM), which predicts whole sequences of files.
 
-Like PCM, but the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node to it,
+It differs from PCM: the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node,
 and prediction continues from a likely child to its likely child, until the likelihood falls below the threshold. With a
 threshold above 0.5 that is one sequence of files per context.
 
