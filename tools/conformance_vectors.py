@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from misspenalty.conformance.answers import answer_reference
-from misspenalty.conformance.readings import BY_SEED, ExactWTinyLFU, HashedWTinyLFU, all_outcomes, variants
+from misspenalty.conformance.readings import BY_SEED, HASHED, all_outcomes, variants, with_exact_counts
 from misspenalty.conformance.suite import Suite, hits_digest
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
@@ -87,7 +87,7 @@ def make_suite(source, common, traces):
 def make_vector(policy, readings, rules, entry):
     """Make a vector with all its allowed outcomes; return None if a hash or a draw decides it."""
     capacity, trace, parameters = entry["capacity"], entry["trace"], entry.get("parameters", {})
-    if policy == "wtinylfu" and not _without_hash(capacity, trace, parameters):
+    if policy in HASHED and not _without_hash(policy, capacity, trace, parameters):
         return None
     if policy in BY_SEED and not _without_draws(policy, capacity, trace, parameters):
         return None
@@ -123,13 +123,12 @@ def _add(outcomes, reading, outcome):
         outcomes.append({"readings": [reading], **full})
 
 
-def _without_hash(capacity, trace, parameters):
+def _without_hash(policy, capacity, trace, parameters):
     """Tell whether exact counts and eight hashes have the same outcome as the definition."""
-    reference = find_policy("wtinylfu").reference
-    hits = answer_reference(reference, capacity, trace, parameters, False).hits
-    exact = answer_reference(ExactWTinyLFU, capacity, trace, parameters, False).hits
+    hits = answer_reference(find_policy(policy).reference, capacity, trace, parameters, False).hits
+    exact = answer_reference(with_exact_counts(policy), capacity, trace, parameters, False).hits
     hashed = {
-        answer_reference(HashedWTinyLFU, capacity, trace, {"seed": k, **parameters}, False).hits for k in range(8)
+        answer_reference(BY_SEED[policy], capacity, trace, {"seed": k, **parameters}, False).hits for k in range(8)
     }
     return {hits, exact} | hashed == {hits}
 

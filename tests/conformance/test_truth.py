@@ -1,5 +1,6 @@
 """The vectors against other programs and against derivations by hand."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -7,8 +8,11 @@ import pytest
 
 from misspenalty import conformance
 from misspenalty.conformance.readings import AuthorsLIRS
+from misspenalty.conformance.suite import folder, hits_digest
+from misspenalty.policies.merlin import HASHES, Merlin, Sketch
 
-AUTHORS = json.loads((Path(__file__).parents[1] / "data" / "lirs_authors.json").read_text())
+DATA = Path(__file__).parents[1] / "data"
+AUTHORS = json.loads((DATA / "lirs_authors.json").read_text())
 CAPACITY = {"s3fifo": 20, "clock2qplus": 20, "2q": 4}  # smallest that libCacheSim runs as it runs large ones
 SAME = {
     "lru": "LRU",
@@ -57,6 +61,48 @@ def test_lirs_has_the_outcomes_of_its_authors_program():
         assert any(hits == outcome.hits and "authors' program" in outcome.readings for outcome in vector.outcomes)
 
 
+class HashedAsMerlinsAuthors(Merlin):
+    """The sketch's hash is of the block itself: XXH64 with two seeds, the counters in equal steps."""
+
+    def __init__(self, capacity, **parameters):
+        super().__init__(capacity, **parameters)
+        self.number = Itself()
+        self.sketch = KeySketch(len(self.sketch.counters))
+
+
+class Itself(dict):
+    def setdefault(self, block, number):
+        return super().setdefault(block, block)
+
+
+class KeySketch(Sketch):
+    def places(self, number):
+        first, step = (xxh64(number, seed) % 2**32 for seed in (0x12345678, 0x12344321))
+        return [(first + k * step) % 2**32 % len(self.counters) for k in range(HASHES)]
+
+
+@functools.cache
+def xxh64(key, seed):
+    """XXH64 of a whole number of eight bytes (github.com/Cyan4973/xxHash, doc/xxhash_spec.md)."""
+    prime = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+    word = rotated(key * prime[1] % 2**64, 31) * prime[0] % 2**64
+    acc = rotated((seed + prime[4] + 8) % 2**64 ^ word, 27) * prime[0] + prime[3]
+    acc = (acc % 2**64 ^ acc % 2**64 >> 33) * prime[1] % 2**64
+    acc = (acc ^ acc >> 29) * prime[2] % 2**64
+    return acc ^ acc >> 32
+
+
+def rotated(word, by):
+    return (word << by | word >> (64 - by)) % 2**64
+
+
+@pytest.mark.parametrize("run", json.loads((DATA / "merlin_authors.json").read_text()), ids=str)
+def test_merlin_has_the_outcomes_of_its_authors_program(run):
+    trace = [int(line) for line in (folder() / run["trace"]).read_text().split()]
+    hits = conformance.answer_reference(HashedAsMerlinsAuthors, run["capacity"], trace, {}, False).hits
+    assert (hits.count("1"), hits_digest(hits)) == (run["hits"], run["sha256"])
+
+
 BY_HAND = {  # policy, capacity, trace: hits, and evicted blocks by reference; above it the steps that the paper gives
     # T1={1}; hit: T2={1}; T1={2}; |T1|=1 > p=0: 2 goes to B1, T1={3}; hit in T2
     ("arc", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
@@ -88,6 +134,8 @@ BY_HAND = {  # policy, capacity, trace: hits, and evicted blocks by reference; a
     ("lhd", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
     # one hit in S is not enough: 1 leaves it; 2 is in M
     ("s4fifo", 3, (1, 1, 2, 3, 4, 1)): ("010000", {4: [1], 5: [4]}),
+    # the core {1,2,3} is above its share, 1: 1 and 2 go to staging, 1 leaves; 4 is the filter, no better known than 2
+    ("merlin", 3, (1, 2, 3, 4, 1)): ("00000", {3: [1], 4: [4]}),
     # the hit protects 1; 2 is the oldest in probation
     ("slru", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
     # window {4}, candidate 3 against the main region's victim 1, both used once: the candidate goes

@@ -18,6 +18,7 @@ from misspenalty.policies.lirs import LIRS
 from misspenalty.policies.lrfu import LRFU
 from misspenalty.policies.lru import LRU
 from misspenalty.policies.lruk import LRUK
+from misspenalty.policies.merlin import Merlin
 from misspenalty.policies.mq import MQ
 from misspenalty.policies.mru import MRU
 from misspenalty.policies.opt import OPT, OPTBypass
@@ -25,6 +26,7 @@ from misspenalty.policies.s3fifo import S3FIFO
 from misspenalty.policies.s4fifo import S4FIFO
 from misspenalty.policies.sieve import SIEVE
 from misspenalty.policies.slru import SLRU
+from misspenalty.policies.tinylfu import TinyLFU
 from misspenalty.policies.twoq import TwoQ
 from misspenalty.policies.wtinylfu import WTinyLFU
 
@@ -659,6 +661,78 @@ class TinyWindowFifo(WTinyLFU):
         return hit
 
 
+class MerlinNeverSwaps(Merlin):
+    def _compare(self):
+        return False
+
+
+class MerlinAlwaysSwaps(Merlin):
+    """The oldest block of the filter takes the place of the oldest of staging whatever the sketch says."""
+
+    def __init__(self, capacity, **parameters):
+        super().__init__(capacity, **parameters)
+        self.sketch.frequency = lambda number: number in map(self.number.get, self.filter)
+
+
+class MerlinFixedGuard(Merlin):
+    def _adjust_guard(self):
+        pass
+
+
+class MerlinFillsFilter(Merlin):
+    """Blocks enter the filter from the first one on."""
+
+    def _load(self, queue, block):
+        super()._load(self.filter if queue is self.core else queue, block)
+
+
+class MerlinKeepsHits(Merlin):
+    """A block that moves from the filter to the core keeps its hits."""
+
+    def _shrink_filter(self):
+        before = dict(self.count)
+        super()._shrink_filter()
+        for block in self.core:
+            for count in range(self.count[block] + 1, before.get(block, 0) + 1):
+                self.reaching[count] += 1
+            self.count[block] = before.get(block, self.count[block])
+
+
+class FilterTieAdmits(TinyLFU):
+    def _frequency(self, block):
+        return super()._frequency(block) + (0 if block in self.policy.cached_blocks() else 0.5)
+
+
+class FilterAdmitsNone(TinyLFU):
+    def _frequency(self, block):
+        return 0
+
+
+class FilterCountsMisses(TinyLFU):
+    """Hits are not counted in the sketch."""
+
+    def access(self, block):
+        if block in self.cached_blocks():
+            return self.policy.access(block)
+        return super().access(block)
+
+
+class FilterShowsRefused(TinyLFU):
+    """The policy loads a refused block all the same, and only then drops it, so that its history changes."""
+
+    def access(self, block):
+        full = len(self.cached_blocks()) == self.capacity and block not in self.cached_blocks()
+        refused = full and self.sketch.frequency(self.number.get(block, -1)) + 1 <= self._frequency(self.victim(block))
+        if refused and block in self.policy.b1:
+            self.policy._adapt(1)
+        return super().access(block)
+
+
+def before(filtered, policy):
+    """A faulty filter before a policy."""
+    return type(filtered.__name__, (filtered,), {"behind": find_policy(policy).reference})
+
+
 class OptNearest(OPT):
     """Evicts the block whose next use is nearest."""
 
@@ -934,6 +1008,32 @@ WRONG = {
         "no_protected": TinyNoProtected,
         "hits_uncounted": TinyCountsMisses,
         "window_fifo": TinyWindowFifo,
+        "lru": LRU,
+    },
+    "tinylfu+lru": {
+        "tie_admits": before(FilterTieAdmits, "lru"),
+        "admits_none": before(FilterAdmitsNone, "lru"),
+        "hits_uncounted": before(FilterCountsMisses, "lru"),
+        "fifo": other("tinylfu+fifo"),
+        "wtinylfu": other("wtinylfu"),
+        "lru": LRU,
+    },
+    "tinylfu+arc": {
+        "tie_admits": before(FilterTieAdmits, "arc"),
+        "admits_none": before(FilterAdmitsNone, "arc"),
+        "hits_uncounted": before(FilterCountsMisses, "arc"),
+        "refused_adapts": before(FilterShowsRefused, "arc"),
+        "arc": other("arc"),
+        "lru": other("tinylfu+lru"),
+    },
+    "merlin": {
+        "never_swaps": MerlinNeverSwaps,
+        "always_swaps": MerlinAlwaysSwaps,
+        "fixed_guard": MerlinFixedGuard,
+        "fills_filter": MerlinFillsFilter,
+        "keeps_hits": MerlinKeepsHits,
+        "forgetful": other("merlin", ghost=0.0),
+        "s3fifo": other("s3fifo"),
         "lru": LRU,
     },
     "opt": {"nearest": OptNearest, "never_last": OptNeverLast},

@@ -56,7 +56,7 @@ def _check(options):
             raise ParameterError("name the policy that the class claims to have, as in --policy lirs")
         suite = conformance.load_suite(options.policy)
         return _described(conformance.check_run(suite, conformance.run_class(load_class(options.subject))))
-    if options.subject in known_policies() and not Path(options.subject).exists():
+    if _is_policy(options.subject) and not Path(options.subject).exists():
         suite = conformance.load_suite(options.policy or options.subject)
         return _described(conformance.check_run(suite, conformance.run_kernel(options.subject)))
     results = conformance.read_results(options.subject)
@@ -67,6 +67,10 @@ def _check(options):
         )
     suite = conformance.load_suite(options.policy or claimed[0])
     return _described(conformance.check_results(suite, results))
+
+
+def _is_policy(subject):
+    return subject.rpartition("+")[2] in known_policies()
 
 
 def _described(verdict):

@@ -16,7 +16,6 @@ from misspenalty.policies.registry import Reference
 from misspenalty.policies.s3fifo import S3FIFO
 from misspenalty.policies.sized import ranked
 from misspenalty.policies.twoq import TwoQ
-from misspenalty.policies.wtinylfu import WTinyLFU
 
 
 class WholeTargetARC(ARC):
@@ -128,22 +127,26 @@ class AlgorithmS3FIFO(S3FIFO):
         super()._promote(block)
 
 
-class ExactWTinyLFU(WTinyLFU):
-    """Exact counts in place of the sketch, for outcomes that no hash decides."""
+def with_exact_counts(policy):
+    """Return ``make(capacity, **parameters)`` of a policy with exact counts in place of its sketch: no hash decides."""
+    counts = UnboundedCounts if policy == "merlin" else ExactCounts
 
-    def __init__(self, capacity, window=0.01, protected=0.8, sample_size=10.0):
-        super().__init__(capacity, window, protected, sample_size)
-        self.sketch = ExactCounts(self.sketch.sample)
+    def make(capacity, **parameters):
+        made = find_policy(policy).reference(capacity, **parameters)
+        made.sketch = counts(made.sketch)
+        return made
+
+    return make
 
 
 class ExactCounts:
     """Counts of blocks up to 15, with ageing."""
 
-    def __init__(self, sample):
-        self.sample, self.size, self.counts = sample, 0, {}
+    def __init__(self, sketch):
+        self.sample, self.size, self.counts = sketch.sample, 0, {}
 
     def frequency(self, number):
-        """The count."""
+        """Return the count."""
         return self.counts.get(number, 0)
 
     def increment(self, number):
@@ -156,17 +159,46 @@ class ExactCounts:
             self.counts = {block: count >> 1 for block, count in self.counts.items()}
 
 
-class HashedWTinyLFU(WTinyLFU):
-    """Another hash of the sketch for each `seed`."""
+class UnboundedCounts:
+    """Counts of blocks that are halved on demand."""
 
-    def __init__(self, capacity, seed, **parameters):
-        super().__init__(capacity, **parameters)
-        self.seed = seed
+    def __init__(self, sketch):
+        self.counts = {}
 
-    def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
-        self.number.setdefault(block, len(self.number) + self.seed * 1_000_003)
-        return super().access(block)
+    def frequency(self, number):
+        """Return the count."""
+        return self.counts.get(number, 0)
+
+    def increment(self, number):
+        """Count one more."""
+        self.counts[number] = self.frequency(number) + 1
+
+    def halve(self):
+        """Halve all counts."""
+        self.counts = {number: count >> 1 for number, count in self.counts.items()}
+
+
+def with_hash(policy):
+    """Return ``make(capacity, seed, **parameters)`` of a policy with a sketch: another hash for each `seed`."""
+
+    def make(capacity, seed, **parameters):
+        made = find_policy(policy).reference(capacity, **parameters)
+        made.number = Numbers(seed * 1_000_003)
+        return made
+
+    return make
+
+
+class Numbers(dict):
+    """Numbers of blocks in order of first use, from `first`."""
+
+    def __init__(self, first):
+        super().__init__()
+        self.first = first
+
+    def setdefault(self, block, number):
+        """Return the block's number, or its new one."""
+        return super().setdefault(block, self.first + number)
 
 
 class DrawnVictim(Reference):
@@ -372,6 +404,9 @@ FIRST = {  # what the first reading decides
     "s3fifo": "As the authors' code: blocks beyond the share of S enter M until the first eviction.",
     "lru2": "Histories of four times as many evicted blocks as the cache holds.",
     "wtinylfu": "A window of 1 %, at least a block; four fifths of the rest protected; no outcome depends on a hash.",
+    "tinylfu+lru": "A tie refuses the missed block; no outcome of a short vector depends on the sketch's hash.",
+    "tinylfu+arc": "A tie refuses the missed block; ARC's target is a real number; no outcome depends on the hash.",
+    "merlin": "As the authors' code; no outcome of a short vector depends on the sketch's hash.",
     "hyperbolic": "A cache of up to 64 blocks compares all; the block loaded first goes on a tie.",
     "lhd": "One application; a cache of up to 8 blocks compares all, and the least recently used goes on a tie.",
     "lecar": "As the authors' code; no outcome of a short vector depends on a draw.",
@@ -380,8 +415,9 @@ FIRST = {  # what the first reading decides
 }
 
 
+HASHED = ("wtinylfu", "tinylfu+lru", "tinylfu+arc", "merlin")  # policies with a sketch of counts
 BY_SEED = {  # ``make(capacity, seed, **parameters)`` of policies that draw or hash
-    "wtinylfu": HashedWTinyLFU,
+    **{policy: with_hash(policy) for policy in HASHED},
     **dict.fromkeys(("hyperbolic", "lecar", "lhd"), None),  # their definitions take a seed
 }
 

@@ -97,6 +97,7 @@ _POLICIES = {
     "hyperbolic": ("Hyperbolic", "#a8324a", "*", ":"),
     "lecar": ("LeCaR", "#4f6d7a", "d", "--"),
     "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
+    "merlin": ("Merlin", "#2a6f97", "h", "-."),
 }
 _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"), ("#4f6d7a", "d", "--")]
 
@@ -109,6 +110,8 @@ def policy_order(labels):
 
 def policy_name(label):
     """Return the name under which figures show a policy: its own, or the label in upper case."""
+    if label.startswith("tinylfu+"):
+        return f"TinyLFU + {policy_name(label.removeprefix('tinylfu+'))}"
     return _POLICIES[label][0] if label in _POLICIES else label.upper()
 
 

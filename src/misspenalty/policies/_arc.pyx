@@ -6,7 +6,7 @@ T2, below `b1.first` in T1, below `b2.first` in B1, else in B2.
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldest, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
@@ -36,6 +36,21 @@ cdef class ARC(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] != NOWHERE and self.nodes[block] < self.b1.first
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        cdef uint32_t at = self.nodes[block]
+        cdef double p = self.p
+        cdef bint in_b2 = at >= self.b2.first
+        if at == NOWHERE and self.in_t1 == self.capacity:
+            return oldest(&self.t1, self.nodes, sizeof(uint32_t))
+        if at != NOWHERE and self.adapts:
+            if in_b2:
+                p = max(p - max(<double>self.in_b1 / <double>self.in_b2, 1.0), 0.0)
+            else:
+                p = min(p + max(<double>self.in_b2 / <double>self.in_b1, 1.0), <double>self.capacity)
+        if self.in_t1 and (self.in_t1 > p or (in_b2 and self.in_t1 == p)):
+            return oldest(&self.t1, self.nodes, sizeof(uint32_t))
+        return oldest(&self.t2, self.nodes, sizeof(uint32_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t beyond = self.beyond

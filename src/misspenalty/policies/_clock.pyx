@@ -1,6 +1,6 @@
 """Kernel of CLOCK; the definition is in clock.py."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
@@ -16,6 +16,8 @@ cdef class Clock(Policy):
     cdef uint32_t hand          # next place to examine
     cdef uint32_t room          # blocks the cache can hold
     cdef uint8_t top            # highest state
+    cdef int64_t asked          # evictions when a victim was last asked for
+    cdef size_t passed          # places from the hand on, then, whose blocks had references
 
     def __cinit__(self, capacity, blocks, bits):
         self.room = <uint32_t>self.max_resident()
@@ -25,6 +27,26 @@ cdef class Clock(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.states[block] != ABSENT
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        cdef size_t lowest = 0, i
+        if self.asked != self.evictions:
+            self.asked, self.passed = self.evictions, 0
+        while self.passed < self.room and self.states[self.at(self.passed)] > CACHED:
+            self.passed += 1
+        if self.passed < self.room:
+            return self.at(self.passed)
+        for i in range(self.room):
+            if self.states[self.at(lowest)] == CACHED + 1:
+                break
+            if self.states[self.at(i)] < self.states[self.at(lowest)]:
+                lowest = i
+        return self.at(lowest)
+
+    cdef inline block_t at(self, size_t i) noexcept nogil:
+        """The block `i` places from the hand on."""
+        cdef size_t place = self.hand + i
+        return self.circle[place if place < self.room else place - self.room]
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* states = self.states

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from misspenalty.policies._heap cimport Rank, Ranking, enter_known, enter_new, make_ranking, take_lowest
+from misspenalty.policies._heap cimport Entry, Rank, Ranking, enter_known, enter_new, make_ranking, push, take_lowest
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
@@ -34,6 +34,11 @@ cdef class LFU(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block].rank.place == CACHED
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        cdef Entry lowest = take_lowest(&self.ranking, self.nodes, sizeof(Node), frequency, 0)
+        push(&self.ranking, lowest)
+        return lowest.block
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t beyond = self.beyond

@@ -6,7 +6,7 @@ blocks): entries there that a use or an exchange makes stale or HIR are pruned a
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldest, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -39,6 +39,9 @@ cdef class LIRS(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block].q != NOWHERE
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        return oldest(&self.q, &self.nodes.q, sizeof(Node))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t beyond = self.beyond

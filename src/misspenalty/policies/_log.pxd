@@ -62,6 +62,13 @@ cdef inline void add(Log* log, void* nodes, size_t size, block_t block) noexcept
     log.end += 1
 
 
+cdef inline block_t oldest(Log* log, void* nodes, size_t size) noexcept nogil:
+    """Return the oldest live block; there has to be one."""
+    while position(nodes, size, log.entries[log.begin])[0] != log.begin:
+        log.begin += 1
+    return log.entries[log.begin]
+
+
 cdef inline block_t take_oldest(Log* log, void* nodes, size_t size) noexcept nogil:
     """Remove and return the oldest live block; there has to be one. Its position is left to the caller."""
     cdef block_t block

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldest, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 
@@ -16,6 +16,9 @@ cdef class LRU(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] != NOWHERE
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        return oldest(&self.log, self.nodes, sizeof(uint32_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t beyond = self.beyond

@@ -18,6 +18,9 @@ cdef class MRU(Policy):
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.cached[block]
 
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        return self.last
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t beyond = self.beyond
         cdef uint8_t* cached = self.cached

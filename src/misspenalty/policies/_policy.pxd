@@ -23,7 +23,7 @@ cdef class Policy(Kernel):
     cdef readonly int64_t evictions         # blocks evicted so far
     cdef readonly int64_t ghost_hits        # misses whose block the history still knew
     cdef readonly int64_t memory            # bytes of all arrays
-    cdef bint prefetches                    # whether it also loads, and evicts for, blocks that are not referenced
+    cdef bint varies                        # whether a miss of a full cache may evict no block, or several
     cdef readonly bint offline              # whether outcomes depend on the future, so that no live cache can be asked
     cdef Py_ssize_t beyond                  # ids after those of a `run` that may be read, to prefetch their nodes
     cdef void* arrays[ARRAYS]               # freed with the policy
@@ -34,6 +34,10 @@ cdef class Policy(Kernel):
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
     # Each online policy's own: whether the block is in the cache now. Changes nothing; an offline policy cannot tell.
     cdef bint holds(self, block_t block) noexcept nogil
+
+    # The block that a reference to a missed block would evict from the full cache; asking changes no later outcome. The
+    # policies that `misspenalty.policies.tinylfu` names can tell.
+    cdef block_t would_evict(self, block_t block) noexcept nogil
 
     # One reference, for a live cache inside a larger model: whether the block was in the cache. `evictions` and `holds`
     # tell what was evicted, if anything.

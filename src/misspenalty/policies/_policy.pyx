@@ -53,6 +53,9 @@ cdef class Policy(Kernel):
     cdef bint holds(self, block_t block) noexcept nogil:
         return False
 
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        return block
+
     cdef int check_unused(self) except -1:
         if not self.used:
             raise TypeError(f"{type(self).__name__} is a base of policies, not a policy")
@@ -146,7 +149,7 @@ cdef void run_counting(
     """
     cdef Py_ssize_t i, room = policy.capacity - policy.resident
     cdef int64_t before
-    if not policy.prefetches:
+    if not policy.varies:
         if refresh == NULL:
             policy.run(ids, n, hit)
         else:

@@ -21,6 +21,9 @@ cdef class Random(Policy):
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.cached[block]
 
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        return self.places[((mix(self.state + GOLDEN) >> 32) * self.room) >> 32]
+
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* cached = self.cached
         cdef block_t* places = self.places

@@ -89,6 +89,28 @@ cdef inline void evict_main(State* s) noexcept nogil:
         push(&s.main, block)
 
 
+cdef inline block_t at(const Ring* ring, uint32_t i) noexcept nogil:
+    """The block of a ring before which there are `i` older ones."""
+    cdef size_t place = <size_t>ring.front + i
+    return ring.blocks[place if place < ring.size else place - ring.size]
+
+
+cdef inline block_t next_victim(const State* s) noexcept nogil:
+    """The block that `evict` would evict: of S, or the oldest of M with the lowest counter."""
+    cdef uint32_t i, lowest = 0, moved = 0
+    if s.main.held <= s.most:
+        while moved < s.small.held:
+            if s.nodes[at(&s.small, moved)] - SMALL < s.threshold:
+                return at(&s.small, moved)
+            moved += 1
+    for i in range(s.main.held):
+        if s.nodes[at(&s.main, i)] < s.nodes[at(&s.main, lowest)]:
+            lowest = i
+        if s.nodes[at(&s.main, lowest)] == MAIN:
+            return at(&s.main, lowest)
+    return at(&s.small, 0) if moved else at(&s.main, lowest)
+
+
 cdef inline void evict(State* s) noexcept nogil:
     cdef bint evicted = False
     while not evicted:

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-from misspenalty.policies._s3fifo cimport COUNTER, State, is_cached, load, make_state
+from misspenalty.policies._s3fifo cimport COUNTER, State, is_cached, load, make_state, next_victim
 
 
 cdef class S3FIFO(Policy):
@@ -16,6 +16,9 @@ cdef class S3FIFO(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return is_cached(self.state.nodes[block])
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        return next_victim(&self.state)
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state

@@ -4,7 +4,7 @@ The queue is an array, tail first, without links. The hand reads it and writes t
 at the tail, so that the gap left by the evicted lies between `kept` and `hand`, and is gone when the hand turns.
 """
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memmove
 
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
@@ -27,6 +27,8 @@ cdef struct Queue:
 cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
+    cdef int64_t asked          # evictions when a victim was last asked for
+    cdef size_t passed          # entries from the hand on, then, whose blocks were visited
 
     def __cinit__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))
@@ -35,6 +37,18 @@ cdef class SIEVE(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.states[block] != ABSENT
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        cdef Queue* queue = &self.queue
+        cdef size_t after = queue.end - queue.hand
+        if self.asked != self.evictions:
+            self.asked, self.passed = self.evictions, 0
+        while self.passed < after + queue.kept:
+            block = queue.entries[queue.hand + self.passed if self.passed < after else self.passed - after]
+            if self.states[block] != VISITED:
+                return block
+            self.passed += 1
+        return queue.entries[queue.hand]
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint8_t* states = self.states

@@ -5,7 +5,7 @@ Every segment is a log, and all logs share one array, so that a block's position
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldest, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -83,6 +83,12 @@ cdef class SLRU(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.state.nodes[block] != NOWHERE
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        cdef uint32_t k = 0
+        while not self.state.segments[k].blocks:
+            k += 1
+        return oldest(&self.state.segments[k].log, self.state.nodes, sizeof(uint32_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef State s = self.state

@@ -23,7 +23,7 @@ cdef class TrackCache(Policy):
     cdef int arrange(self, dict settings) except -1:
         """Remove the settings of tracks, detection and prefetching from `settings`."""
         cdef const uint32_t[::1] places
-        self.prefetches = True
+        self.varies = True
         self.sequential.threshold = settings.pop("threshold", 3)
         self.sequential.degree = settings.pop("degree", 0)
         self.sequential.trigger = settings.pop("trigger", -1)

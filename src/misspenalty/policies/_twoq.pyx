@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 
 from misspenalty.policies._history cimport History, recall, remember
-from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
+from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldest, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
@@ -37,6 +37,11 @@ cdef class TwoQ(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] != NOWHERE and self.nodes[block] < self.a1out.log.first
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        if self.inside > self.kin or self.inside == self.capacity:
+            return self.ring[self.front]
+        return oldest(&self.am, self.nodes, sizeof(uint32_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes
@@ -103,6 +108,10 @@ cdef class Simplified2Q(Policy):
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] != NOWHERE
+
+    cdef block_t would_evict(self, block_t block) noexcept nogil:
+        cdef bint from_a1 = self.inside > self.threshold or self.inside == self.capacity
+        return oldest(&self.a1 if from_a1 else &self.am, self.nodes, sizeof(uint32_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes

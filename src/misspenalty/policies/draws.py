@@ -1,5 +1,7 @@
 """The draws of policies that decide by chance: SplitMix64, so that kernels draw the same numbers."""
 
+STEP = 0x9E3779B97F4A7C15  # of the state
+
 
 class Draws:
     """SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
@@ -15,7 +17,7 @@ class Draws:
 
     def next(self):
         """Return the next whole number below 2**64."""
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        self.state = (self.state + STEP) % 2**64
         z = self.state
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
@@ -41,3 +43,14 @@ class Draws:
         0.8833
         """
         return (self.next() >> 11) * 2.0**-53
+
+
+def draw_of(number):
+    """Return the draw of this number, from 0, with seed 0: the hash of a block that is known by its number.
+
+    Examples
+    --------
+    >>> draw_of(0), draw_of(1) % 100
+    (16294208416658607535, 3)
+    """
+    return Draws(number * STEP).next()

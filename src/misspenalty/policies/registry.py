@@ -262,6 +262,17 @@ def define(cls: type, name: str | None = None) -> Definition:
 
 
 _policies: dict[str, Definition] = {}
+_admissions: dict[str, Callable[[Definition], Definition]] = {}
+
+
+def register_admission(name: str) -> Callable[[Any], Any]:
+    """Decorator: make a function from a `Definition` to that of the filtered policy known as ``name+policy``."""
+
+    def enter(filtered: Callable[[Definition], Definition]) -> Any:
+        _admissions[name] = filtered
+        return filtered
+
+    return enter
 
 
 def register(
@@ -358,7 +369,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Parameters
     ----------
     policy : str or type
-        A name, in either case, or a class with ``access``.
+        A name, in either case, ``tinylfu+`` and a name, see `misspenalty.policies.tinylfu`, or a class with ``access``.
 
     Raises
     ------
@@ -379,6 +390,9 @@ def find_policy(policy: str | type | Definition) -> Definition:
         raise ParameterError(f"policy is {policy!r}; expected a name ({', '.join(known)}) or a class with access")
     name = policy.strip().lower()
     name = ALIASES.get(name, name)
+    admission, plus, behind = name.partition("+")
+    if plus and admission in _admissions:
+        return _admissions[admission](find_policy(behind))
     if name not in known:
         raise ParameterError(
             f"unknown policy {policy!r}{did_you_mean(name, known)}; known policies: {', '.join(known)}"

@@ -33,6 +33,7 @@ power over the cache comes close, and the remaining difference is the hash. libC
 from collections import OrderedDict
 
 from misspenalty.policies._wtinylfu import WTinyLFU as Kernel
+from misspenalty.policies.draws import draw_of
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
@@ -54,7 +55,7 @@ class Sketch:
 
     def _counters(self, number):
         """The block's counter in each row of its line, as (row, column)."""
-        draw = _mix((number + 1) * 0x9E3779B97F4A7C15 % 2**64)
+        draw = draw_of(number)
         line = self.lines[draw % len(self.lines)]
         return [(row, draw >> (44 + 5 * k) & 31) for k, row in enumerate(line)]
 
@@ -77,13 +78,6 @@ class Sketch:
         for row in rows:
             row[:] = [counter >> 1 for counter in row]
         self.size = (self.size - odd // ROWS) // 2
-
-
-def _mix(z):
-    """The output function of SplitMix64."""
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return z ^ (z >> 31)
 
 
 @register("wtinylfu", Kernel, PARAMETERS)

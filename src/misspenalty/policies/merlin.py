@@ -1,0 +1,232 @@
+"""Merlin: three FIFO queues and a history; how popular a block must be for the core follows from all counts.
+
+A new block enters `filter`. One whose name the history remembers enters `core` if its count reaches the guard, else
+`staging`. A hit adds one to the block's count, of three bits, and moves nothing. The guard is the count that about as
+many blocks and names reach as `core` holds, and is adjusted at each eviction.
+
+If the filter is at its share it makes room: its oldest blocks that reach the guard move to the core with their count
+cleared; the first one below is evicted and its name is remembered, unless the sketch, which counts what blocks did when
+they left a queue, has more for it than for the oldest block of staging, which has no hit: then it takes that block's
+place. Otherwise staging makes room: the oldest blocks of a core above its share move to staging, the oldest blocks of
+staging that have hits to the core with one hit less, and the first without a hit is evicted.
+
+Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
+was not at hand; the definition is its authors' code.
+Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With its
+hash ours has its outcome at every reference of the traces compared.
+
+Deviations and decisions:
+
+- The hash of the sketch is of a block's number in order of first use, as in wtinylfu.py; that code hashes the key.
+- As in that code, the sketch is a counting Bloom filter for as many blocks as the cache holds, at an error of 0.001:
+  ten counters of a block, all of which an addition raises. It is halved after `epoch` times the cache in evictions.
+- As in that code, a count of the sketch above `epoch` is held to be an error and wins nothing; until the filter or
+  staging has a block, all blocks enter the core, which the first eviction then shrinks to its share; a name that its
+  own miss makes the history forget lets its block enter the core all the same.
+- The guard is at most one above the highest count; that code reads beyond the end of its table there.
+- A block that enters the core because the other queues are empty leaves nothing behind; in that code its being
+  remembered is applied to the next block.
+- The core's share is not below zero; in that code it wraps around for a cache of one block.
+"""
+
+import math
+from collections import OrderedDict, deque
+
+from misspenalty.policies._merlin import Merlin as Kernel
+from misspenalty.policies.draws import draw_of
+from misspenalty.policies.registry import Parameter, Reference, register
+
+PARAMETERS = (
+    Parameter("filter", 0.1, "share of the cache used for new blocks", 0, 1, float),
+    Parameter("staging", 0.05, "share of the cache used for blocks that may enter the core", 0, 1, float),
+    Parameter("ghost", 1.0, "names the history holds, in multiples of the cache", 0, 1000, float),
+    Parameter("epoch", 32, "evictions until the sketch is halved, in multiples of the cache", 1, 1_000_000),
+    Parameter("sketch", 1.0, "blocks the sketch is made for, in multiples of the cache", 0, 1000, float),
+)
+MAX_COUNT = 7  # of the three-bit counter
+ERROR = 0.001  # of the sketch
+HASHES = math.ceil(-math.log2(ERROR))
+
+
+def counters(capacity, sketch):
+    """Return the number of counters of the sketch of a cache.
+
+    Examples
+    --------
+    >>> counters(1, 1.0), counters(100, 1.0)
+    (15, 1438)
+    """
+    number = math.ceil(-math.log(ERROR) / math.log(2) ** 2 * int(capacity * sketch))
+    return min(number, 2**31 - 1) if number >= HASHES else 2 * HASHES
+
+
+class Sketch:
+    """Approximate counts of blocks, by number, in a counting Bloom filter."""
+
+    def __init__(self, counters):
+        self.counters = [0] * counters
+
+    def places(self, number):
+        """Return the places of a block's counters, some of which may be the same."""
+        draw = draw_of(number)
+        first, step = draw % 2**32, draw >> 32
+        return [(first + k * step) % 2**32 % len(self.counters) for k in range(HASHES)]
+
+    def frequency(self, number):
+        """Return the count, or more if others share all counters."""
+        return min(self.counters[place] for place in self.places(number))
+
+    def increment(self, number):
+        """Add one to all counters of a block."""
+        for place in self.places(number):
+            self.counters[place] += 1
+
+    def halve(self):
+        """Halve all counters."""
+        self.counters = [counter >> 1 for counter in self.counters]
+
+
+@register("merlin", Kernel, PARAMETERS)
+class Merlin(Reference):
+    """Merlin: filter, staging and core FIFO queues, with a guard that follows from all counts."""
+
+    CACHED = ("count",)
+    GHOSTS = ("ghost",)
+
+    def __init__(self, capacity, filter=0.1, staging=0.05, ghost=1.0, epoch=32, sketch=1.0):
+        self.capacity = capacity
+        self.filter_share = max(int(filter * capacity), 1)
+        self.core_share = max(capacity - self.filter_share - max(int(staging * capacity), 1), 0)
+        self.room, self.epoch = int(capacity * ghost), epoch
+        self.filter, self.staging, self.core = deque(), deque(), deque()  # oldest first
+        self.count = {}  # of the blocks in the cache
+        self.ghost = OrderedDict()  # counts of names, oldest first
+        self.also_named = set()  # blocks that have entered staging with their name in the history
+        self.reaching = [0] * (MAX_COUNT + 2)  # blocks and names with at least this count
+        self.guard = 2
+        self.rounds = 0  # of making room
+        self.sketch = Sketch(counters(capacity, sketch))
+        self.number = {}  # of each block, in order of first use
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        self.number.setdefault(block, len(self.number))
+        if block in self.count:
+            self._count_hit(self.count, block)
+            return True
+        if block in self.ghost:
+            self._count_hit(self.ghost, block)
+        known = self.ghost.get(block)
+        hot = known is not None and known >= self.guard
+        while len(self.count) == self.capacity:
+            self._make_room()
+        if not self.filter and not self.staging:
+            self._load(self.core, block)
+        elif hot:
+            self.ghost.pop(block, None)
+            self.core.append(block)
+            self.count[block] = known  # the name's place in `reaching` is now the block's
+        elif known is not None:
+            self.sketch.increment(self.number[block])
+            self.also_named.add(block)
+            self._load(self.staging, block)
+        else:
+            self._load(self.filter, block)
+        return False
+
+    def _load(self, queue, block):
+        """Enter a block without hits."""
+        queue.append(block)
+        self.count[block] = 0
+        self.reaching[0] += 1
+
+    def _count_hit(self, counts, block):
+        if counts[block] < MAX_COUNT:
+            counts[block] += 1
+            self.reaching[counts[block]] += 1
+
+    def _discount(self, above, to=-1):
+        """One block or name less has the counts from `above` down to the one above `to`."""
+        for count in range(to + 1, above + 1):
+            self.reaching[count] -= 1
+
+    def _make_room(self):
+        """Evict a block, or only move blocks of the filter to the core."""
+        self.rounds += 1
+        if self.rounds == self.epoch * self.capacity:
+            self.rounds = 0
+            self.sketch.halve()
+        self._adjust_guard()
+        if len(self.filter) >= self.filter_share:
+            self._shrink_filter()
+        else:
+            self._settle()
+            self._compare()
+            self._evict_staging()
+        while len(self.ghost) > self.room:
+            self._discount(self.ghost.popitem(last=False)[1])
+
+    def _adjust_guard(self):
+        """Move the guard to where about as many blocks and names reach it as the core holds."""
+        if self.reaching[self.guard] > len(self.core):
+            while self.reaching[self.guard] > len(self.core):
+                self.guard += 1
+        else:
+            while self.guard > 1 and self.reaching[self.guard - 1] < len(self.core):
+                self.guard -= 1
+
+    def _shrink_filter(self):
+        while self.filter:
+            block = self.filter[0]
+            if self.count[block] < self.guard:
+                if self._compare():
+                    self._evict_staging()
+                else:
+                    self.filter.popleft()
+                    self.ghost[block] = self.count.pop(block)
+                    self.sketch.increment(self.number[block])
+                return
+            self.core.append(self.filter.popleft())
+            self._discount(self.count[block], to=0)
+            self.count[block] = 0
+            self.sketch.increment(self.number[block])
+
+    def _compare(self):
+        """Move the oldest block of the filter to staging if it is worth more than the oldest there; whether it was."""
+        if not self.filter or not self.staging or self.count[self.staging[0]] > 0:
+            return False
+        block = self.filter[0]
+        value = self.sketch.frequency(self.number[block])
+        if not self.sketch.frequency(self.number[self.staging[0]]) < value <= self.epoch:
+            return False
+        self.sketch.increment(self.number[block])
+        self.ghost[block] = self.count[block]
+        self.also_named.add(block)
+        self._load(self.staging, self.filter.popleft())
+        return True
+
+    def _settle(self):
+        """Move blocks between core and staging until the core has its share and the oldest of staging has no hits."""
+        while True:
+            while len(self.core) > self.core_share:
+                self.staging.append(self.core.popleft())
+            while self.staging:
+                if self.count[self.staging[0]] == 0:
+                    return
+                self._promote(self.staging.popleft())
+
+    def _promote(self, block):
+        """Move a block that left staging to the core."""
+        if block in self.also_named:
+            self.also_named.remove(block)
+            if block in self.ghost:
+                self._discount(self.ghost.pop(block))
+        self.sketch.increment(self.number[block])
+        self._discount(self.count[block], to=self.count[block] - 1)
+        self.count[block] -= 1
+        self.core.append(block)
+
+    def _evict_staging(self):
+        block = self.staging.popleft()
+        self.also_named.discard(block)
+        self._discount(self.count.pop(block))

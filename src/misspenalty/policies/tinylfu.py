@@ -1,0 +1,126 @@
+"""TinyLFU as a filter before any policy, ``tinylfu+lru``, ``tinylfu+arc`` and so on: which missed blocks are admitted.
+
+All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. While the
+cache has room, and for a block that is in it, the policy behind the filter sees the access. Of a full cache a missed
+block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If it is
+not, the policy sees nothing of the access, and stays as it was: its hand, its queues and its history do not change.
+
+Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
+Storage 13(4), 2017, section 3: the filter (3.1), counting with ageing (3.2, 3.3).
+Authors' code: ben-manes/caffeine, FrequencySketch (00b1503), for the sketch; on a tie the victim stays, as there.
+
+Deviations and decisions:
+
+- Sketch, hash, sample and what they leave out of the paper, the doorkeeper, are as in wtinylfu.py.
+- A policy that moves something when it looks for its victim, such as CLOCK, moves it only for a block that is admitted.
+- A refused block evicts nothing. A cache that refuses blocks can have fewer misses than OPT, which loads all of them;
+  ``opt_bypass`` is the bound.
+
+``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies of `FAST` have a
+kernel that can tell its victim in advance. Any other policy that is defined in Python runs as defined here, slowly: its
+victim is the block that a copy of it evicts. Policies that look into the future or at neighbouring blocks, and
+W-TinyLFU, which has this filter, cannot be filtered.
+"""
+
+import copy
+import functools
+
+from misspenalty.errors import ParameterError
+from misspenalty.policies._clock import Clock
+from misspenalty.policies._tinylfu import TinyLFU as Kernel
+from misspenalty.policies.registry import Definition, Reference, register_admission
+from misspenalty.policies.wtinylfu import PARAMETERS, Sketch
+
+FAST = ("2q", "arc", "clock", "fifo", "lfu", "lirs", "lru", "mru", "random", "s3fifo", "sieve", "slru")
+SAMPLE_SIZE = next(parameter for parameter in PARAMETERS if parameter.name == "sample_size")
+
+
+class TinyLFU(Reference):
+    """TinyLFU before another policy, whose definition the class `behind` has."""
+
+    behind: type[Reference]
+
+    def __init__(self, capacity, sample_size=10.0, **parameters):
+        self.capacity = capacity
+        self.policy = self.behind(capacity, **parameters)
+        self.sketch = Sketch(capacity, sample_size)
+        self.number = {}  # of each block, in order of first use
+        self.evictions = 0
+
+    def access(self, block):
+        """Reference `block`; returns whether it was in the cache."""
+        self.sketch.increment(self.number.setdefault(block, len(self.number)))
+        cached = self.policy.cached_blocks()
+        if block not in cached and len(cached) == self.capacity:
+            if self._frequency(block) <= self._frequency(self.victim(block)):
+                return False
+            self.evictions += 1
+        return self.policy.access(block)
+
+    def victim(self, block):
+        """Return the block that the policy would evict for a missed one: what a copy of it evicts."""
+        after = copy.deepcopy(self.policy)
+        after.access(block)
+        (victim,) = self.policy.cached_blocks() - after.cached_blocks()
+        return victim
+
+    def cached_blocks(self):
+        """Return the blocks in the cache."""
+        return self.policy.cached_blocks()
+
+    def ghost_blocks(self):
+        """Return the blocks that the policy remembers."""
+        return self.policy.ghost_blocks()
+
+    def _frequency(self, block):
+        return self.sketch.frequency(self.number[block])
+
+
+@register_admission("tinylfu")
+@functools.cache
+def filtered(policy: Definition) -> Definition:
+    """Return the definition of TinyLFU before a policy.
+
+    Raises
+    ------
+    ParameterError
+        The policy cannot be filtered.
+
+    Examples
+    --------
+    >>> from misspenalty.policies import find_policy
+    >>> find_policy("tinylfu+arc").name
+    'tinylfu+arc'
+    """
+    reason = _why_not(policy)
+    if reason:
+        raise ParameterError(f"tinylfu+{policy.name}: {reason}; expected tinylfu+ before {', '.join(FAST)} or another")
+    kernel = functools.partial(_make_kernel, policy) if policy.name in FAST else None
+    summary = f"TinyLFU as a filter before {policy.summary}."
+    reference = type("TinyLFU", (TinyLFU,), {"behind": policy.reference, "__doc__": summary})
+    parameters = (*policy.parameters, SAMPLE_SIZE)
+    return Definition(f"tinylfu+{policy.name}", kernel, reference, parameters, together=_without_sample(policy))
+
+
+def _why_not(policy):
+    if policy.offline:
+        return f"{policy.name} looks into the future, and no filter can improve it"
+    if policy.spatial:
+        return f"{policy.name} also loads neighbouring blocks, so that a miss has no single victim"
+    if policy.takes("sample_size"):
+        return f"{policy.name} has this filter itself"
+    if not issubclass(policy.reference, Reference):
+        return f"{policy.name} has no definition that tells what it holds"
+    return None
+
+
+def _without_sample(policy):
+    if policy.together is None:
+        return None
+    return lambda sample_size, **parameters: policy.together(**parameters)
+
+
+def _make_kernel(policy, capacity, blocks, sample_size, **parameters):
+    without_bits = policy.name == "fifo"  # CLOCK without reference bits is FIFO, and knows its oldest block
+    behind = Clock(capacity, blocks, 0) if without_bits else policy.kernel(capacity, blocks, **parameters)
+    return Kernel(capacity, blocks, behind, sample_size)

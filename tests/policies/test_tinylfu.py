@@ -1,0 +1,94 @@
+"""TinyLFU as a filter before another policy: kernels that tell their victim, policies that cannot be filtered."""
+
+import random
+
+import numpy as np
+import pytest
+
+from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
+from misspenalty.policies import find_policy, known_policies
+from misspenalty.policies.tinylfu import FAST
+
+SETTINGS = {
+    "arc": [{"target": 0.4}],
+    "clock": [{"bits": 2}],
+    "s3fifo": [{"small": 0.4}, {"threshold": 1}],
+    "2q": [{"simplified": 1}],
+    "slru": [{"segments": 4, "protected": 0.7}, {"fill_up": 1}],
+    "lirs": [{"hirs": 0.5}],
+}
+CASES = [(name, parameters) for name in FAST for parameters in [{}, {"sample_size": 2.0}, *SETTINGS.get(name, [])]]
+SLOW = [name for name, found in known_policies().items() if not found.offline and not found.spatial]
+
+
+def some_traces(seed):
+    draw = random.Random(seed)
+    for _ in range(25):
+        blocks, power = draw.randrange(2, 30), draw.choice((1, 2, 3))
+        trace = [int(blocks * draw.random() ** power) for _ in range(draw.randrange(20, 250))]
+        yield draw.randrange(1, 14), trace
+
+
+@pytest.mark.parametrize("name, parameters", CASES, ids=str)
+def test_a_kernel_names_the_block_that_a_copy_evicts(name, parameters):
+    """The definition finds the victim by a copy; the kernel is asked for it."""
+    definition, refused = find_policy(f"tinylfu+{name}"), 0
+    for capacity, trace in some_traces(3):
+        reference = definition.reference(capacity, **definition.check(parameters))
+        expected = [reference.access(block) for block in trace]
+        blocks, ids = np.unique(np.array(trace, np.uint64), return_inverse=True)
+        kernel = definition.cache(capacity, blocks, parameters)
+        hit, evicted = np.empty(len(ids), np.uint8), np.empty(len(ids), np.uint32)
+        kernel.replay(ids.astype(np.uint32), hit, None, evicted)
+        assert hit.tolist() == expected
+        assert {int(block) for i, block in enumerate(blocks) if i in kernel} == reference.cached_blocks()
+        assert kernel.evictions == reference.evictions == evicted.sum()
+        refused += expected.count(False) - kernel.resident - kernel.evictions
+    assert refused > 100
+
+
+def test_a_policy_without_such_a_kernel_is_filtered_as_defined():
+    trace = Trace.from_blocks([1, 2, 3, 4, 4, 4, 1, 5, 2, 2, 4])
+    assert find_policy("tinylfu+gdsf").kernel is None
+    for name in ("gdsf", "merlin", "lecar", "car"):
+        result = simulate(trace, f"tinylfu+{name}", 3)
+        assert result.hits >= 2 and result.evictions <= result.misses - 3
+
+
+@pytest.mark.parametrize("name", [name for name in SLOW if name not in ("wtinylfu", "sarc")])
+def test_every_online_policy_can_be_filtered(name):
+    definition = find_policy(f"tinylfu+{name}")
+    policy, held = definition.reference(4, **definition.check({})), 0
+    for block in random.Random(5).choices(range(12), k=300):
+        before = policy.cached_blocks()
+        hit = policy.access(block)
+        assert hit == (block in before) and len(policy.cached_blocks()) <= 4
+        held = max(held, len(policy.cached_blocks()))
+    assert held == 4
+
+
+@pytest.mark.parametrize(
+    "name, reason",
+    [
+        ("opt", "looks into the future"),
+        ("lru_top", "also loads neighbouring blocks"),
+        ("wtinylfu", "has this filter itself"),
+        ("tinylfu+lru", "has this filter itself"),
+        ("nothing", "unknown policy 'nothing'"),
+    ],
+)
+def test_what_cannot_be_filtered_is_refused(name, reason):
+    with pytest.raises(ParameterError, match=reason):
+        find_policy(f"tinylfu+{name}")
+
+
+def test_the_name_alone_is_the_windowed_form():
+    assert find_policy("TinyLFU").name == "wtinylfu"
+
+
+def test_a_filter_keeps_frequent_blocks_through_a_scan():
+    """Blocks 0 to 9, each used twice, then a scan: LRU loses all, the filter one at most, to a collision."""
+    trace = Trace.from_blocks([*range(10), *range(10), *range(100, 160), *range(10)])
+    curve = hit_ratio_curve(trace, ["lru", "tinylfu+lru"], [10])
+    hits = dict(zip(curve["policy"], curve["hits"], strict=True))
+    assert hits["lru"] == 10 and 19 <= hits["tinylfu+lru"] <= 20
