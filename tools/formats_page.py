@@ -3,6 +3,7 @@
 python tools/formats_page.py
 """
 
+import inspect
 import re
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def page():
         if name in described and EXAMPLES not in reading:
             reading.append(EXAMPLES)
         example = "<br>".join(f"`{_cell(line)}`" for line in form.example.splitlines()[:2])
-        source = form.source or "the module's first lines"
+        source = form.source or inspect.getdoc(inspect.getmodule(form.read)).partition("\n\n")[2] or form.summary
         cells = (f"`{name}`", _cell(form.summary), example, _cell(source), "<br>".join(f"`{each}`" for each in reading))
         rows.append("| " + " | ".join(cells) + " |\n")
     return HEAD + "".join(rows)

@@ -132,9 +132,13 @@ def test_what_the_user_says_is_not_doubted(tmp_path):
             {"columns": "ignore=disk"},
             "devices merged, as column disk is left",
         ),
-        ("0,k1,17,213,4,get,60\n1,k1,17,213,4,delete,0\n", {"format": "twitter"}, "times to live .ttl. ignored"),
+        (
+            "0,k1,17,213,4,get,60\n1,k1,17,213,4,delete,0\n",
+            {"format": "twitter"},
+            "times to live .ttl. ignored .--lifetimes honour.",
+        ),
         ("0,k1,17,213,4,get,60\n1,k1,17,213,4,delete,0\n", {"format": "twitter"}, "ignored operations: 1 delete"),
-        ("key,ttl\n7,60\n", {}, "ignored column ttl"),
+        ("key,ttl\n7,60\n", {}, r"times to live \(ttl\) ignored \(--lifetimes honour\)"),
     ],
 )
 def test_what_is_not_honoured_is_said(tmp_path, content, options, note):

@@ -311,7 +311,7 @@ def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):
         ("x.spc", b"0,8,4096,Q,0.0\n", r"x\.spc, line 1: .*opcode.*read as spc"),  # by its suffix
         ("x", b"5\n6\n7 x\n", r"x, line 3: too many fields in '7 x'.*read as lirs"),
         ("x.csv", b"time,key,size\n0,1,100\n1,2,-5\n", r"x\.csv, line 3: .*size.*'1,2,-5': -5 is out of range"),
-        ("x.csv", b"time,what\n0,1\n", r"x\.csv, line 1: the header names no place.*--columns"),
+        ("x.csv", b"time,what\n0,1\n", r"x\.csv, line 1: the header .time, what. names no place.*--columns"),
     ],
 )
 def test_a_wrong_line_near_the_head_is_named(tmp_path, name, content, message):
@@ -397,7 +397,7 @@ def test_what_a_file_of_blank_lines_is_takes_no_time(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "the content fits no format" in done.stderr  # it took longer than anyone waits
+    assert "contains no requests" in done.stderr  # it took longer than anyone waits
 
 
 def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):

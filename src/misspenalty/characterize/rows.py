@@ -128,6 +128,7 @@ class TraceRow(BaseModel):
     size_unit: str = ""
     key: str = ""
     order: str = ""
+    lifetimes: str = ""
     pattern: str = ""
     skip: str = ""
     action: str = ""

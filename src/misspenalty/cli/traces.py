@@ -17,6 +17,7 @@ from misspenalty.cli.arguments import (
     whole_number,
 )
 from misspenalty.cli.output import Described
+from misspenalty.cli.tables import WIDTH
 from misspenalty.replay.profile import describe, profile
 from misspenalty.traces import formats, spc1, streams
 from misspenalty.traces.reader import find_format
@@ -150,7 +151,11 @@ def _formats(options):
     if options.format is None:
         fields = ("name", "summary", "example", "source")
         table = pd.DataFrame([{field: getattr(form, field) for field in fields} for form in known.values()])
-        lines = [f"{form.name:20} {form.summary}" for form in known.values()]
+        lines = [
+            line
+            for form in known.values()
+            for line in textwrap.wrap(f"{form.name:20} {form.summary}", WIDTH, subsequent_indent=21 * " ")
+        ]
         hint = "'misspenalty trace formats NAME' shows a format with its source and an example."
         return Described(table, lambda wide: "\n".join([*lines, "", hint]))
     form = find_format(None, options.format)
@@ -158,7 +163,7 @@ def _formats(options):
              "example": form.example, "options": ", ".join(form.options)}  # fmt: skip
     text = [f"{form.name}: {form.summary}"]
     if form.source:
-        text += ["", *textwrap.wrap(form.source, 100)]
+        text += ["", *textwrap.wrap(form.source, WIDTH)]
     if form.example:
         text += ["", *(f"  {line}" for line in form.example.splitlines())]
     text += ["", f"block size: {form.block_bytes} bytes; options: {shown['options'] or 'none'}"]
@@ -170,7 +175,7 @@ def _options(options):
     lines = [
         line
         for option, what in meanings.items()
-        for line in textwrap.wrap(f"{option:20} {what}", 98, subsequent_indent=21 * " ")
+        for line in textwrap.wrap(f"{option:20} {what}", WIDTH, subsequent_indent=21 * " ")
     ]
     return Described(
         pd.DataFrame({"option": meanings.keys(), "meaning": meanings.values()}), lambda wide: "\n".join(lines)

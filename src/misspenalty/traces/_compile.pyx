@@ -7,7 +7,7 @@ of trace.
 
 import numpy as np
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from misspenalty._kernel cimport Kernel
@@ -150,3 +150,49 @@ def new_blocks(const uint32_t[::1] ids, uint64_t seen):
             seen += new
             out[i] = new
     return result
+
+
+def generations(
+    const uint32_t[::1] ids, const int64_t[::1] time, const int64_t[::1] life, const uint8_t[::1] write,
+    int64_t[::1] ends, uint32_t[::1] generation, uint8_t[::1] alive,
+):
+    """How often each object had expired or been deleted before each reference; and how many did so now.
+
+    Parameters
+    ----------
+    ids : uint32, shape (n,)
+    time, life : int64, shape (n,)
+        ns; `life` is a time to live, 0 for none, -1 for a delete.
+    write : uint8, shape (n,)
+    ends, generation, alive : by id
+        State of the objects: last moment, times that it ended, whether it is alive; updated.
+
+    Returns
+    -------
+    number : uint32, shape (n,)
+    expired, deleted : int
+    """
+    result = np.empty(ids.shape[0], np.uint32)
+    cdef uint32_t[::1] out = result
+    cdef Py_ssize_t i
+    cdef uint32_t block
+    cdef int64_t expired = 0, deleted = 0
+    if ids.shape[0] and np.max(ids) >= min(ends.shape[0], generation.shape[0], alive.shape[0]):
+        raise IndexError("an object has no state")
+    with nogil:
+        for i in range(ids.shape[0]):
+            block = ids[i]
+            if life[i] < 0:
+                deleted += alive[block]
+                generation[block] += alive[block]
+                alive[block] = 0
+            else:
+                if alive[block] and ends[block] < time[i]:
+                    expired += 1
+                    generation[block] += 1
+                    alive[block] = 0
+                if write[i] or not alive[block]:
+                    alive[block] = 1
+                    ends[block] = time[i] + life[i] if life[i] else INT64_MAX
+            out[i] = generation[block]
+    return result, expired, deleted

@@ -36,6 +36,7 @@ from misspenalty.traces.trace import (
     meta_checksum,
     write_meta,
 )
+from misspenalty.traces.unknown_sizes import UNKNOWN, fill
 from misspenalty.traces.values import TextKeysError
 
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
@@ -241,7 +242,9 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
     ignored = {
         name: count for name, (what, count) in (reading.operations if reading else {}).items() if what == "ignore"
     }
-    held = [f"{count:,} {reason}" for reason, count in passed.items()]
+    held = [
+        f"{count:,} {reason.replace('lines', 'line', 1) if count == 1 else reason}" for reason, count in passed.items()
+    ]
     held += [f"{count:,} of the ignored operation {name or '(blank)'}" for name, count in ignored.items()]
     remedy = None
     if actions:
@@ -259,11 +262,12 @@ class ObjectBytes:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.changes = folder, 0
+        self.folder, self.changes, self.unknown = folder, 0, False
         self.requests = open(folder / "request_bytes", "wb")  # noqa: SIM115, closed by `finish`
 
     def add(self, sizes: np.ndarray) -> None:
         """Append the int64 sizes of the next references."""
+        self.unknown |= bool((sizes == UNKNOWN).any())
         self.requests.write(np.ascontiguousarray(sizes).data)
 
     def finish(self) -> None:
@@ -273,6 +277,8 @@ class ObjectBytes:
         if not requests.stat().st_size:
             requests.unlink()
             return
+        if self.unknown:
+            fill(self.folder / "ids", requests, (self.folder / "address").stat().st_size // 8)
         with (
             open(self.folder / "ids", "rb") as ids,
             open(requests, "rb") as sizes,

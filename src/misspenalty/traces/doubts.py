@@ -3,6 +3,7 @@
 Nothing here is a rule of a format. Each check compares the first rows with what the names promise.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
@@ -12,6 +13,8 @@ from misspenalty.traces.vocabulary import IGNORE, NEIGHBOURS, Roles, meaning
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may be operations
+ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of where a request ends
+THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 STEPS = ("action", "event", "act")  # names of columns of what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # its actions
 Columns = Sequence[Sequence[str]]
@@ -55,6 +58,16 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
                 f"keep the rows of one, or count them all, --columns ignore={name} (columns=…)",
+            )
+        if place not in used and name.strip().lower() in ENDS and not roles.keys() & {"size", "sectors", "count"}:
+            yield (
+                f"column {name} may say where a request ends, and no column says how long it is",
+                f"replace it by a length (size, sectors, count), or leave it out, --columns ignore={name} (columns=…)",
+            )
+        if place in used and table.separator == ";" and found and all(map(THOUSANDS.fullmatch, found)):
+            yield (
+                f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may have points between thousands",
+                "write whole numbers, without separators of thousands",
             )
     key = names[roles["block"][0]] if "block" in roles else ""
     if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:

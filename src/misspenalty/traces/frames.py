@@ -19,7 +19,7 @@ from misspenalty.traces._compile import Interner
 from misspenalty.traces.layout import LOOKED_AT, epoch_unit
 from misspenalty.traces.reader import Requests
 from misspenalty.traces.reading import Reading
-from misspenalty.traces.rows import Rows, in_order_of_time
+from misspenalty.traces.rows import Rows, check_lifetimes
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import Table
 from misspenalty.traces.values import TextKeysError, is_text
@@ -59,14 +59,14 @@ def read_columns(
     doubts.check(table, names, roles, shown, path, None)
     table, notes = _timed(table, roles, first, numbers)
     rows = Rows(table, block_bytes, path)
-    found = _requests(names, roles, batches, rows, path)
-    yield from in_order_of_time(found, rows) if table.order == "time" else found
+    check_lifetimes(table, roles, path)
+    yield from rows.ordered(iter(_requests(names, roles, batches, rows, path)))
     used = {place for places in roles.values() for place in places}
     ignored = tuple(
         name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
     )
     columns = {role: " + ".join(names[at] for at in places) for role, places in roles.items()}
-    return rows.reading(columns, ignored, (*notes, *doubts.merged(table, names)))
+    return rows.reading(columns, ignored, (*notes, *doubts.merged(table, names), *rows.notes(columns)))
 
 
 def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[Table, tuple[str, ...]]:

@@ -15,9 +15,16 @@ from misspenalty.traces.vocabulary import ACTION, PLACES, REMEDY, TIMES, Roles, 
 
 GUESSED = (",", "\t", ";", "|", " ")  # separators, in the order in which they are tried
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?")
-EPOCH = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))  # Unix times from these on are not seconds
+ISO = re.compile(
+    r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
+)
+# Unix times from these on are not seconds; from 1951 to 2046, ticks of 100 ns since 1601 (Windows) come in between
+EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
+EXCEL = re.compile(r'"?sep=(.)"?')
+MOST_ABOVE = 10  # lines of another kind above a header
 COMMENTS = ("#", "//", "%", "--")  # with which comments may begin
+NAMED_ABOVE = "columns named by the comment above the first row"
+FIELDS = re.compile(r"\s*Fields:\s*")  # before the names of columns in logs of the W3C's extended format
 RULE = re.compile(r"[-+|:= ]*--[-+|:= ]*")  # a line under a header
 LOOKED_AT = 1000  # rows that are compared with what the names of their columns say
 INT, TEXT = pa.int64(), pa.string()
@@ -52,6 +59,11 @@ class Layout:
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     heading: bytes = b""
+
+    @property
+    def named(self) -> bool:
+        """Whether the file itself names its columns."""
+        return self.header_lines > 0 or NAMED_ABOVE in self.notes
 
     @property
     def kinds(self) -> dict[int, pa.DataType]:
@@ -138,8 +150,26 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     table = dataclasses.replace(table, comment=comment)
     if not rows:
         raise InputError("contains no requests", path=path, expected="a table")
+    if not table.names and table.header is None:
+        table, rows = _from_header(table, rows)
     table = dataclasses.replace(table, separator=table.separator or _separator(table, [line for _, line in rows[:20]]))
     return _declared(table, rows, path) if table.names else _described(table, lines, rows, path, doubted)
+
+
+def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list[tuple[int, str]]]:
+    """The rows from the header on, if lines of another kind come before it: Excel's ``sep=;``, or a sentence."""
+    if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
+        return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
+    for start in range(min(MOST_ABOVE, len(rows) - 1)):
+        lines = [line for _, line in rows]
+        separator = table.separator or _separator(table, lines[start : start + 20])
+        above, (fields, after) = (
+            [split(line, separator) or [] for line in part] for part in (lines[:start], lines[start : start + 2])
+        )
+        named = _has_header(table, fields) and any((meaning(name) or ("",))[0] in PLACES for name in fields)
+        if named and 1 < len(fields) == len(after) and all(len(each) != len(fields) for each in above):
+            return table, rows[start:]
+    return table, rows
 
 
 def _comment(lines: list[str]) -> str:
@@ -156,19 +186,32 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
     """The layout of a dialect, whose columns are known."""
     first = split(rows[0][1], table.separator) or []
     header = table.header is not False and same_names(first, table.names)
+    if table.header and not header and (present := _present(table, first)):
+        header, table = True, dataclasses.replace(table, columns=present)
     if table.header and not header:
         raise InputError(
             f"the first line is {rows[0][1][:60]!r}", path=path, line=rows[0][0] + 1,
             expected=f"a header with {', '.join(table.names)}",
         )  # fmt: skip
     names = tuple(first) if header else table.names
-    if not header and table.open_ended:
+    if not header and table.open_ended and len(first) > len(names):
         names += tuple(f"further {number}" for number in range(1, len(first) - len(names) + 1))
     elif not header and len(first) < len(names):
         names = names[: max(len(first), len(names) - table.optional)]
     roles = assign(names, table.columns, path, rows[0][0] + 1, recognise=False)
     table = _timed(table, roles, names, rows[header:])[0]
     return Layout(table, names, roles, *((rows[0][0] + 1, (), (), _written(rows[0][1])) if header else ()))
+
+
+def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
+    """The columns by role that a header has which lacks others; nothing if keys or operations are among those."""
+    lower = {name.lower() for name in first}
+    found = {
+        role: "+".join(part for column in columns for part in column.split("+") if part.lower() in lower)
+        for role, columns in table.columns.items()
+    }
+    whole = all(found[role] == "+".join(table.columns[role]) for role in ("block", "op") if role in found)
+    return {role: (columns,) for role, columns in found.items() if columns} if whole else {}
 
 
 def _written(line: str) -> bytes:
@@ -188,20 +231,24 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
     header = _has_header(table, first) if table.header is None else table.header
     names: tuple[str, ...] = tuple(first) if header else ("",) * len(first)
     skipped = at + 1 if header else 0
+    if header and (prose := sum(bool(each.strip()) and not _is(each, table.comment or "\n") for each in lines[:at])):
+        notes.append(f"left out {prose} line{'s' * (prose > 1)} above the header")
     if header and len(rows) > 1 and RULE.fullmatch(rows[1][1].strip()):
         skipped = rows.pop(1)[0] + 1
     above = lines[at - 1].lstrip() if at else ""
     if not header and table.header is None and table.comment and _is(above, table.comment):
-        heading = split(above.removeprefix(table.comment), table.separator) or []
-        if len(heading) == len(first) and _has_header(table, heading):
-            names, notes = tuple(heading), ["columns named by the comment above the first row"]
+        written = FIELDS.sub("", above.removeprefix(table.comment))
+        for heading in (split(written, table.separator) or [], written.split()):
+            if len(heading) == len(first) and _has_header(table, heading):
+                names, notes = tuple(heading), [NAMED_ABOVE]
     if not header and not notes and not table.columns:
         raise InputError(
             "has no header that names the place of a request",
             path=path,
             line=at + 1,
             expected=f"one column of {', '.join(PLACES)}",
-            remedy="name columns by number, --columns block=2,time=1 (columns=…), or the format, --format",
+            remedy="name columns by number, --columns block=2,time=1 (columns=…), the format (--format), or describe"
+            " lines with a regular expression (--pattern)",
         )
     columns = _first_values(table, rows[header:], len(names))
     blank = {place for place, name in enumerate(names) if not name and not any(columns[place])}

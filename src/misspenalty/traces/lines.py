@@ -307,7 +307,7 @@ def _trimmed(column: pa.Array) -> pa.Array:
 
 def _match(batch: Batch) -> None:
     """Fill a batch from lines that match the layout's pattern."""
-    layout, text = batch.layout, batch.text
+    layout, text = batch.layout, batch.text.replace(b"\r\n", b"\n")
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
     offsets = np.concatenate([[0], ends]).astype(np.int32)
     lines = pa.BinaryArray.from_buffers(

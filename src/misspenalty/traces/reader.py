@@ -18,6 +18,7 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
+from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, open_stream, read_some
 from misspenalty.traces.table import OPTIONS
 
@@ -32,7 +33,8 @@ class Requests(NamedTuple):
     count: np.ndarray | None = None  # int64, blocks of the request; None = one each
     write: np.ndarray | None = None  # bool; None = the format contains only reads
     time: np.ndarray | None = None  # int64, ns since the trace began; None = the format has no times
-    size: np.ndarray | None = None  # int64, bytes of the object; None = blocks have one size
+    size: np.ndarray | None = None  # int64, bytes of the object, -1 if unknown; None = blocks have one size
+    life: np.ndarray | None = None  # int64, ns to live, 0 = no end, -1 = a delete; see misspenalty.traces.lifetimes
 
 
 @dataclass(frozen=True)
@@ -283,25 +285,19 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
                 f"numbers alone do not tell the format; it could be {shown}", path=path,
                 remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
             )  # fmt: skip
-        if not matching and (other := _other_content(head)):
+        if not matching and (other := foreign.recognise(head)):
             raise InputError(f"is {other[0]}", path=path, remedy=other[1])
         if not matching and (complaint := _complaint(path, bare, head, known)):
             raise complaint
+        if not matching and not re.match(DRIVE_REQUESTS, head) and b"\0" not in head:
+            from misspenalty.traces.readers.tables import check_header
+
+            check_header(head, path)
         remedy = "name it with --format (format=…); misspenalty trace formats lists them"
         if re.match(DRIVE_REQUESTS, head):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
         raise InputError(f"the content {found}", path=path, remedy=remedy)
     return matching[0]
-
-
-def _other_content(head):
-    """What a file that fits no format is, and what to do about it; None if that is not known."""
-    if head[:2] in UTF_16:
-        return "written in UTF-16", "save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
-    if re.match(rb'\s*\{\s*"', head):
-        remedy = "write a table, such as with jq -r '[.time,.key,.size]|@csv'"
-        return "JSON, which only traces of prompts may be (format mooncake)", remedy
-    return None
 
 
 def candidates(name, head):
@@ -338,7 +334,6 @@ def _complaint(path, name, head, known):
 
 DESCRIBING = {"columns", "pattern"}  # options that make any file a table
 PARQUET = b"PAR1"
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # Input of `disk replay`. The parts are mutually exclusive, so that blank lines cause no backtracking.
 DRIVE_REQUESTS = rb"(?:(?:#.*)?[ \t\r]*\n)*[RWrw][ \t]+[A-Za-z]\S*(?:[ \t]+\d+){2}(?:[ \t]+[\d.]+){2}[ \t\r]*\n"
 LARGEST_FOOTER = 1 << 24  # bytes

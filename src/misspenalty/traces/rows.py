@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
 from misspenalty.traces import values
+from misspenalty.traces.lifetimes import DELETE, Lifetimes
 from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
 from misspenalty.traces.reading import Reading
 from misspenalty.traces.table import OPERATIONS, SECTOR, TRUTHS, Table
+from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError, DeviceNumbers
-from misspenalty.traces.vocabulary import ACTION, TIMES
+from misspenalty.traces.vocabulary import ACTION, TIMES, Roles
 
 LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # references of one row
@@ -22,6 +24,8 @@ OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
 SAID = {"op": {}, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
+SECOND = 1_000_000_000  # ns
+LONGEST_LIFE = LONGEST_TIME // SECOND // 2  # s
 Columns = dict[str, list[pa.Array]]
 Fault = Callable[[int, str, int, str], InputError]
 
@@ -41,12 +45,16 @@ class Rows:
 
     def __init__(self, table: Table, block_bytes: int, path: Path | None, action: str | None = None) -> None:
         self.table, self.block_bytes, self.path, self.action = table, block_bytes, path, action
+        self.lives = Lifetimes() if table.lifetimes == "honour" else None
         self.operations = table.operations or OPERATIONS
+        if self.lives is None:
+            dropped = {name: "ignore" if what == "delete" else what for name, what in self.operations.items()}
+            self.operations = dropped if table.operations else OPERATIONS
         self.devices = DeviceNumbers()
         self.first = 0 if table.from_start else None  # time from which times count, ns
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
-        self.earlier = 0
+        self.earlier = self.unknown = 0
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """What was read so far; `columns` are the names by role."""
@@ -127,7 +135,37 @@ class Rows:
         when = next((made[role] for role in TIMES if role in made), None)
         time = None if when is None else self._since_start(*when)
         write = None if codes is None else codes == values.CODES["write"]
-        return _expanded(self._placed(made, device, write, time), codes, made.get("repeat"))
+        placed = self._placed(made, device, write, time)
+        if self.lives is not None:
+            placed = placed._replace(life=self._lives(made, codes, placed))
+        return _expanded(placed, codes, made.get("repeat"))
+
+    def _lives(self, made: dict[str, Any], codes: np.ndarray | None, placed: Requests) -> np.ndarray:
+        """How long each row's object lives from then on, as `Requests.life` says it."""
+        if "block" not in made or placed.count is not None or placed.time is None:
+            raise InputError(
+                "lifetimes are those of objects at times", path=self.path, expected="a column of keys and one of times",
+                remedy="leave out --lifetimes (lifetimes=…)",
+            )  # fmt: skip
+        life = np.zeros(len(placed.start), np.int64) if "ttl" not in made else made["ttl"]
+        return life if codes is None else np.where(codes == values.CODES["delete"], DELETE, life)
+
+    def ordered(self, batches: Iterator[Requests]) -> Iterator[Requests]:
+        """The batches in the order that the table says, to objects of which each has one life if these are honoured."""
+        found = in_order_of_time(batches, self) if self.table.order == "time" else batches
+        return found if self.lives is None else self.lives.apart(found)
+
+    def notes(self, columns: dict[str, str]) -> tuple[str, ...]:
+        """What was done about lifetimes and unknown sizes; an unused column of times to live leaves `columns`."""
+        said = []
+        if self.lives is not None:
+            said.append(self.lives.note)
+        elif (name := columns.pop("ttl", None)) is not None:
+            said.append(f"times to live ({name}) ignored (--lifetimes honour)")
+        if self.unknown:
+            many = f"{self.unknown:,} size{'s' * (self.unknown > 1)}"
+            said.append(f"{many} unknown, taken from other requests to the same object")
+        return tuple(said)
 
     def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
         """Times since the first request, ns; `when` is in units of `ns` nanoseconds."""
@@ -160,8 +198,14 @@ class Rows:
             return values.keys(column, self.table.key)
         if role in TIMES:
             return values.times(column, self.table.time_unit)
+        if role == "ttl" and self.lives is not None:
+            return np.clip(values.sizes(column), 0, LONGEST_LIFE) * SECOND
         if role not in UNITS:
             return None
+        if role == "size" and self.table.example and self.table.pattern:
+            made = values.sizes(column)
+            self.unknown += int(np.count_nonzero(made == UNKNOWN))
+            return made
         address = role in ("offset", "sector")
         numbers = values.whole(column, hexadecimal=self.table.key == "hex" and address)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
@@ -229,6 +273,16 @@ def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray |
     ends = np.cumsum(times)
     place = np.arange(int(times.sum())) - np.repeat(ends - times, times)
     return made._replace(write=np.where(np.repeat(both, times), place % 2 == 1, made.write))
+
+
+def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
+    """Raise an `InputError` if lifetimes are asked for, and nothing in a table tells one."""
+    if table.lifetimes == "honour" and "ttl" not in roles and "delete" not in table.operations.values():
+        raise InputError(
+            "names no time to live and no delete", path=path, expected="a column of times to live (s), or a delete",
+            remedy="say which, --columns ttl=… or --operations DEL=delete (columns=…, operations=…), or leave out"
+            " --lifetimes (lifetimes=…)",
+        )  # fmt: skip
 
 
 def in_order_of_time(batches: Iterator[Requests], rows_read: Rows) -> Iterator[Requests]:

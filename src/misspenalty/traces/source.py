@@ -50,7 +50,7 @@ def expand(
     requests: Requests,
 ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
     """Split requests that span blocks into references to one block, a bounded number at a time."""
-    start, count, write, time, _ = requests
+    start, count, write, time = requests[:4]
     if count is None:
         yield start, write, time
         return

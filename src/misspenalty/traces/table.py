@@ -19,9 +19,10 @@ from misspenalty.traces.vocabulary import parse_columns
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
 TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten of ns
-MEANINGS = ("read", "write", "both", "ignore")
+MEANINGS = ("read", "write", "both", "delete", "ignore")
 KEYS = ("auto", "number", "text", "hex", "words")
 ORDERS = ("file", "time")
+LIFETIMES = ("ignore", "honour")
 READS = ("r", "read", "rd", "rs", "get", "gets", "load", "rb", "false")
 WRITES = ("w", "write", "wr", "ws", "set", "put", "store", "wb", "true")
 OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITES}
@@ -34,12 +35,13 @@ OPTIONS = {
     "separator": "comma, tab, blanks, semicolon or one character",
     "header": "yes or no: whether the first line names the columns",
     "comment": "first characters of lines to skip, such as '#'",
-    "operations": "meaning of each operation, GET=read,SET=write,28=read,DELETE=ignore; also both, and patterns (*)",
+    "operations": "meaning of each operation, GET=read,SET=write,28=read,DEL=delete; or both, ignore; patterns (*)",
     "time_unit": "s, ms, us, ns, 100ns, iso (ISO 8601), or a format such as '%d/%m/%Y %H:%M'",
     "address_unit": "of offsets: bytes, sectors, or a size such as 4KB",
     "size_unit": "of sizes: bytes, sectors, or a size such as 4KB",
     "key": "number, text or hex (default: number if the whole column holds whole numbers)",
     "order": "file, or time: sort the rows by time",
+    "lifetimes": "ignore, or honour times to live (column ttl, in s) and deletes: an object is another one then",
     "pattern": "instead of a separator, a regular expression of a line whose named groups are columns",
     "skip": "with pattern, a regular expression of the beginning of lines to leave out",
 }
@@ -60,7 +62,7 @@ class Table:
     comment : str or None
         First characters of lines to skip.
     operations : dict of str to str
-        Meaning of operations: read, write, both (a read, then a write) or ignore; ``*`` in a name stands for any text.
+        Meaning of operations: read, write, both (a read, then a write), delete or ignore; ``*`` in a name is any text.
     time_unit : str
         A key of `TIME_UNITS`, ``iso``, or a `strptime` format.
     address_unit, size_unit : int or None
@@ -69,6 +71,8 @@ class Table:
         How keys and addresses are written; ``words`` is text that nobody asked for, in which NULL is a missing key.
     order : {"file", "time"}
         Whether rows are sorted by time.
+    lifetimes : {"ignore", "honour"}
+        Whether times to live and deletes count; see `misspenalty.traces.lifetimes`.
     names : tuple of str
         Names of the columns, if no header names them.
     pattern, skip : str
@@ -94,6 +98,7 @@ class Table:
     size_unit: int | None = None
     key: str = "auto"
     order: str = "file"
+    lifetimes: str = "ignore"
     names: tuple[str, ...] = ()
     pattern: str = ""
     skip: str = ""
@@ -220,6 +225,7 @@ _PARSERS: dict[str, Any] = {
     "size_unit": lambda value: _bytes("size_unit", value),
     "key": lambda value: _choice("key", value, KEYS),
     "order": lambda value: _choice("order", value, ORDERS),
+    "lifetimes": lambda value: _choice("lifetimes", value, LIFETIMES),
     "pattern": lambda value: _pattern("pattern", value),
     "skip": lambda value: _pattern("skip", value),
 }

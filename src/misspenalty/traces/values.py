@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from misspenalty.traces._hash import hash_texts
 from misspenalty.traces.table import OPERATIONS, TIME_UNITS
+from misspenalty.traces.unknown_sizes import UNKNOWN
 
 NULLS = ("NULL", "null", "NaN", "nan", "None", "\\N")
-CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3}
+CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3, "delete": 4}
 LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEVICE_SHIFT = 47  # as in `misspenalty.traces.reader`
 MOST_DEVICES = 1 << 16
@@ -341,7 +342,8 @@ def _formatted(text: str, form: str) -> int:
 
 
 def _iso(text: str) -> int:
-    """ns since 1970 of an ISO 8601 time; digits below a microsecond count, too."""
+    """ns since 1970 of an ISO 8601 time, or since midnight of a time of day; digits below a microsecond count, too."""
+    text = f"1970-01-01 {text}" if re.match(r"\d\d:\d\d:\d\d", text) else text
     match = re.fullmatch(r"(.*?\d:\d\d:\d\d)[.,](\d{1,30})(.*)", text)
     if match is None:
         return _checked_ns(_ns(datetime.datetime.fromisoformat(text.removesuffix(" UTC"))))
@@ -415,6 +417,22 @@ def meaning_of(name: str, known: dict[str, str]) -> str | None:
         (meaning for form, meaning in known.items() if "*" in form and fnmatch.fnmatchcase(name.lower(), form.lower())),
         None,
     )
+
+
+def sizes(column: pa.Array) -> np.ndarray:
+    """Sizes of objects, -1 (unknown) where a row holds nothing or a dash.
+
+    Examples
+    --------
+    >>> sizes(pa.array(["7", "-", ""])).tolist(), sizes(pa.array([7, None])).tolist()
+    ([7, -1, -1], [7, -1])
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if is_text(column):
+        text = pc.ascii_trim_whitespace(column)
+        column = pc.if_else(pc.is_in(text, pa.array(["-", ""])), pa.scalar(str(UNKNOWN)), text)
+    return whole(pc.fill_null(column, pa.scalar(UNKNOWN, column.type)) if column.null_count else column)
 
 
 class DeviceNumbers:

@@ -14,24 +14,31 @@ IGNORE = "ignore"  # role of the columns that the user does not want
 # role: the names that a header may have for it, in lower case
 ROLES: dict[str, tuple[str, ...]] = {
     "block": ("block", "id", "obj_id", "object", "object_id", "key", "block_number", "page", "block_id", "obj", "url",
-              "hashed_path_query"),
+              "hashed_path_query", "hashed_host_path_query", "hashed_host_path", "uuid", "uri", "cs_uri_stem",
+              "cs_uri_query", "request_uri", "page_id", "page_number", "item", "item_id", "cache_key", "key_hash",
+              "hashed_key", "object_key", "content_id"),
     "offset": ("offset", "byte_offset", "offset_bytes", "io_offset", "file_offset"),
-    "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector"),
+    "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector", "start_lba"),
     "count": ("count", "nblocks", "block_count"),
     "repeat": ("repeat", "op_count", "req_count", "request_count"),
     "size": ("size", "length", "len", "bytes", "size_bytes", "obj_size", "object_size", "io_size", "request_size",
-             "req_size", "response_size", "value_size", "transfer_size", "object_bytes", "key_size", "block_size"),
+             "req_size", "response_size", "value_size", "transfer_size", "object_bytes", "key_size", "block_size",
+             "nbytes", "bytes_sent", "body_bytes_sent", "content_length", "sc_bytes", "file_size", "item_size"),
     "sectors": ("sectors", "nsectors", "sector_count"),
     "op": ("op", "operation", "opcode", "type", "rw", "iotype", "io_type", "op_name", "op_type", "optype", "cmd",
            "command", "request_type", "method", "verb", "rwbs", "access_type", "r/w", "readwrite", "read_write",
-           "direction", "rw_flag", "io_op", "access"),
+           "direction", "rw_flag", "io_op", "access", "cs_method", "http_method"),
     "write": ("write", "is_write"),
     "read": ("read", "is_read"),
     "device": ("device", "disk", "dev", "volume", "asu", "unit", "lun", "device_id", "disk_id", "disknumber",
                "disk_number", "volume_id", "hostname", "host", "server", "drive", "partition", "namespace", "vm",
-               "vm_id", "vdisk", "vdisk_id", "dev_id", "disk_name", "device_name", "volume_name", "nsid"),
+               "vm_id", "vdisk", "vdisk_id", "dev_id", "disk_name", "device_name", "volume_name", "nsid", "tenant",
+               "tenant_id", "bucket", "bucket_name", "database", "db", "db_id", "keyspace", "cluster", "cluster_id",
+               "shard", "shard_id", "topic", "cs_host"),
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
-             "issue_time", "start_time", "request_time", "unix_time", "epoch"),
+             "issue_time", "start_time", "request_time", "unix_time", "epoch", "elapsed", "elapsed_time", "time_offset",
+             "relative_time", "rel_time", "event_time", "log_time", "time_stamp"),
+    "ttl": ("ttl", "time_to_live", "max_age"),
     "time_s": ("seconds",),
     "time_ms": (),
     "time_us": (),
@@ -41,8 +48,9 @@ PAIRS = {
     "device": ("major", "minor"),
     "time": ("date", "time"),
     "size": ("key_size", "value_size"),
+    "block": ("cs-uri-stem", "cs-uri-query"),
 }  # columns that say a role together
-FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd")  # each with addresses of its own
+FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd", "path")  # each with own addresses
 NEIGHBOURS = ("block", "block_number", "page", "block_id")  # names of places that have neighbours, not only a name
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
                  "us": "us", "µs": "us", "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns",
@@ -69,9 +77,9 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
     >>> meaning("Timestamp (ms)"), meaning("DiskNumber"), meaning("size_kb"), meaning("level")
     (('time_ms', 'ms'), ('device', None), ('size', 1024), None)
     """
-    if re.search(r"[{}\"=]", name):  # not a name
+    if re.search(r"[{}\"=]|:\s*$", name):  # not a name
         return None
-    plain = re.sub(r"[^a-z0-9µ/]+", "_", name.strip().lower()).strip("_")
+    plain = re.sub(r"[^a-z0-9µ/]+", "_", name.strip().lower()).strip("_").replace("_in_", "_")
     if plain in KNOWN:
         return KNOWN[plain], TIMES.get(KNOWN[plain])
     base, _, unit = plain.rpartition("_")
@@ -80,6 +88,8 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
         return f"time_{UNITS_OF_TIME[unit]}", UNITS_OF_TIME[unit]
     if role in ("size", "offset") and unit in UNITS_OF_SIZE:
         return role, UNITS_OF_SIZE[unit]
+    if role == "sector" and (kilobytes := re.fullmatch(r"(\d{1,2})ki?b?", unit)):
+        return "offset", int(kilobytes[1]) << 10
     if role in ("size", "offset") and unit == "sectors":
         return "sectors" if role == "size" else "sector", None
     return ("count", None) if role == "size" and unit in ("blocks", "pages") else None
@@ -156,6 +166,9 @@ def assign(
     _drop_what_was_chosen(found, roles)
     if recognise and "device" not in {**roles, **found}:
         found |= _further_devices(names, {*roles, *found}, taken)
+    if recognise and not {*roles, *found} & set(PLACES) and {*roles, *found} & {*TIMES, "op", "read", "write"}:
+        free = [place for place, name in enumerate(names) if name.strip().lower() in FILES and place not in taken]
+        found |= {"block": free} if free else {}
     for role, places in found.items():
         pair = _pair(role, names, places)
         if role in roles or (len(places) > 1 and not pair):
@@ -172,7 +185,7 @@ def assign(
             raise InputError(what, path=path, line=line, expected=expected, remedy=REMEDY)
     if not any(role in roles for role in PLACES):
         raise InputError(
-            "the header names no place of a request",
+            f"the header ({', '.join(names)[:80]}) names no place of a request",
             path=path,
             line=line,
             expected=f"one column of {', '.join(PLACES)}",

@@ -3,16 +3,22 @@
 Little-endian. The header begins and ends with a magic number; after it come the version of the records, that of its
 statistics, and how many requests follow. A record is u32 seconds, u64 object, its size (u32; from version 3 i64), from
 version 2 on u8 operation and u24 tenant, from version 3 on u32 time to live, i64 next access, and further features from
-version 4 on. Operations that set, update or write are writes; deletions are skipped, as they make no reference.
+version 4 on. Operations that set, update or write are writes; deletions make no reference. Times to live and deletions
+are ignored unless the option ``lifetimes`` says otherwise.
 """
 
+import collections
 import struct
 
 import numpy as np
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, check_choice
 from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.lifetimes import DELETE as GONE
+from misspenalty.traces.lifetimes import Lifetimes
 from misspenalty.traces.reader import Clock, Format, Requests, register
+from misspenalty.traces.reading import Reading
+from misspenalty.traces.table import LIFETIMES, OPTIONS
 
 MAGIC = 0x123456789ABCDEF0
 HEADER_BYTES = 8192
@@ -33,8 +39,20 @@ def record(version):
     return np.dtype([*fields, ("next", "<i8"), *features])
 
 
-def read(path, block_bytes):
-    """Yield `Requests`; the block size is only recorded."""
+def read(path, block_bytes, lifetimes="ignore"):
+    """Yield `Requests`; the block size is only recorded. Return the `Reading`."""
+    lives = Lifetimes() if check_choice("lifetimes", lifetimes, LIFETIMES) == "honour" else None
+    passed = collections.Counter()
+    found = _batches(path, lives, passed)
+    yield from found if lives is None else lives.apart(found)
+    notes = [] if lives is None else [lives.note]
+    if passed["lives"]:
+        notes.append(f"{passed['lives']:,} times to live ignored (--lifetimes honour)")
+    deletes = {"delete": ("ignore" if lives is None else "delete", passed["deletes"])} if passed["deletes"] else {}
+    return Reading(time_unit="s", size_unit=1, operations=deletes, notes=tuple(notes))
+
+
+def _batches(path, lives, passed):
     clock, done = Clock(SECOND, path), 0
     with open_stream(path) as stream:
         version, requests = header(read_some(stream, HEADER_BYTES, path), path)
@@ -50,22 +68,32 @@ def read(path, block_bytes):
                 )
             rows = np.frombuffer(data, dtype)
             done += len(rows)
-            yield _requests(rows, clock, path)
+            yield _requests(rows, clock, path, lives, passed)
     if requests > 0 and done != requests:
         what = f"holds {done} of the {requests} requests that its header counts"
         raise InputError(what, path=path, remedy="it may be truncated")
 
 
-def _requests(rows, clock, path):
-    write = None
+def _requests(rows, clock, path, lives, passed):
+    write = life = None
     if "operation" in rows.dtype.names:
-        rows = rows[rows["operation"] != DELETE]
+        deleted = rows["operation"] == DELETE
+        passed["deletes"] += int(np.count_nonzero(deleted))
+        rows = rows if lives is not None else rows[~deleted]
         write = np.isin(rows["operation"], WRITES)
+    if lives is not None:
+        life = np.zeros(len(rows), np.int64)
+        if "ttl" in rows.dtype.names:
+            life = rows["ttl"].astype(np.int64) * SECOND
+        if write is not None:
+            life[deleted] = GONE
+    elif "ttl" in rows.dtype.names:
+        passed["lives"] += int(np.count_nonzero(rows["ttl"]))
     size = rows["size"].astype(np.int64)
     if size.size and size.min() < 0:
         raise InputError(f"size {int(size.min())} is out of range", path=path, expected="0 or more")
     time = clock.since_start(rows["time"].astype(np.int64))
-    return Requests(rows["object"].copy(), None, write, time, size)
+    return Requests(rows["object"].copy(), None, write, time, size, life)
 
 
 def header(head, path=None):
@@ -91,4 +119,13 @@ def sniff(name, head):
     return head[:8] == struct.pack("<Q", MAGIC)
 
 
-register(Format("lcs", "binary: libCacheSim's lcs, versions 1 to 8", read, sniff, 4096))
+register(
+    Format(
+        "lcs",
+        "binary: libCacheSim's lcs, versions 1 to 8",
+        read,
+        sniff,
+        4096,
+        {"lifetimes": OPTIONS["lifetimes"]},
+    )
+)

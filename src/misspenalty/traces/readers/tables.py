@@ -13,17 +13,21 @@ from misspenalty.traces.dialects import dialects
 from misspenalty.traces.layout import resolve
 from misspenalty.traces.lines import batches, with_newlines, without_mark
 from misspenalty.traces.reader import Format, register
-from misspenalty.traces.rows import Rows, in_order_of_time
+from misspenalty.traces.rows import Rows, check_lifetimes
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES, TIMES
 
 EXPONENTS = "keys are written with exponents, which may have lost digits and made different keys equal"
-TIMES_TO_LIVE = ("ttl", "expire", "expiry", "max_age")  # names of columns
-HEX = "--key hex (key=…) reads hexadecimal numbers"
+TIMES_TO_LIVE = ("expire", "expiry")  # names of columns
+HEX = "--key hex (key=…) reads hexadecimal numbers; write no separators of thousands"
+PLAIN = "write whole numbers, without separators of thousands and without units (--size-unit says the unit)"
 REMEDIES = {  # by role
     "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; digits follow a point, no comma",
     "offset": HEX,
     "sector": HEX,
+    "size": PLAIN,
+    "sectors": PLAIN,
+    "count": PLAIN,
 }
 HEAD = 1 << 16  # bytes that hold the header and the first rows
 
@@ -52,8 +56,8 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     form = resolve(table, with_newlines(without_mark(head, path)), path)
     rows = Rows(form.table, block_bytes, path, action or next(iter(actions), None))
     seen = collections.Counter()
-    found = _requests(path, form, rows, seen)
-    yield from in_order_of_time(found, rows) if form.table.order == "time" else found
+    check_lifetimes(form.table, form.roles, path)
+    yield from rows.ordered(_requests(path, form, rows, seen))
     kind = "comment line" if form.table.separator else "other line"
     for what, count in ((kind, seen["skipped"]), ("repeated header line", seen["repeated"])):
         if count:
@@ -64,7 +68,8 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     used = {place for places in form.roles.values() for place in places}
     unused = [name for place, name in enumerate(form.names) if place not in used and name not in form.ignored]
     lives = [f"times to live ({name}) ignored" for name in unused if name.lower() in TIMES_TO_LIVE]
-    return rows.reading(columns, form.ignored, (*form.notes, *lives, *[EXPONENTS][: seen["exponents"]]))
+    notes = (*form.notes, *lives, *rows.notes(columns), *[EXPONENTS][: seen["exponents"]])
+    return rows.reading(columns, form.ignored, notes)
 
 
 def _s(count):
@@ -85,13 +90,18 @@ def _requests(path, form, rows, seen):
 
 
 def sniff(name, head):
-    """Whether the first line names a column that gives a place, and no dialect has that header."""
+    """Whether a header names a column that gives a place, and no dialect has that header."""
     try:
         form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
     except (InputError, ParameterError):
         return False
     known = dialects().values()
-    return form.header_lines > 0 and not any(dialect.fits(name, head) for dialect in known)
+    return form.named and not any(dialect.fits(name, head) for dialect in known)
+
+
+def check_header(head, path):
+    """Raise the `InputError` that says what a file lacks to be a table, if it does."""
+    resolve(Table(), with_newlines(without_mark(head, path)), path)
 
 
 def format_of(dialect):

@@ -1,0 +1,71 @@
+"""Times to live and deletes: an object that has expired or was deleted is another object from then on.
+
+So the next reference to it misses, whatever the policy, also in a pass over all cache sizes and for OPT. The old object
+is never asked for again, but stays in the cache until the policy evicts it, as in caches that free what has expired
+lazily. The clock of an object starts when a write stores it, or else at its first reference, whether or not a cache
+still holds it; a read does not start it again, and a write without a time to live ends it. An object is alive up to
+and including the last moment of its time.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from misspenalty.traces._compile import Interner, generations
+from misspenalty.traces.values import mixed
+
+if TYPE_CHECKING:
+    from misspenalty.traces.reader import Requests
+
+DELETE = -1  # in place of a time to live
+
+
+class Lifetimes:
+    """Follows which objects are alive.
+
+    Attributes
+    ----------
+    expired, deleted : int
+        Objects whose time was over when they were asked for again, and that were deleted while they were alive.
+    """
+
+    def __init__(self) -> None:
+        self.interner = Interner()
+        self.ends = np.empty(0, np.int64)  # last moment of each object, ns
+        self.generation = np.empty(0, np.uint32)
+        self.alive = np.empty(0, np.uint8)
+        self.expired = self.deleted = 0
+
+    def split(self, requests: "Requests") -> "Requests":
+        """The requests without deletes, to objects of which each has one life; `Requests.life` says how long."""
+        assert requests.life is not None
+        assert requests.time is not None
+        ids = self.interner.ids(np.ascontiguousarray(requests.start))
+        if (room := len(self.interner)) > len(self.ends):
+            for name in ("ends", "generation", "alive"):
+                old = getattr(self, name)
+                made = np.zeros(2 * room, old.dtype)
+                made[: len(old)] = old
+                setattr(self, name, made)
+        write = np.zeros(len(ids), np.uint8) if requests.write is None else requests.write.view(np.uint8)
+        number, expired, deleted = generations(
+            ids, requests.time, requests.life, write, self.ends, self.generation, self.alive
+        )
+        self.expired, self.deleted = self.expired + expired, self.deleted + deleted
+        kept = requests.life != DELETE
+        made = requests._replace(start=mixed(number.astype(np.uint64), requests.start), life=None)
+        return type(requests)(*(None if column is None else column[kept] for column in made))
+
+    @property
+    def note(self) -> str:
+        """What was done, for a user."""
+        return (
+            f"lifetimes honoured: objects that expired ({self.expired:,}) or were deleted ({self.deleted:,}) are others"
+            " from then on, and stay cached until evicted"
+        )
+
+    def apart(self, batches: "Iterable[Requests]") -> "Iterator[Requests]":
+        """Yield the batches of requests, each after `split`."""
+        for batch in batches:
+            yield self.split(batch)

@@ -1,0 +1,59 @@
+"""Sizes that a row does not tell, such as that of an object that a server did not send again (304)."""
+
+from pathlib import Path
+
+import numpy as np
+
+UNKNOWN = -1
+CHUNK = 1 << 20  # references at a time
+
+
+def fill(ids: Path, sizes: Path, objects: int) -> None:
+    """Replace unknown sizes in a file: by the last that the object had before, or else the first after, or else 0.
+
+    Parameters
+    ----------
+    ids, sizes : Path
+        Files of uint32 and int64, one entry per reference; the latter is changed.
+    objects : int
+        Every id is below it.
+    """
+    known = np.full(objects, UNKNOWN, np.int64)  # the first size of each object, then its last so far
+    for part, asked in _chunks(ids, sizes):
+        told = asked != UNKNOWN
+        new, first = np.unique(part[told], return_index=True)
+        fresh = known[new] == UNKNOWN
+        known[new[fresh]] = asked[told][first[fresh]]
+    known[known == UNKNOWN] = 0
+    place = 0
+    with open(sizes, "r+b") as file:
+        for part, asked in _chunks(ids, sizes):
+            file.seek(place * asked.itemsize)
+            file.write(_filled(part, asked, known).data)
+            place += len(part)
+
+
+def _filled(ids: np.ndarray, asked: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """`asked` without unknown sizes; `known`, the last size of each object, is updated.
+
+    Examples
+    --------
+    >>> _filled(np.array([0, 1, 0, 1]), np.array([-1, 7, 5, -1]), np.array([3, 4])).tolist()
+    [3, 7, 5, 7]
+    """
+    order = np.argsort(ids, kind="stable")
+    own, values = ids[order], asked[order]
+    begins = np.flatnonzero(np.diff(own, prepend=-1) != 0)
+    begin = np.repeat(begins, np.diff(begins, append=len(own)))
+    last = np.maximum.accumulate(np.where(values != UNKNOWN, np.arange(len(own)), -1))
+    made = np.where(last >= begin, values[last], known[own])
+    known[own] = made  # the last entry of each object stays
+    result = np.empty_like(asked)
+    result[order] = made
+    return result
+
+
+def _chunks(ids: Path, sizes: Path):
+    with open(ids, "rb") as first, open(sizes, "rb") as second:
+        while (part := np.fromfile(first, np.uint32, CHUNK)).size:
+            yield part.astype(np.int64), np.fromfile(second, np.int64, part.size)

@@ -1,0 +1,194 @@
+"""Files as tools, servers and people leave them: read right, or refused with the one thing to say.
+
+The right values were worked out by hand from the lines.
+"""
+
+import pytest
+
+from misspenalty import InputError, open_trace
+
+SECOND = 10**9
+LOG = '{} - - [10/Oct/2000:13:55:3{} -0700] "{}" {}\n'
+
+
+def log(*requests, host="10.0.0.1"):
+    """Lines of an access log, a second apart."""
+    return "".join(LOG.format(host, second, *request) for second, request in enumerate(requests))
+
+
+VHOST = log(("GET /a HTTP/1.1", "200 5"), host="a.org:80 10.0.0.1") + log(
+    ("GET /a HTTP/1.1", "200 6"), host="b.org:80 ::1"
+)
+CLOUDFRONT = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs-uri-query"
+IIS = "date time c-ip cs-method cs-uri-stem cs-uri-query sc-bytes"
+MONITOR = '1.5 [0 10.0.0.1:5] "GET" "x"\n1.6 [1 unix:/tmp/s] "get" "x"\n1.7 [0 lua] "SET" "x" "1" "EX" "60"\n'
+FTRACE = "  app-50 [001] ..... 1.5: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [app]\n"
+SQUID = "1066036250.129    133 10.0.0.1 {} GET http://a.org/{} - DIRECT/1.2.3.4 text/html\n"
+BIOSNOOP = "TIME(s)     COMM           PID    DISK    T {}SECTOR     BYTES  LAT(ms)\n"
+META = "k1,GET,50,2,4\nk1,SET,60,1,4\nk2,GET_LEASE,0,1,4\n"
+WIKIBENCH = "9 1190146243.3 http://a.org/b -\n10 1190146243.5 http://a.org/b save\n"
+HAPROXY = (
+    '1.2.3.4:5 [06/Feb/2009:12:14:14.655] in s/s1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a HTTP/1.1"\n'
+    "Feb  6 12:14:15 h haproxy[9]: 1.2.3.4:5 [06/Feb/2009:12:14:15.655] in s/s1 10/0/30/69/109 304 0 - - ---- 1/1/1"
+    '/1/0 0/0 {a.org} "GET /a HTTP/1.1"\n'
+)
+S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 200 - {} {} 28 27 "-" "a" -\n'
+
+
+# content, options, format, ids, writes, times in ns, sizes
+@pytest.mark.parametrize(
+    ("content", "options", "format", "ids", "writes", "times", "sizes"),
+    [
+        pytest.param(log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("GET /a HTTP/1.1", "304 0")), {},
+                     "access_log", [0, 0, 0], [0, 0, 0], [0, SECOND, 2 * SECOND], [9, 9, 9], id="304 sends no body"),
+        pytest.param(log(("GET /a HTTP/1.1", "304 -"), ("GET /b HTTP/1.1", "304 0"), ("GET /a HTTP/1.1", "200 9")), {},
+                     "access_log", [0, 1, 0], [0, 0, 0], [0, SECOND, 2 * SECOND], [9, 0, 9], id="304 comes first"),
+        pytest.param(log(("GET /a b HTTP/1.0", "200 1"), ("GET /a c HTTP/1.0", "200 2"), ("GET /a b", "200 1")), {},
+                     "access_log", [0, 1, 0], [0, 0, 0], [0, SECOND, 2 * SECOND], [1, 2, 1], id="blanks in a path"),
+        pytest.param(VHOST, {}, "access_log_vhost", [0, 1], [0, 0], [0, 0], [5, 6], id="one path on two hosts"),
+        pytest.param(log(("GET /a HTTP/1.1", '200 5 "-" "x"'), host="::ffff:10.0.0.1"), {}, "access_log", [0], [0], [0],
+                     [5], id="IPv6"),
+        pytest.param(SQUID.format("TCP_MISS/200 9", "a") + SQUID.format("TCP_IMS_HIT/304 3", "a"), {}, "squid", [0, 0],
+                     [0, 0], [0, 0], [9, 9], id="Squid"),
+        pytest.param(HAPROXY, {}, "haproxy", [0, 0], [0, 0], [0, SECOND], [2750, 2750], id="HAProxy"),
+        pytest.param(S3.format("REST.GET.OBJECT", "a", 10, 99) + S3.format("REST.PUT.OBJECT", "b", "-", 7)
+                     + S3.format("REST.HEAD.OBJECT", "a", "-", 99) + S3.format("REST.GET.OBJECT", "a", "-", "-"), {},
+                     "s3_access_log", [0, 1, 0], [0, 1, 0], [0, 0, 0], [99, 7, 99], id="S3: sizes of objects"),
+        pytest.param(f"#Version: 1.0\n#Fields: {CLOUDFRONT}\n" + "".join(
+                         f"2019-12-04\t21:02:3{n}\tL\t39{n}\t1.2.3.4\tGET\t{host}\t/a\t200\t-\n"
+                         for n, host in enumerate("xyx")), {}, "csv", [0, 1, 0], [0, 0, 0], [0, SECOND, 2 * SECOND],
+                     [390, 391, 392], id="CloudFront"),
+        pytest.param(f"#Software: IIS\n#Fields: {IIS}\n2002-05-02 17:42:15 1.2.3.4 GET /a - 5\n2002-05-02 17:42:16 "
+                     "1.2.3.4 GET /a q=1 6\n2002-05-02 17:42:16 1.2.3.4 GET /a - 5\n", {}, "csv", [0, 1, 0], [0, 0, 0],
+                     [0, SECOND, SECOND], [5, 6, 5], id="IIS: a query makes another object"),
+        pytest.param("relative_unix\thashed_host_path_query\tresponse_size\ttime_firstbyte\n0\t-8\t9\t1e-4\n2\t-8\t9\t1\n",
+                     {}, "wikimedia_text", [0, 0], None, [0, 2 * SECOND], [9, 9], id="Wikimedia 2019, text"),
+        pytest.param("hashed_host_path\turi_query\tcontent_type\tresponse_size\ttime_firstbyte\tx_cache\n"
+                     + "".join(f"7\t{query}\timage/png\t9\t1e-4\tcp hit\n" for query in "-q-"), {}, "wikimedia_2016",
+                     [0, 1, 0], None, None, [9, 9, 9], id="Wikimedia 2016: a query makes another object"),
+        pytest.param(WIKIBENCH, {}, "wikibench", [0, 0], [0, 1], [0, SECOND // 5], None, id="Wikipedia 2007"),
+        pytest.param("key,op,size,op_count,key_size\n" + META, {}, "meta_kv", [0, 0, 0, 1], [0, 0, 1, 0], None,
+                     [54, 54, 64, 4], id="CacheLib's first release has no times"),
+        pytest.param("419,w,4096,4096,10\n419,r,4096,4096,11\n", {}, "alicloud", [0, 0], [1, 0], [0, 1000], None,
+                     id="AliCloud, small letters"),
+        pytest.param("0 48 syslogd 8 8 W 6 0\n9 48 syslogd 8 8 R 6 0\n", {}, "fiu", [0, 0], [1, 0], [0, 9], None,
+                     id="FIU without digests"),
+        pytest.param("OK\r\n" + MONITOR.replace("\n", "\r\n"), {}, "redis_monitor", [0, 1, 0], [0, 0, 1],
+                     [0, SECOND // 10, SECOND // 5], None, id="Redis: databases apart, CR LF"),
+        pytest.param(FTRACE.replace(": block_rq", ":   block:block_rq"), {}, "ftrace", [0], [0], [0], None,
+                     id="perf script"),
+        pytest.param(BIOSNOOP.format("") + "0.1  jbd2/sda1-8  300  sda  WS  2048  4096  0.5\n"
+                     "0.2  x  300  sda  R  2048  4096  0.5\n0.3  x  3  sda  FF  0  0  0.5\n", {}, "biosnoop", [0, 0],
+                     [1, 0], [0, SECOND // 10], None, id="biosnoop with flags"),
+        pytest.param(BIOSNOOP.format("P ") + "0.1  x  300  sda  W R  2048  4096  0.5\n", {}, "biosnoop", [0], [1], [0],
+                     None, id="biosnoop with patterns"),
+        pytest.param("2 0x400000\n0 0x1000acac\n1 400001\n", {"format": "dinero"}, "dinero", [0, 1, 0], [0, 0, 1], None,
+                     None, id="Dinero with 0x"),
+        pytest.param("Attaching 1 probe...\ntime_ns rw sector bytes\n5 R 8 4096\n9 W 8 4096\n", {}, "csv", [0, 0],
+                     [0, 1], [0, 4], None, id="bpftrace"),
+        pytest.param("Collected on host 1\n\ntime,key\n1,7\n2,8\n", {}, "csv", [0, 1], None, [0, SECOND], None,
+                     id="a sentence above the header"),
+        pytest.param("sep=;\ntime;key\n1;7\n2;7\n", {}, "csv", [0, 0], None, [0, SECOND], None, id="Excel's sep="),
+        pytest.param("# time key size\n1 7 10\n2 8 20\n", {}, "csv", [0, 1], None, [0, SECOND], [10, 20],
+                     id="a header in a comment, blanks"),
+        pytest.param("timestamp,key\n128166372003061629,7\n128166372013061629,7\n", {}, "csv", [0, 0], None,
+                     [0, SECOND], None, id="ticks since 1601"),
+        pytest.param("time,tenant,key\n1,a,5\n2,b,5\n3,a,5\n", {}, "csv", [0, 1, 0], None, [0, SECOND, 2 * SECOND],
+                     None, id="tenants"),
+        pytest.param("bucket,key\na,5\nb,5\n", {}, "csv", [0, 1], None, None, None, id="buckets"),
+        pytest.param("lba,size_in_sectors\n8,16\n", {}, "csv", [0, 1], None, None, None, id="the unit after in"),
+        pytest.param("lba_4k,op\n1,R\n8,W\n1,R\n", {}, "csv", [0, 1, 0], [0, 1, 0], None, None, id="addresses of 4 KB"),
+        pytest.param("elapsed_ms,uuid\n0,a-1\n15,b-2\n20,a-1\n", {}, "csv", [0, 1, 0], None,
+                     [0, 15_000_000, 20_000_000], None, id="time that has passed"),
+        pytest.param("timestamp,path,bytes\n1,/a,10\n2,/a,10\n", {}, "csv", [0, 0], None, [0, SECOND], [10, 10],
+                     id="whole files"),
+        pytest.param("time,key\n00:00:01.5,7\n00:00:03,7\n", {}, "csv", [0, 0], None, [0, 3 * SECOND // 2],
+                     None, id="times of day"),
+    ],
+)  # fmt: skip
+def test_read_right(tmp_path, content, options, format, ids, writes, times, sizes):
+    (path := tmp_path / "found").write_text(content, newline="")
+    trace = open_trace(path, **options)
+    assert (trace.format, trace.ids.tolist()) == (format, ids)
+    assert (None if trace.write is None else trace.write.tolist()) == writes
+    assert (None if trace.time is None else trace.time.tolist()) == times
+    assert (None if trace.object_bytes is None else trace.bytes_of(slice(None)).tolist()) == sizes
+
+
+def test_one_address_of_4_kb_is_one_block(tmp_path):
+    (path := tmp_path / "found").write_text("lba_4k,op\n1,R\n8,W\n")
+    assert open_trace(path).address.tolist() == [1, 8]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('time,key,size\n1,7,"4,096"\n', "line 2: field 3 .size.*without separators of thousands"),
+        ("time;key;size\n1;7;4.096\n2;8;1.024\n", "line 2: field 3 .size.*without separators of thousands"),
+        ("time;key;size\n1;7;4.000\n2;8;1.000\n", r"column size \(1.000, 4.000\) may have points between thousands"),
+        ("key,size\n7,4KB\n", "line 2: field 2 .size.*without units"),
+        ("start_lba,end_lba\n8,15\n", "column end_lba may say where a request ends.*--columns ignore=end_lba"),
+        ("key,object_size,request_size\n1,2,3\n", "object_size and request_size may both be the size; say which"),
+        ("time,topic,partition,key\n1,a,0,5\n", "topic and partition may both be the device; say which"),
+        ("slba,nlb,opcode\n8,7,2\n", "the header .slba, nlb, opcode. names no place of a request.*--columns"),
+        ("a,10\nb,20\n", "has no header.*name columns by number, --columns block=2"),
+        ("- key: a\n- key: b\n", "has no header.*--columns"),
+        (
+            "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.97,4808,10\n",
+            "lengths of prompts; nothing says",
+        ),
+        ("Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,472,18\n", "lengths of prompts.*hash_ids"),
+        ('{"messages":[{"role":"user","content":"hi"}]}\n', "texts of prompts; nothing says which prompts share"),
+        ('[\n {"timestamp": 0, "hash_ids": [0]}\n]\n', "one JSON array; write an object per line: jq -c"),
+        ('{"ts":1,"key":"a"}\n', "is JSON.*jq -r"),
+        ("<html><body>404</body></html>\n", "a web page.*download the file again"),
+        (
+            "Linux 6.1 (h)\t01/01/24\n\nDevice            r/s     rkB/s\nsda              1.0     4.0\n",
+            "iostat.*name no req",
+        ),
+        (
+            "06:09:47 loadavg: 0.28\n\nPID    COMM    D MAJ MIN DISK  I/O\n14501  cksum   R 202 1   xvda1 361\n",
+            "biotop",
+        ),
+        (
+            "Attaching 4 probes...\nTIME(ms)     DISK    COMM      PID\n611     nvme0n1 bash   4179\n",
+            "use biosnoop of bcc",
+        ),
+        ('1234  1000.000001 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', "strace.*misspenalty record files"),
+        ('1.5 [0 1.2.3.4:5] "MGET" "x" "y"\n', "operation 'MGET'.*--operations MGET=read"),
+    ],
+)
+def test_refused_with_the_thing_to_say(tmp_path, content, message):
+    (path := tmp_path / "found").write_text(content)
+    with pytest.raises(InputError, match=message):
+        open_trace(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("time,key\n1,7\n".encode("utf-16-le"), "UTF-16 without a mark; save it as UTF-8"),
+        ("time,key\n1,7\n".encode("utf-32"), "UTF-32; save it as UTF-8"),
+        (b"PK\x03\x04" + bytes(100), "a ZIP archive or a spreadsheet; extract it"),
+        (b"x" * 257 + b"ustar\x0000" + bytes(300), "a tar archive; extract"),
+        (b"SQLite format 3\0" + bytes(100), "an SQLite database; export a table"),
+        (b"\x04\x22\x4d\x18" + bytes(100), "compressed with LZ4; decompress it first"),
+        (b"\x93NUMPY\x01\0v\0{}", "a NumPy array; pass it to misspenalty in Python"),
+        (b"ARROW1\0\0" + bytes(100), "a Feather file; convert it to CSV or Parquet"),
+        (b"PERFILE2" + bytes(100), "a recording of perf; print it as text: perf script"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(100), "a packet capture"),
+    ],
+)
+def test_what_is_no_text_is_named(tmp_path, content, message):
+    (path := tmp_path / "found").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        open_trace(path)
+
+
+def test_what_was_left_out_or_filled_in_is_said(tmp_path):
+    (path := tmp_path / "found").write_text("A sentence.\ntime_s,key\n1,7\n")
+    assert "left out 1 line above the header" in open_trace(path).reading.notice("x")
+    path.write_text(log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("GET /a HTTP/1.1", "304 -")))
+    assert "2 sizes unknown, taken from other requests" in open_trace(path).reading.notice("x")
+    path.write_text("time_s,key\n1,7\n" * 2)
+    assert "line above" not in open_trace(path).reading.notice("x")

@@ -1,0 +1,152 @@
+"""Times to live and deletes, against caches that follow every object by hand."""
+
+import struct
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misspenalty import InputError, Trace, open_trace, simulate
+from misspenalty.traces._compile import generations
+from misspenalty.traces.readers import lcs
+
+SECOND = 10**9
+ROWS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["get", "set", "delete"]), st.integers(0, 4), st.integers(0, 5)),
+    min_size=1,
+    max_size=60,
+)  # seconds since the row before, operation, key, time to live
+
+
+def alive(rows):
+    """Whether each reference finds its object in a cache without bounds that drops what has expired or was deleted."""
+    held, now, found = {}, 0, []
+    for step, operation, key, life in rows:
+        now += step
+        if operation == "delete":
+            held.pop(key, None)
+            continue
+        if key in held and held[key] < now:
+            del held[key]
+        found.append(key in held)
+        if operation == "set" or key not in held:
+            held[key] = now + life if life else np.inf
+    return found
+
+
+def table(rows):
+    steps, operations, keys, lives = zip(*rows, strict=True)
+    return {"time_s": np.cumsum(steps), "op": list(operations), "key": list(keys), "ttl": list(lives)}
+
+
+OPTIONS = {"operations": "get=read,set=write,delete=delete", "lifetimes": "honour"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(ROWS)
+def test_what_is_in_a_cache_without_bounds_is_alive(rows):
+    if all(row[1] == "delete" for row in rows):
+        rows = [*rows, (0, "get", 0, 0)]
+    trace, right = Trace.from_table(table(rows), **OPTIONS), alive(rows)
+    hits = np.zeros(len(trace), bool)
+    simulate(trace, "lru", max(trace.blocks, 1), hits=hits)
+    assert hits.tolist() == right
+    best = simulate(trace, "opt", max(trace.blocks, 1))
+    assert best.hits == sum(found for found, row in zip(right, (r for r in rows if r[1] != "delete"), strict=True)
+                            if row[1] == "get")  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(ROWS, st.integers(1, 4))
+def test_lru_keeps_what_is_over_until_it_is_evicted(rows, size):
+    rows = [*rows, (0, "get", 0, 0)]
+    trace = Trace.from_table(table(rows), **OPTIONS)
+    hits = np.zeros(len(trace), bool)
+    simulate(trace, "lru", size, hits=hits)
+    right, queue, life, now = [], [], {}, 0
+    for step, operation, key, own in rows:
+        now += step
+        number, ends, live = life.get(key, (0, 0, False))
+        if live and (operation == "delete" or ends < now):
+            number, live = number + 1, False
+        if operation != "delete":
+            right.append((key, number) in queue)
+            queue = [each for each in queue if each != (key, number)][-size + 1 if right[-1] else -size :]
+            queue = [*queue, (key, number)][-size:]
+            if operation == "set" or not live:
+                ends, live = now + own if own else np.inf, True
+        life[key] = (number, ends, live)
+    assert hits.tolist() == right
+
+
+def test_twitters_times_and_deletes(tmp_path):
+    rows = ["0,a,1,8,4,set,10", "10,a,1,8,4,get,0", "11,a,1,8,4,get,0", "12,a,1,8,4,delete,0", "13,a,1,8,4,get,0"]
+    (path := tmp_path / "x").write_text("\n".join([*rows, "14,a,1,8,4,get,0"]) + "\n")
+    trace = open_trace(path, lifetimes="honour")
+    assert trace.ids.tolist() == [0, 0, 1, 2, 2] and trace.object_bytes.tolist() == [9, 9, 9]
+    assert trace.time.tolist() == [second * SECOND for second in (0, 10, 11, 13, 14)]
+    notice = trace.reading.notice("x")
+    assert r"objects that expired (1) or were deleted (1)" in notice and "ignored" not in notice
+    plain = open_trace(path)
+    assert plain.ids.tolist() == [0] * 5 and plain.address.tolist() == trace.address[:1].tolist()
+    notice = plain.reading.notice("x")
+    assert "(ttl) ignored (--lifetimes honour)" in notice and "ignored operations: 1 delete" in notice
+
+
+def test_a_later_batch_knows_the_earlier_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("misspenalty.traces.lines.CHUNK", 64)
+    rows = [f"{second},k{second % 7},4" for second in range(300)]
+    (path := tmp_path / "x.csv").write_text("time,key,ttl\n" + "\n".join(rows) + "\n")
+    trace = open_trace(path, lifetimes="honour")
+    assert trace.blocks == len(trace) == 300  # each comes back after 7 s and lives for 4
+    path.write_text("time,key,ttl\n" + "\n".join(row[:-1] + "7" for row in rows) + "\n")
+    each = [-(-len(range(key, 300, 7)) // 2) for key in range(7)]  # a life lasts for two references
+    assert open_trace(path, lifetimes="honour").blocks == sum(each) == 153
+
+
+def test_libcachesims_own_format_has_both(tmp_path):
+    head = bytearray(8192)
+    struct.pack_into("<QQqq", head, 0, lcs.MAGIC, 3, 1, 0)
+    struct.pack_into("<Q", head, 8184, lcs.MAGIC)
+    rows = [(0, 7, 1, 5), (5, 7, 1, 0), (6, 7, 1, 0), (7, 7, 9, 0), (8, 7, 1, 0)]  # s, object, operation, time to live
+    packed = b"".join(struct.pack("<IQqB3sIq", s, key, 10, op, b"", life, -1) for s, key, op, life in rows)
+    (path := tmp_path / "x.lcs").write_bytes(bytes(head) + packed)
+    assert open_trace(path, lifetimes="honour").ids.tolist() == [0, 0, 1, 2]
+    plain = open_trace(path)
+    assert plain.ids.tolist() == [0] * 4
+    assert "1 times to live ignored (--lifetimes honour); ignored operations: 1 delete" in plain.reading.notice("x")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("time,key\n0,1\n", "names no time to live and no delete.*--columns ttl=.*--operations DEL=delete"),
+        ("key,ttl\n1,5\n", "lifetimes are those of objects at times"),
+        ("time,offset,size,ttl\n0,0,4096,5\n", "lifetimes are those of objects at times.*leave out --lifetimes"),
+    ],
+)
+def test_lifetimes_that_nothing_tells_are_refused(tmp_path, content, message):
+    (path := tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        open_trace(path, lifetimes="honour")
+
+
+def test_a_frame_says_the_same_as_a_file(tmp_path):
+    frame = pd.DataFrame({"time": [0, 6, 7], "key": ["a", "a", "a"], "ttl": [5, 5, None]})
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    frame.to_parquet(tmp_path / "x.parquet")
+    for trace in (
+        Trace.from_table(frame, lifetimes="honour", time_unit="s"),
+        open_trace(tmp_path / "x.csv", lifetimes="honour"),
+        open_trace(tmp_path / "x.parquet", lifetimes="honour"),
+    ):
+        assert trace.ids.tolist() == [0, 1, 1]
+
+
+def test_the_kernel_refuses_objects_without_state():
+    one = np.zeros(1, np.int64)
+    with pytest.raises(IndexError, match="no state"):
+        generations(np.ones(1, np.uint32), one, one, np.zeros(1, np.uint8), one, np.zeros(1, np.uint32),
+                    np.zeros(1, np.uint8))  # fmt: skip
