@@ -3,6 +3,8 @@
 The right values were worked out by hand from the lines.
 """
 
+import gzip
+
 import pytest
 
 from misspenalty import InputError, open_trace
@@ -102,6 +104,13 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      [0, 15_000_000, 20_000_000], None, id="time that has passed"),
         pytest.param("timestamp,path,bytes\n1,/a,10\n2,/a,10\n", {}, "csv", [0, 0], None, [0, SECOND], [10, 10],
                      id="whole files"),
+        pytest.param("oid,offset,length\n5,0,4096\n6,0,4096\n", {}, "csv", [0, 1], None, None, None, id="parts"),
+        pytest.param("cycle,addr,rw\n10,0x1000,R\n20,0x1fff,W\n", {}, "csv", [0, 0], [0, 1], None, None, id="bytes"),
+        pytest.param("lpn,npages,rw\n1,2,R\n2,1,W\n", {}, "csv", [0, 1, 1], [0, 0, 1], None, None, id="SSD"),
+        pytest.param("rwbs,sector,sectors\nRA,8,8\nWFS,8,8\nWSM,16,8\n", {}, "csv", [0, 0, 1], [0, 1, 1], None, None,
+                     id="flags of blktrace in a table"),
+        pytest.param("real_time,obj_id,obj_size,next_access_vtime\n1,7,10,5\n3,7,10,-1\n", {}, "csv", [0, 0], None,
+                     [0, 2 * SECOND], [10, 10], id="libCacheSim's fields"),
         pytest.param("time,key\n00:00:01.5,7\n00:00:03,7\n", {}, "csv", [0, 0], None, [0, 3 * SECOND // 2],
                      None, id="times of day"),
     ],
@@ -129,6 +138,7 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ("key,size\n7,4KB\n", "line 2: field 2 .size.*without units"),
         ("start_lba,end_lba\n8,15\n", "column end_lba may say where a request ends.*--columns ignore=end_lba"),
         ("key,object_size,request_size\n1,2,3\n", "object_size and request_size may both be the size; say which"),
+        ("time_h,key\n1,7\n", r"column time_h holds times in a unit that is not read \(h\); convert it"),
         ("time,topic,partition,key\n1,a,0,5\n", "topic and partition may both be the device; say which"),
         ("slba,nlb,opcode\n8,7,2\n", "the header .slba, nlb, opcode. names no place of a request.*--columns"),
         ("a,10\nb,20\n", "has no header.*name columns by number, --columns block=2"),
@@ -173,6 +183,7 @@ def test_refused_with_the_thing_to_say(tmp_path, content, message):
         (b"x" * 257 + b"ustar\x0000" + bytes(300), "a tar archive; extract"),
         (b"SQLite format 3\0" + bytes(100), "an SQLite database; export a table"),
         (b"\x04\x22\x4d\x18" + bytes(100), "compressed with LZ4; decompress it first"),
+        (gzip.compress(gzip.compress(b"7\n8\n")), "compressed twice; decompress it once"),
         (b"\x93NUMPY\x01\0v\0{}", "a NumPy array; pass it to misspenalty in Python"),
         (b"ARROW1\0\0" + bytes(100), "a Feather file; convert it to CSV or Parquet"),
         (b"PERFILE2" + bytes(100), "a recording of perf; print it as text: perf script"),

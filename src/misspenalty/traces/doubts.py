@@ -13,6 +13,9 @@ from misspenalty.traces.vocabulary import IGNORE, NEIGHBOURS, Roles, meaning
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may be operations
+UNREAD = re.compile(
+    r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
+)  # units
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of where a request ends
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 STEPS = ("action", "event", "act")  # names of columns of what happens to a request
@@ -58,6 +61,11 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
                 f"keep the rows of one, or count them all, --columns ignore={name} (columns=…)",
+            )
+        if place not in used and (unit := UNREAD.fullmatch(name.strip())):
+            yield (
+                f"column {name} holds times in a unit that is not read ({unit[1]})",
+                f"convert it to seconds or less, or leave it out, --columns ignore={name} (columns=…)",
             )
         if place not in used and name.strip().lower() in ENDS and not roles.keys() & {"size", "sectors", "count"}:
             yield (

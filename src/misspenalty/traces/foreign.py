@@ -19,6 +19,7 @@ BYTES = (
     (b"Rar!", "a RAR archive", EXTRACT),
     (b"\x04\x22\x4d\x18", "compressed with LZ4", "decompress it first (lz4 -d), or pipe it in: lz4 -dc FILE | … -"),
     (b"\x1f\x9d", "compressed with compress", "decompress it first (uncompress), or pipe it in: zcat FILE | … -"),
+    (b"\x1f\x8b", "compressed twice", "decompress it once (gzip -d), or pipe it in: zcat FILE | … -"),
     (b"SQLite format 3\0", "an SQLite database", "export a table: sqlite3 -csv -header FILE 'SELECT …'"),
     (b"\x93NUMPY", "a NumPy array", "pass it to misspenalty in Python: Trace.from_blocks(numpy.load(…))"),
     (b"ARROW1", "a Feather file", CONVERT),

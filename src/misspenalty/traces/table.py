@@ -23,8 +23,8 @@ MEANINGS = ("read", "write", "both", "delete", "ignore")
 KEYS = ("auto", "number", "text", "hex", "words")
 ORDERS = ("file", "time")
 LIFETIMES = ("ignore", "honour")
-READS = ("r", "read", "rd", "rs", "get", "gets", "load", "rb", "false")
-WRITES = ("w", "write", "wr", "ws", "set", "put", "store", "wb", "true")
+READS = ("r", "read", "rd", "rs", "ra", "rm", "rsm", "ram", "get", "gets", "load", "rb", "false")
+WRITES = ("w", "write", "wr", "ws", "wm", "wsm", "wf", "wfs", "wfsm", "set", "put", "store", "wb", "true")
 OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITES}
 TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write"}
 

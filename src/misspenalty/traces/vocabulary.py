@@ -16,10 +16,10 @@ ROLES: dict[str, tuple[str, ...]] = {
     "block": ("block", "id", "obj_id", "object", "object_id", "key", "block_number", "page", "block_id", "obj", "url",
               "hashed_path_query", "hashed_host_path_query", "hashed_host_path", "uuid", "uri", "cs_uri_stem",
               "cs_uri_query", "request_uri", "page_id", "page_number", "item", "item_id", "cache_key", "key_hash",
-              "hashed_key", "object_key", "content_id"),
-    "offset": ("offset", "byte_offset", "offset_bytes", "io_offset", "file_offset"),
+              "hashed_key", "object_key", "content_id", "lpn", "lpa", "block_no", "blkno", "page_no"),
+    "offset": ("offset", "byte_offset", "offset_bytes", "io_offset", "file_offset", "address", "addr", "byte_address"),
     "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector", "start_lba"),
-    "count": ("count", "nblocks", "block_count"),
+    "count": ("count", "nblocks", "block_count", "npages", "num_blocks"),
     "repeat": ("repeat", "op_count", "req_count", "request_count"),
     "size": ("size", "length", "len", "bytes", "size_bytes", "obj_size", "object_size", "io_size", "request_size",
              "req_size", "response_size", "value_size", "transfer_size", "object_bytes", "key_size", "block_size",
@@ -37,7 +37,7 @@ ROLES: dict[str, tuple[str, ...]] = {
                "shard", "shard_id", "topic", "cs_host"),
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
              "issue_time", "start_time", "request_time", "unix_time", "epoch", "elapsed", "elapsed_time", "time_offset",
-             "relative_time", "rel_time", "event_time", "log_time", "time_stamp"),
+             "relative_time", "rel_time", "event_time", "log_time", "time_stamp", "real_time"),
     "ttl": ("ttl", "time_to_live", "max_age"),
     "time_s": ("seconds",),
     "time_ms": (),
@@ -50,8 +50,29 @@ PAIRS = {
     "size": ("key_size", "value_size"),
     "block": ("cs-uri-stem", "cs-uri-query"),
 }  # columns that say a role together
-FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd", "path")  # each with own addresses
-NEIGHBOURS = ("block", "block_number", "page", "block_id")  # names of places that have neighbours, not only a name
+FILES = (
+    "file",
+    "file_id",
+    "filename",
+    "file_name",
+    "fid",
+    "inode",
+    "ino",
+    "fd",
+    "path",
+    "oid",
+)  # each with own addresses
+NEIGHBOURS = (
+    "block",
+    "block_number",
+    "page",
+    "block_id",
+    "lpn",
+    "lpa",
+    "block_no",
+    "blkno",
+    "page_no",
+)  # names of places that have neighbours, not only a name
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
                  "us": "us", "µs": "us", "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns",
                  "nanoseconds": "ns"}  # fmt: skip
