@@ -159,3 +159,31 @@ def test_a_given_size_has_to_fit(tmp_path):
     path = write(tmp_path, line(0, 33, 1, [1, 2, 3]), line(1, 64, 1, [1, 2]))
     with pytest.raises(InputError, match="line 2: 2 hash_ids for 64 input tokens; expected 4, or one more or less"):
         read_prompts(path, block_tokens=16)
+
+
+def test_lines_that_say_the_size_of_a_block(tmp_path):
+    """As kvcache-simulator takes them: without times and lengths of answers."""
+    (path := tmp_path / "x.jsonl").write_text(
+        '{"block_size":64,"hash_ids":[1,2],"input_length":128}\n{"block_size":64,"hash_ids":[1],"input_length":60}\n'
+    )
+    trace, read = open_trace(path), read_prompts(path)
+    assert (trace.format, trace.ids.tolist(), trace.time) == ("mooncake", [0, 1, 0], None)
+    assert (trace.block_bytes, read.block_tokens, read.output_tokens.tolist()) == (64 * 327_680, 64, [0, 0])
+    assert read.covered().tolist() == [64, 64, 60]
+
+
+@pytest.mark.parametrize(
+    ("second", "options", "message"),
+    [
+        ({"block_size": 32}, {}, "line 2: block_size is 32; expected 64, as on the lines before; split"),
+        ({}, {}, "line 2: block_size is None; expected 64"),
+        ({"block_size": 0}, {}, "line 2: block_size is 0; expected tokens"),
+        ({"block_size": 64}, {"block_tokens": 16}, "line 1: block_size is 64, not 16; leave out --block-tokens"),
+        ({"block_size": 64, "input_length": 1000}, {}, "line 2: 2 hash_ids for 1000 input tokens; expected 16"),
+    ],
+)
+def test_sizes_of_blocks_that_contradict_are_refused(tmp_path, second, options, message):
+    entry = {"input_length": 128, "hash_ids": (0, 1)}
+    path = write(tmp_path, line(**entry, block_size=64), line(5, **(entry | second)))
+    with pytest.raises(InputError, match=message):
+        read_prompts(path, **options)

@@ -5,7 +5,9 @@ object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``outpu
 number per block of the prompt). A block's hash covers its own tokens and all earlier ones, so equal numbers mean an
 equal prefix. Further keys are ignored. The size of a block is not in the file: it is inferred from the lengths, or
 given. Other services (Qwen-Bailian) release the same keys with times in seconds and blocks of another size; sessions of
-agents come without times.
+agents come without times. KVCache.AI's simulator (kvcache-simulator) adds ``block_size`` (tokens) to each line, and
+needs no ``output_length``. A format ``lcp``, in which requests would tell the length of a common prefix instead of
+hashes, has no public definition that could be found, so it is not read.
 """
 
 import json
@@ -22,10 +24,11 @@ from misspenalty.traces.reader import LONGEST_TIME
 BLOCK_TOKENS = 512  # of the released traces
 KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
 EXPECTED = (
-    "a JSON object with timestamp, input_length, output_length and hash_ids; timestamp may be missing on all lines"
+    "a JSON object with input_length, hash_ids, perhaps output_length; timestamp and block_size on all lines or none"
 )
 UNITS = {"ms": 1_000_000, "s": 1_000_000_000}  # of timestamps, ns
 MAX_TOKENS = 1 << 32
+MAX_BLOCK = 1 << 20  # tokens
 MAX_HASH = (1 << 64) - 1
 MAX_LINE_BYTES = 1 << 26
 CHUNK = 1 << 20  # bytes read at a time
@@ -76,7 +79,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     unit : {"ms", "s"}, optional
         Unit of the timestamps; by default seconds if most of them have a fraction, otherwise milliseconds.
     block_tokens : int, optional
-        Tokens per block; by default the size that fits the lengths of all prompts.
+        Tokens per block; by default the ``block_size`` of the lines, or the size that fits the lengths of all prompts.
 
     Returns
     -------
@@ -106,8 +109,22 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     path = Path(path)
     times, inputs, outputs, counts, hashes = [], [], [], [], []
     low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
+    asked, told = block_tokens, None
     for number, line in _lines(path):
-        time, tokens, output, ids = _request(line, path, number, LONGEST_TIME // UNITS[unit or "ms"], unit or "ms")
+        limit = LONGEST_TIME // UNITS[unit or "ms"]
+        time, tokens, output, ids, own = _request(line, path, number, limit, unit or "ms")
+        if times and own != told:
+            raise InputError(
+                f"block_size is {own}", path=path, line=number, expected=f"{told}, as on the lines before",
+                remedy="split the trace by block size",
+            )  # fmt: skip
+        told = own
+        if asked and own and own != asked:
+            raise InputError(
+                f"block_size is {own}, not {asked}", path=path, line=number,
+                remedy="leave out --block-tokens (block_tokens=…)",
+            )  # fmt: skip
+        block_tokens = asked or own
         if times and (time is None) != (times[0] is None):
             raise InputError(
                 "no timestamp" if time is None else "a timestamp",
@@ -190,17 +207,20 @@ def _lines(path):
 
 
 def _request(line, path, number, limit, unit):
-    """Time; input and output tokens; hashes."""
+    """Time; input and output tokens; hashes; tokens per block, None if the line does not tell them."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError
         raise InputError(f"not JSON ({error})", path=path, line=number, expected=EXPECTED) from error
     if not isinstance(entry, dict):
         raise InputError(f"a JSON {type(entry).__name__}", path=path, line=number, expected=EXPECTED)
-    for key in KEYS[1:]:
+    for key in ("input_length", "hash_ids"):
         if key not in entry:
             raise InputError(f"no {key}", path=path, line=number, expected=EXPECTED)
-    time, tokens, output, ids = (entry.get(key) for key in KEYS)
+    time, tokens, output, ids = (entry.get(key, 0 if key == "output_length" else None) for key in KEYS)
+    own = entry.get("block_size")
+    if own is not None and (not _is_whole(own) or not 1 <= own <= MAX_BLOCK):
+        raise InputError(f"block_size is {own!r}", path=path, line=number, expected=f"tokens, from 1 to {MAX_BLOCK}")
     if "timestamp" in entry and (not _is_number(time) or not 0 <= time <= limit):
         raise InputError(
             f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, {unit}"
@@ -212,7 +232,7 @@ def _request(line, path, number, limit, unit):
     if not isinstance(ids, list) or not all(_is_whole(value) and 0 <= value <= MAX_HASH for value in ids):
         expected = f"a list of whole numbers from 0 to {MAX_HASH}"
         raise InputError("hash_ids contains something else", path=path, line=number, expected=expected)
-    return time, tokens, output, ids
+    return time, tokens, output, ids, own
 
 
 def _is_whole(value):
