@@ -183,7 +183,7 @@ def test_refused_with_the_thing_to_say(tmp_path, content, message):
         (b"x" * 257 + b"ustar\x0000" + bytes(300), "a tar archive; extract"),
         (b"SQLite format 3\0" + bytes(100), "an SQLite database; export a table"),
         (b"\x04\x22\x4d\x18" + bytes(100), "compressed with LZ4; decompress it first"),
-        (gzip.compress(gzip.compress(b"7\n8\n")), "compressed twice; decompress it once"),
+        (gzip.compress(gzip.compress(b"7\n8\n", mtime=0), mtime=0), "compressed twice; decompress it once"),
         (b"\x93NUMPY\x01\0v\0{}", "a NumPy array; pass it to misspenalty in Python"),
         (b"ARROW1\0\0" + bytes(100), "a Feather file; convert it to CSV or Parquet"),
         (b"PERFILE2" + bytes(100), "a recording of perf; print it as text: perf script"),

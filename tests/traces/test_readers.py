@@ -142,7 +142,7 @@ def test_blkparse_is_told_by_the_device_of_its_first_event(device):
         ("msr", b"1,hm,1,Read,0,9999999999999,3\n", r"field 6 \(Size\).*: 9999999999999 is out of range"),
         ("blkparse", BLKPARSE[:260].rpartition(b" + ")[0], r"line 3: .*expected a line such as"),
         ("blkparse", b"8,0 1 1 0.1 5 Q R x + 8 [p]\n", r"line 1: .*expected a line such as"),
-        ("blkparse", b"8,0 1 1 0.1 5 C R 8 + 8 [p]\n", "contains no requests, but 1 lines of action C.*--action C"),
+        ("blkparse", b"8,0 1 1 0.1 5 C R 8 + 8 [p]\n", "contains no requests, but 1 line of action C.*--action C"),
     ],
 )
 def test_malformed_lines_are_named(tmp_path, form, content, message):

@@ -290,9 +290,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
         if not matching and (complaint := _complaint(path, bare, head, known)):
             raise complaint
         if not matching and not re.match(DRIVE_REQUESTS, head) and b"\0" not in head:
-            from misspenalty.traces.readers.tables import check_header
-
-            check_header(head, path)
+            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # says what it lacks to be a table
         remedy = "name it with --format (format=…); misspenalty trace formats lists them"
         if re.match(DRIVE_REQUESTS, head):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"

@@ -99,11 +99,6 @@ def sniff(name, head):
     return form.named and not any(dialect.fits(name, head) for dialect in known)
 
 
-def check_header(head, path):
-    """Raise the `InputError` that says what a file lacks to be a table, if it does."""
-    resolve(Table(), with_newlines(without_mark(head, path)), path)
-
-
 def format_of(dialect):
     """The `Format` of a `Dialect`, whose options change its description."""
     options = OPTIONS
