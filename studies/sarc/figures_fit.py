@@ -9,8 +9,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
 
-WORST = 3.0  # mean factor beyond which the map no longer distinguishes points
-MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
+WORST = 1.5  # mean factor beyond which the map no longer distinguishes points
+MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion", "degree", "staging")
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
 SATURATING = 0.75  # share of the highest load at which the load axis starts
 
@@ -19,34 +19,35 @@ SATURATING = 0.75  # share of the highest load at which the load axis starts
 def fit_grid(table):
     """Points tried by the fit, and the mean factor between model and paper at each.
 
-    Small marks are points in short phases, large ones those in the study's own. Top left: the load, one colour per
-    number of host slots. Top right: the host's strip; the lowest mark of each strip is the best that the other
-    parameters can achieve. Bottom left: the insertion point; several valleys would be several optima. Bottom right:
-    space and insertion together, where the size and colour of a mark show the mean factor; a valley along a
-    diagonal means that the two trade off. A cross marks the point chosen.
+    Small marks are points of the coarse searches, with one seed, large ones those with all seeds. Top left: the load,
+    one colour per number of host slots. Top right: the group of tracks that is prefetched, one colour per unit of
+    staging; the lowest mark of each is the best that the other parameters can achieve. Bottom left: the insertion
+    point; several valleys would be several optima. Bottom right: space and insertion together, where the size and
+    colour of a mark show the mean factor; a valley along a diagonal means that the two trade off. A cross marks the
+    point chosen.
 
     Parameters
     ----------
     table : DataFrame
-        ``step, phases, mean_factor, load_factor, host_slots, footprint_sensitive_gb, insertion, host_stripe_kb``.
+        ``step, seeds, mean_factor, load_factor, host_slots, footprint_sensitive_gb, insertion, degree, staging``.
     """
-    need(table, ["step", "phases", "mean_factor", *MAP], "fit_grid")
+    need(table, ["step", "seeds", "mean_factor", *MAP], "fit_grid")
     figure = new_figure(PAGE, 4.6)
-    (load_axis, strip_axis), (insertion_axis, space_axis) = figure.subplots(2, 2)
+    (load_axis, group_axis), (insertion_axis, space_axis) = figure.subplots(2, 2)
     load, space = (table[table["step"].str.startswith(step)] for step in ("load", "space"))
     handles = _marks(load_axis, load, "load_factor", "host_slots", "{:g} host slots")
-    _marks(strip_axis, space[space["step"] == "space"], "host_stripe_kb")
-    strip_axis.set_xscale("log", base=2)
-    strip_axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    strip_axis.xaxis.set_minor_locator(NullLocator())
-    again = space[space["step"] == "space_again"]
-    _marks(insertion_axis, again, "insertion")
-    shades = np.log(again["mean_factor"].clip(upper=WORST))
-    for phases, size in (("short", 10), ("whole", 40)):
-        here = again["phases"] == phases
+    handles += _marks(group_axis, space, "degree", "staging", "staging {:g}")
+    _marks(insertion_axis, space, "insertion")
+    for axis in (group_axis, insertion_axis):
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        axis.xaxis.set_minor_locator(NullLocator())
+    shades = np.log(space["mean_factor"].clip(upper=WORST))
+    for again, size in ((False, 10), (True, 40)):
+        here = space["step"].str.endswith("again") == again
         space_axis.scatter(
-            again.loc[here, "footprint_sensitive_gb"],
-            again.loc[here, "insertion"],
+            space.loc[here, "footprint_sensitive_gb"],
+            space.loc[here, "insertion"],
             s=size,
             c=shades[here],
             cmap="cividis_r",
@@ -56,16 +57,16 @@ def fit_grid(table):
         )
     for axis, part, x, y in (
         (load_axis, load, "load_factor", "mean_factor"),
-        (insertion_axis, again, "insertion", "mean_factor"),
-        (space_axis, again, "footprint_sensitive_gb", "insertion"),
+        (group_axis, space, "degree", "mean_factor"),
+        (insertion_axis, space, "insertion", "mean_factor"),
+        (space_axis, space, "footprint_sensitive_gb", "insertion"),
     ):
-        whole = part[part["phases"] == "whole"]
-        if len(whole):
-            best = whole.loc[whole["mean_factor"].idxmin()]
-            axis.plot(best[x], best[y], "x", color=INK, markersize=7)
+        final = part[part["step"].str.endswith("again")]
+        best = final.loc[final["mean_factor"].idxmin()]
+        axis.plot(best[x], best[y], "x", color=INK, markersize=7)
     label = f"Mean factor (at most {WORST:g})"
     load_axis.set(title="load", xlabel="Load factor", ylabel=label)
-    strip_axis.set(title="strip of the host", xlabel="Strip (KB)", ylabel=label)
+    group_axis.set(title="group and staging", xlabel="Group (tracks)", ylabel=label)
     insertion_axis.set(title="insertion", xlabel="Insertion (share of the cache)", ylabel=label)
     space_axis.set(title="space and insertion", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
     figure.colorbar(space_axis.collections[0], ax=space_axis, label="ln(mean factor)")
@@ -78,8 +79,8 @@ def _marks(axis, table, x, by=None, label=""):
     handles, groups = [], table.groupby(by) if by else [(None, table)]
     for (value, part), look in zip(groups, itertools.cycle(SERIES), strict=False):
         color = look["color"] if by else INK
-        for phases, size in (("short", 2.5), ("whole", 5)):
-            here = part[part["phases"] == phases]
+        for again, size in ((False, 2.5), (True, 5)):
+            here = part[part["step"].str.endswith("again") == again]
             factor = here["mean_factor"].clip(upper=WORST)
             axis.plot(here[x], factor, "o", color=color, markersize=size, markeredgecolor="none")
         handles.append(Line2D([], [], color=color, marker="o", linestyle="", label=label.format(value)))

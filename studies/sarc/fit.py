@@ -1,18 +1,19 @@
 """The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
 
-Two kinds of step, each a search against the rows that depend on its parameters. The load: LRU Top's cache-insensitive
-rows depend on neither the cache-sensitive footprint nor an insertion point, so they alone determine `load_factor`,
-`controller_us` and `host_slots`. The space: the other rows of both variants determine `footprint_sensitive_gb` and
-`insertion` together, since LRU Bottom's lead over LRU Top depends on both, and the strip of the host, `host_stripe_kb`.
-All rows depend on the strip, so both steps are repeated, starting from what they found, with the strip found. No value
-of SARC is used. The measure is the mean factor between model and paper over read and write responses: exp(mean
-|ln(model / paper)|).
+Three kinds of step, each a search against the rows that depend on its parameters. The load: LRU Top's cache-insensitive
+rows depend on neither the cache-sensitive footprint nor an insertion point; they determine `load_factor` and
+`host_slots`. The front end: both variants' writes at the two lowest loads of each configuration, where no drive is
+saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants determine
+`footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
 
-A step moves along one parameter after another until neither neighbour is better, and halves its strides when no
-parameter moves: once the first time, down to the finest stride the second time. Its runs are shorter than the study's
-and have one seed. A run that a parameter does not affect is not repeated. The second time, further insertion points are
-tried, to see whether there is another optimum, and the best few points are run in the study's own phases with
-several seeds; the best of these is chosen.
+The measure is the distance of a published point from the model's line on logarithmic axes of load and response, as a
+factor: where the line is flat, it is that between the responses, and where it is steep, that between the loads. Near
+saturation responses differ twofold between seeds, so that their logarithms alone would be decided there.
+
+A step moves along one parameter after another until neither neighbour is better, and then halves its strides. A coarse
+search starts from several points, has one seed and does not halve them; the last step of each kind compares the best of
+these over several seeds and goes on from the best of all, down to the finest strides. A run that a parameter does not
+affect is not repeated, and another load factor only moves the line of a run along the axis of the load.
 """
 
 import itertools
@@ -28,16 +29,18 @@ from misspenalty_studies.sarc.runs import load_shark, points, simulate, touches
 
 LOAD = (("cache_insensitive", "lru_top"),)
 SPACE = (("cache_sensitive", "lru_top"), ("cache_sensitive", "lru_bottom"), ("cache_insensitive", "lru_bottom"))
+OF_LOAD = ("load_factor", "host_slots")
+OF_SPACE = ("footprint_sensitive_gb", "insertion", "degree", "staging")
 STEPS = {  # step, in order -> its parameters, and the rows it is fitted to: (configuration, policy)
-    "load": (("load_factor", "controller_us", "host_slots"), LOAD),
-    "space": (("footprint_sensitive_gb", "insertion", "host_stripe_kb"), SPACE),
-    "load_again": (("load_factor", "controller_us", "host_slots"), LOAD),
-    "space_again": (("footprint_sensitive_gb", "insertion"), SPACE),
+    "load": (OF_LOAD, LOAD),
+    "front": (("controller_us", "contention_us"), (*LOAD, *SPACE)),
+    "space": (OF_SPACE, SPACE),
+    "load_again": (OF_LOAD, LOAD),
+    "space_again": (OF_SPACE, SPACE),
 }
-AGAIN = ("load_again", "space_again")  # with the strip found; the best points are run in the study's own phases
-DOUBLED = ("host_stripe_kb",)  # its stride is a number of doublings
+AGAIN = {"load_again": "load", "space_again": "space"}  # step -> the coarse one that it goes on from
+DOUBLED = ("insertion", "degree")  # their strides are numbers of doublings
 SIDES = ("read_ms", "write_ms")
-NEAR = 1.05  # points within this factor of the best show how well a parameter is known
 
 
 def mattering(step, config, policy):
@@ -46,12 +49,12 @@ def mattering(step, config, policy):
     Examples
     --------
     >>> mattering("space", "cache_insensitive", "lru_bottom")
-    ['insertion', 'host_stripe_kb']
+    ['insertion', 'degree', 'staging']
     """
     return [name for name in STEPS[step][0] if touches(name, config, policy)]
 
 
-def try_values(shark, config, policy, seed):
+def try_values(shark, config, policy, seed, loads):
     """Responses of one trial.
 
     Parameters
@@ -61,44 +64,108 @@ def try_values(shark, config, policy, seed):
     config, policy : str
         One of a step's groups.
     seed : int
+    loads : sequence of float
+        Load points, scaled IOPS.
 
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy, read_ms, write_ms``.
+        ``config, scaled_iops, policy, seed, read_ms, write_ms``.
     """
-    table = points(simulate(shark, config, policy, seed), shark.discarded_minutes)
-    return table[["config", "scaled_iops", "policy", *SIDES]]
+    table = points(simulate(shark, config, policy, seed, loads), shark.discarded_minutes)
+    return table[["config", "scaled_iops", "policy", "seed", *SIDES]]
 
 
-def mean_factor(tried, targets):
-    """How far responses are from the published ones, up or down.
+def distance(loads, responses, load, response):
+    """How far a point is from a line of responses over loads, both on logarithmic axes.
+
+    The last piece of the line goes on beyond its end.
+
+    Parameters
+    ----------
+    loads, responses : array_like
+        The line's points in rising order of load; at least two.
+    load, response : float
+        The point.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> distance([100, 200], [1, 1], 150, np.e), round(distance([100, 100.001], [1, 1000], 200, 3), 2)
+    (1.0, 0.69)
+    """
+    line = np.log(np.column_stack([loads, responses]).astype(float))
+    start, way, point = line[:-1], np.diff(line, axis=0), np.log([load, response])
+    along = ((point - start) * way).sum(axis=1) / (way**2).sum(axis=1)
+    ends = np.ones(len(way))
+    ends[-1] = np.inf
+    near = start + np.clip(along, 0, ends)[:, None] * way
+    return float(np.sqrt(((point - near) ** 2).sum(axis=1)).min())
+
+
+def factors_by_seed(tried, targets):
+    """How far the published points are from the model's lines, seed by seed.
 
     Parameters
     ----------
     tried : DataFrame
-        Rows of `try_values`; several seeds are averaged.
+        Rows of `try_values`.
     targets : dict of (str, float, str, str) to float
         (config, scaled IOPS, policy, column) -> published ms.
 
     Returns
     -------
-    float
-        exp(mean |ln(model / paper)|).
+    list of float
+        exp(mean `distance`) of each seed.
 
     Raises
     ------
     ParameterError
-        There is no target, or a target was not run.
+        There is no target, or a target's policy was not run at two loads.
     """
     if not targets:
         raise ParameterError("nothing to fit to")
-    table = tried.groupby(["config", "scaled_iops", "policy"])[list(SIDES)].mean()
-    try:
-        off = [abs(np.log(table.loc[where[:3], where[3]] / ms)) for where, ms in targets.items()]
-    except KeyError as error:
-        raise ParameterError(f"{error.args[0]} is a target of the fit but was not run") from error
-    return float(np.exp(np.mean(off)))
+    lines = {key: part for key, part in tried.groupby(["config", "policy", "seed"]) if len(part) > 1}
+    found = []
+    for seed in tried["seed"].unique():
+        off = []
+        for (config, load, policy, side), ms in targets.items():
+            if (config, policy, seed) not in lines:
+                raise ParameterError(f"{config}, {policy} is a target of the fit but was not run at two loads")
+            line = lines[config, policy, seed]
+            off.append(distance(line["scaled_iops"], line[side], load, ms))
+        found.append(float(np.exp(np.mean(off))))
+    return found
+
+
+def under_factor(tried, factor):
+    """The rows of `try_values` with another load factor: the same rates are then other scaled loads.
+
+    Parameters
+    ----------
+    tried : DataFrame
+    factor : float
+        The load factor over the one of the runs.
+
+    Returns
+    -------
+    DataFrame
+    """
+    return tried.assign(scaled_iops=tried["scaled_iops"] / factor)
+
+
+def mean_factor(factors):
+    """The mean of seeds' factors, as they multiply.
+
+    Examples
+    --------
+    >>> round(mean_factor([1.0, 4.0]), 9)
+    2.0
+    """
+    return float(np.exp(np.mean(np.log(factors))))
 
 
 def targets_of(fits, step):
@@ -173,7 +240,7 @@ def moved(point, place, stride, bounds, doubled=False):
     >>> moved((1.0, 64), 1, -1, (16, 1024), doubled=True)
     (1.0, 32.0)
     """
-    value = round(point[place] * 2.0**stride if doubled else point[place] + stride, 10)
+    value = float(f"{point[place] * 2.0**stride:.3g}") if doubled else round(point[place] + stride, 10)
     low, high = bounds
     return (*point[:place], value, *point[place + 1 :]) if low <= value <= high else None
 
@@ -230,23 +297,22 @@ def summary(grid, ranges):
     Parameters
     ----------
     grid : DataFrame
-        Every point tried: ``step, phases``, the parameters, ``mean_factor``.
+        Every point tried: ``step``, the parameters, ``mean_factor, highest_factor``.
     ranges : dict of str to (float, float)
         Lowest and highest value that may be tried.
 
     Returns
     -------
     DataFrame
-        One row per parameter: ``parameter, value`` (of the best point of the last step that has it, in the study's own
-        phases where it was run in them), ``lowest, highest, at_bound, step, mean_factor`` (of that point), and
-        ``within_low, within_high``: the range over points at most 5 % worse than the best of the same phases.
+        One row per parameter: ``parameter, value`` (of the best point of the last step that has it), ``lowest, highest,
+        at_bound, step, mean_factor, lowest_factor, highest_factor`` (of that point: over its seeds), and ``within_low,
+        within_high``: the range over the step's points whose mean factor is no more than the best point's highest.
     """
     rows = {}
     for step, (names, _) in STEPS.items():
         part = grid[grid["step"] == step]
-        near = part[part["mean_factor"] <= NEAR * part.groupby("phases")["mean_factor"].transform("min")]
-        own = part[part["phases"] == ("whole" if step in AGAIN else "short")]
-        best = own.loc[own["mean_factor"].idxmin()]
+        best = part.loc[part["mean_factor"].idxmin()]
+        near = part[part["mean_factor"] <= best["highest_factor"]]
         for name in names:
             value, (low, high) = best[name], ranges[name]
             rows[name] = {
@@ -257,6 +323,8 @@ def summary(grid, ranges):
                 "at_bound": not low < value < high,
                 "step": step,
                 "mean_factor": best["mean_factor"],
+                "lowest_factor": best["lowest_factor"],
+                "highest_factor": best["highest_factor"],
                 "within_low": near[name].min(),
                 "within_high": near[name].max(),
             }
@@ -264,17 +332,17 @@ def summary(grid, ranges):
 
 
 class Search:
-    """Trials of one step in one kind of phases, each run once.
+    """Trials of one step, each run once.
 
     Parameters
     ----------
     shark : Shark
         Machine with all other values and the phases.
     step : str
-        One of `STEPS`. targets : dict
-        As in `mean_factor`.
+        One of `STEPS`.
+    targets : dict
+        As in `factors_by_seed`; a group's runs have the loads of its targets.
     seeds : sequence of int
-        The responses are means over them.
     threads : int
         Number of parallel runs.
     """
@@ -283,10 +351,12 @@ class Search:
         self.shark, self.targets, self.seeds, self.threads = shark, targets, seeds, threads
         self.names, self.groups = STEPS[step]
         self.step, self.runs, self.tried = step, {}, {}
+        self.loads = {group: sorted({to[1] for to in targets if (to[0], to[2]) == group}) for group in self.groups}
 
     def _case(self, group, point, seed):
         values = dict(zip(self.names, point, strict=True))
-        return group, seed, tuple((name, values[name]) for name in mattering(self.step, *group))
+        names = [name for name in mattering(self.step, *group) if name != "load_factor"]
+        return group, seed, tuple((name, values[name]) for name in names)
 
     def factors(self, wanted):
         """The mean factor of each point."""
@@ -295,26 +365,28 @@ class Search:
 
         def run(case):
             group, seed, values = case
-            return try_values(self.shark.with_values(dict(values)), *group, seed)
+            return try_values(self.shark.with_values(dict(values)), *group, seed, self.loads[group])
 
         self.runs |= zip(new, in_threads(run, new, self.threads), strict=True)
         for point in wanted:
-            cases = itertools.product(self.groups, [point], self.seeds)
-            tables = [self.runs[case] for case in itertools.starmap(self._case, cases)]
-            self.tried[point] = mean_factor(pd.concat(tables), self.targets)
-        return [self.tried[point] for point in wanted]
+            self.tried[point] = self._found(point)
+        return [self.tried[point]["mean_factor"] for point in wanted]
 
-    def best(self, number):
-        """The best points tried, best first."""
-        return sorted(self.tried, key=self.tried.get)[:number]
+    def _found(self, point):
+        cases = itertools.product(self.groups, [point], self.seeds)
+        lines = pd.concat([self.runs[case] for case in itertools.starmap(self._case, cases)])
+        if "load_factor" in self.names:
+            lines = under_factor(lines, point[self.names.index("load_factor")] / self.shark.load_factor)
+        off = factors_by_seed(lines, self.targets)
+        return {"mean_factor": mean_factor(off), "lowest_factor": min(off), "highest_factor": max(off)}
 
-    def table(self, phases):
-        """Every point tried, best first."""
-        rows = [dict(zip(self.names, point, strict=True)) | {"mean_factor": f} for point, f in self.tried.items()]
-        return pd.DataFrame(rows).assign(step=self.step, phases=phases).sort_values("mean_factor", kind="stable")
+    def table(self, start):
+        """Every point tried."""
+        rows = [dict(zip(self.names, point, strict=True)) | found for point, found in self.tried.items()]
+        return pd.DataFrame(rows).assign(start=start, step=self.step, seeds=len(self.seeds))
 
 
-def search(machine, calibration, step, settings, start, insertions, finalists, short, seeds, threads, before=()):
+def search(machine, calibration, step, settings, begin, starts, finalists, short, seeds, threads, before=()):
     """Workflow job: one step of the fit.
 
     Parameters
@@ -325,55 +397,67 @@ def search(machine, calibration, step, settings, start, insertions, finalists, s
         Of `STEPS`.
     settings : dict
         ``divisor`` and ``values`` of the configuration.
-    start : dict of str to dict
-        By parameter: ``value`` to start from, ``first`` and ``finest`` stride.
-    insertions : sequence of float
-        Insertion points tried around the space found, when it is searched again.
+    begin : dict of str to dict
+        Parameter -> its first ``value``, first stride ``first`` and last stride ``finest``.
+    starts : sequence of dict of str to float
+        Further first values: the coarse steps search from each as well.
     finalists : int
-        Number of points of a second search that are run in the study's own phases.
+        Best points of a coarse step that are run with all seeds.
     short : dict
-        Lengths of the phases of the search.
+        Lengths of the phases.
     seeds : sequence of int
-        Seeds of the finalists; the search uses only the first.
+        The coarse steps have the first alone.
     threads : int
         Number of parallel runs.
     before : sequence of path-like
-        What this returned for the previous steps.
+        What earlier steps returned, in order; their best values replace the first ones.
 
     Returns
     -------
     DataFrame
-        Every point tried: the parameters, ``mean_factor``, ``step``, ``phases`` (short or whole); best first.
+        One row per point tried: the step's parameters, ``start`` (from which of the starts it was reached),
+        ``mean_factor, lowest_factor, highest_factor`` (over the seeds), ``step, seeds`` (their number).
     """
-    fits, names = load_calibration(calibration), STEPS[step][0]
-    found = {name: entry["value"] for name, entry in start.items()}
-    for earlier in map(pd.read_csv, before):
-        best = earlier.iloc[0]
-        found |= {name: best[name] for name in found if name in earlier}
-    bounds = ranges_of(fits)
-    trials = {}
-    for phases, lengths, used in (("short", short, seeds[:1]), ("whole", {}, seeds)):
-        shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **lengths})
-        trials[phases] = Search(shark, step, targets_of(fits, step), used, threads)
-    strides = [_strides(start[name], step in AGAIN) for name in names]
-    origin = tuple(found[name] for name in names)
+    fits = load_calibration(calibration)
+    names, _ = STEPS[step]
+    tables = {table["step"].iloc[0]: table for table in map(pd.read_csv, before)}
+    found = {name: entry["value"] for name, entry in begin.items()}
+    for table in tables.values():
+        best = table.loc[table["mean_factor"].idxmin()]
+        found |= {name: best[name] for name in found if name in table}
+    shark, _ = load_shark(machine, settings["divisor"], {**found, **settings["values"], **short})
+    coarse, targets, bounds = step in AGAIN.values(), targets_of(fits, step), ranges_of(fits)
+    points = list(dict.fromkeys(tuple((found | start)[name] for name in names) for start in [{}, *starts]))
+    strides = list(zip(*(_strides(begin[name], step) for name in names), strict=True))
     doubled = [name in DOUBLED for name in names]
-    ranges = [bounds[name] for name in names]
-    short_best = descend(trials["short"].factors, origin, *zip(*strides, strict=True), ranges, doubled)
-    if step == "space_again":
-        trials["short"].factors([(short_best[0], insertion) for insertion in insertions])
-    if step in AGAIN:
-        trials["whole"].factors(trials["short"].best(finalists))
-    tables = [made.table(phases) for phases, made in reversed(trials.items()) if made.tried]
-    print(f"{step}: {sum(len(made.runs) for made in trials.values())} runs", file=sys.stderr)
-    return pd.concat(tables, ignore_index=True)
+
+    def searched(case):
+        start, origin = case
+        trials = Search(shark, step, targets, seeds[:1] if coarse else seeds, threads)
+        if step in AGAIN:
+            origin = _finalist(trials, tables[AGAIN[step]], finalists)
+        descend(trials.factors, origin, *strides, [bounds[name] for name in names], doubled)
+        print(f"{step}, start {start}: {len(trials.runs)} runs", file=sys.stderr)
+        return trials.table(start)
+
+    table = pd.concat(in_threads(searched, enumerate(points if coarse else points[:1]), threads), ignore_index=True)
+    return table.drop_duplicates(list(names)).sort_values("mean_factor", kind="stable", ignore_index=True)
 
 
-def _strides(entry, again):
-    """First and last stride: the first search ends at half its first stride, the second one goes on from there."""
+def _finalist(trials, coarse, number):
+    """The best point, over all seeds, of a coarse search's best ones and the best from each of its starts."""
+    first = coarse.sort_values("mean_factor", kind="stable")
+    wanted = pd.concat([first.head(number), first.drop_duplicates("start")])[list(trials.names)]
+    wanted = list(dict.fromkeys(wanted.itertuples(index=False, name=None)))
+    return min(zip(trials.factors(wanted), wanted, strict=True))[1]
+
+
+def _strides(entry, step):
+    """First and last stride: a coarse search keeps its first stride, and the step after it begins with half of that."""
     first, finest = entry["first"], entry["finest"]
-    begins, ends = (first / 4, finest) if again else (first, first / 2)
-    return max(begins, finest), max(ends, finest)
+    begins = first / 2 if step in AGAIN else first
+    ends = first if step in AGAIN.values() else finest
+    return max(begins, finest), ends
 
 
 def gather(calibration, steps):

@@ -31,7 +31,7 @@ POLICIES = ("lru_top", "sarc")
 FIXED = (4, 8, 16)
 PREFETCHERS = {
     **{f"fs{degree}": {"degree": degree, "trigger": -1} for degree in FIXED},
-    **{f"fa{degree}": {"degree": degree, "trigger": degree // 2} for degree in FIXED},
+    **{f"fa{degree}": {"degree": degree, "trigger": 0.5} for degree in FIXED},
     "amp": {"prefetcher": "amp"},
 }
 SARCS = "fa8"  # SARC's own prefetcher in this study, the baseline of the others

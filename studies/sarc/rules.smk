@@ -196,11 +196,11 @@ rule sarc_fit_step:
     priority: 2  # every other job of the study waits for it
     conda:
         "../../environment.yml"
-    threads: 6  # two neighbours of a point, three groups of rows
+    threads: 18  # three starts, two neighbours of a point, three groups of rows
     params:
         settings=SARC_MODEL,
-        start=SARC["fit"],
-        insertions=SARC["insertions"],
+        begin=SARC["fit"],
+        starts=SARC["fit_starts"],
         finalists=SARC["finalists"],
         short=SARC["short"],
         seeds=SARC["fit_seeds"],

@@ -24,7 +24,16 @@ LOADS = {  # scaled IOPS, the paper's Table II; the last is the peak
 }
 LRU = ("lru_top", "lru_bottom")
 PAPERS = (*LRU, "sarc")
-FITTED = ("load_factor", "controller_us", "host_slots", "footprint_sensitive_gb", "insertion", "host_stripe_kb")
+FITTED = (
+    "load_factor",
+    "host_slots",
+    "controller_us",
+    "contention_us",
+    "footprint_sensitive_gb",
+    "insertion",
+    "degree",
+    "staging",
+)
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
 TOUCHED = {  # the only policy or configuration that a parameter affects
@@ -66,8 +75,8 @@ class Shark(Controller):
 
     drive: str
     threshold: int
-    degree: int
-    trigger: int
+    degree: int | None
+    trigger: float
     remedy: bool
     remedy_lru: bool
     writes_sequential: bool
@@ -120,10 +129,8 @@ class Shark(Controller):
         its own."""
         if self.prefetcher == amp.NAME:
             return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
-        names = ("degree", "trigger", "threshold")
-        settings = {name: getattr(self, name) for name in names}
-        if not self.degree:
-            settings["trigger"] = -1
+        trigger = int(self.trigger * self.degree) if self.degree and self.trigger >= 0 else -1
+        settings = {"degree": self.degree, "trigger": trigger, "threshold": self.threshold}
         remedy = self.remedy_lru if policy in LRU else self.remedy
         return settings | {"remedy": int(remedy), "writes_sequential": int(self.writes_sequential)}
 

@@ -131,25 +131,6 @@ def variations(shark, entries):
     return found
 
 
-def changes(shark, parameter, value):
-    """The parameters that a variation sets: the varied one and, for the degree, the trigger, whose share of the group
-    is kept.
-
-    Parameters
-    ----------
-    shark : Shark
-    parameter : str
-    value : object
-
-    Returns
-    -------
-    dict of str to object
-    """
-    if parameter == "degree" and shark.degree and shark.trigger >= 0:
-        return {"degree": value, "trigger": shark.trigger * value // shark.degree}
-    return {parameter: value}
-
-
 def vary(shark, parameter, values, seed, load=4, unvaried=None):
     """Responses near the peak as one parameter takes other values.
 
@@ -174,7 +155,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
     """
     found = []
     for value in values:
-        varied = shark if parameter == "none" else shark.with_values(changes(shark, parameter, value))
+        varied = shark if parameter == "none" else shark.with_values({parameter: value})
         for config in CONFIGS:
             for policy in PAPERS:
                 if unvaried is not None and not touches(parameter, config, policy):

@@ -10,16 +10,16 @@ from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
 from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, nearest, setting
-from misspenalty_studies.common.settings.types import Identifier, Label, Positive, Seed, Unique
+from misspenalty_studies.common.settings.types import Identifier, Label, Number, Positive, Seed, Unique
 from misspenalty_studies.sarc.fit import STEPS, ranges_of, targets_of
 from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, load_shark
-from misspenalty_studies.sarc.sensitivity import changes, variations
+from misspenalty_studies.sarc.sensitivity import variations
 
 MACHINE = "studies/sarc/machine.yaml"
 SENSITIVITY = [
     "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
-    "drive_scheduler", "drive_window", "destages", "degree", "trigger", "footprint_sensitive_gb",
-    "footprint_insensitive_gb", "load_factor", "climb",
+    "contention_us", "drive_scheduler", "drive_window", "destages", "degree", "trigger", "staging",
+    "footprint_sensitive_gb", "footprint_insensitive_gb", "load_factor", "climb",
 ]  # fmt: skip
 
 
@@ -53,7 +53,7 @@ class Phases(Settings):
 class Start(Settings):
     """Where the search of a fitted parameter starts."""
 
-    value: Positive = setting(what="First value.")
+    value: Annotated[Number, Field(ge=0)] = setting(what="First value.")
     first: Positive = setting(what="First stride; it is halved when no neighbour is better.")
     finest: Positive = setting(what="Stride at which the search ends; the first is a power of two times as large.")
 
@@ -72,13 +72,16 @@ class Fit(Settings):
     """How the fitted parameters are searched; full size."""
 
     load_factor: Start = setting(what="Requests per second per scaled IOPS.")
-    controller_us: Start = setting(what="Processor time per request, microseconds.")
     host_slots: Start = setting(what="Most requests per array that the host has in progress.")
+    controller_us: Start = setting(what="Processor time per request, microseconds.")
+    contention_us: Start = setting(what="Delay of a request per 1000 requests per second, microseconds.")
     footprint_sensitive_gb: Start = setting(what="Space of the cache-sensitive configuration, 2^30 bytes.")
-    insertion: Start = setting(what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end.")
-    host_stripe_kb: Start = setting(
-        what="Amount that the host puts on one array before going on to the next, KB; strides are numbers of doublings."
+    insertion: Start = setting(
+        what="Where LRU Bottom inserts sequential tracks, share of the cache above the LRU end; strides are numbers of "
+        "doublings."
     )
+    degree: Start = setting(what="Tracks of a prefetched group; strides are numbers of doublings.")
+    staging: Start = setting(what="What a random miss reads: 0 = the missing pages, 1 = the rest of the track.")
 
 
 class Streams(Settings):
@@ -139,26 +142,46 @@ class SarcSettings(Settings):
     fit: Fit = setting(
         {
             "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
-            "controller_us": {"value": 140, "first": 20, "finest": 10},
             "host_slots": {"value": 4, "first": 1, "finest": 1},
+            "controller_us": {"value": 140, "first": 10, "finest": 5},
+            "contention_us": {"value": 10, "first": 5, "finest": 2.5},
             "footprint_sensitive_gb": {"value": 240, "first": 80, "finest": 20},
-            "insertion": {"value": 0.2, "first": 0.08, "finest": 0.005},
-            "host_stripe_kb": {"value": 64, "first": 1, "finest": 1},
+            "insertion": {"value": 0.08, "first": 1, "finest": 0.5},
+            "degree": {"value": 8, "first": 1, "finest": 1},
+            "staging": {"value": 0, "first": 1, "finest": 1},
         },
-        "Where the search of each fitted parameter starts, near what an earlier fit found, and its strides; its range "
-        "is that of data/calibration.yaml.",
-        "The first three are fitted to LRU Top's published cache-insensitive rows, the others to the rest of LRU Top's "
-        "and LRU Bottom's; then the first five again, with the strip found.",
+        "Where the search of each fitted parameter starts, and its strides; its range is in data/calibration.yaml.",
+        "The first two are fitted to LRU Top's published cache-insensitive rows, the next two to both LRU variants' "
+        "writes at low loads, the others to the rest of LRU Top's and LRU Bottom's rows; all but the writes twice.",
         block=True,
     )
-    insertions: Distinct[Positive] = setting(
-        [0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3],
-        "Further insertion points to try once the space is known; the search may have missed an optimum.",
+    fit_starts: Annotated[list[dict[str, Annotated[Number, Field(ge=0)]]], Field(min_length=1)] = setting(
+        [
+            {
+                "load_factor": 0.9,
+                "host_slots": 6,
+                "footprint_sensitive_gb": 320,
+                "insertion": 0.2,
+                "degree": 16,
+                "staging": 1,
+            },
+            {
+                "load_factor": 1.1,
+                "host_slots": 3,
+                "footprint_sensitive_gb": 160,
+                "insertion": 0.03,
+                "degree": 4,
+                "staging": 1,
+            },
+        ],
+        "Further points from which the coarse searches start; a search from one point may miss an optimum.",
     )
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
-        2, "Best points of the search that are run in the study's own phases; the best of these is chosen."
+        3,
+        "Best points of a coarse search that are run with all seeds, next to the best from each start; the search goes "
+        "on from the best of these.",
     )
-    fit_seeds: Distinct[Seed] = setting([1, 2], "Seeds of these points; the search uses only the first.")
+    fit_seeds: Distinct[Seed] = setting([1, 2, 3], "Seeds of the fit; the coarse searches use only the first.")
     thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
         [6, 8, 10, 12, 14, 16],
         "Detection thresholds whose errors are compared; the machine's threshold is chosen from them.",
@@ -177,7 +200,6 @@ class SarcSettings(Settings):
     sensitivity: Distinct[Label] = setting(
         SENSITIVITY,
         "Parameters of studies/sarc/machine.yaml that are varied one at a time, over the values it lists.",
-        notes={"degree": "the trigger keeps its share of the group"},
         block=True,
     )
     sensitivity_load: Load = setting(
@@ -228,9 +250,9 @@ class SarcSettings(Settings):
             raise SettingError(str(error), "values") from error
         with at("values"):
             _check_phases(shark.phase_minutes, shark.discarded_minutes)
-        self._check_sensitivity(shark, entries)
         start = {name: entry["value"] for name, entry in self.fit.plain().items()}
         tried = shark.with_values(start | self.values)
+        self._check_sensitivity(tried, entries)
         for divisor in {self.divisor, *self.scale_divisors}:
             with at("values"):
                 _check_model(tried.with_values({"divisor": divisor}))
@@ -244,7 +266,7 @@ class SarcSettings(Settings):
                 raise SettingError(f"machine.yaml lists no other values for {name}; add `vary` there", "sensitivity")
             for value in listed.get(name, ()):
                 try:
-                    check_prefetch(shark.with_values(changes(shark, name, value)).prefetch())
+                    check_prefetch(shark.with_values({name: value}).prefetch())
                 except ParameterError as error:
                     raise SettingError(f"{name} = {value}: {error}", "sensitivity") from error
 
@@ -253,10 +275,18 @@ class SarcSettings(Settings):
             if not targets_of(fits, step):
                 raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
         ranges = ranges_of(fits)
-        for name, start in self.fit.plain().items():
-            low, high = ranges[name]
-            if not low <= start["value"] <= high:
-                raise SettingError(f"{name} starts at {start['value']:g}; expected {low:g} to {high:g}", "fit")
+        _check_start({name: start["value"] for name, start in self.fit.plain().items()}, ranges, "fit")
+        for start in self.fit_starts:
+            _check_start(start, ranges, "fit_starts")
+
+
+def _check_start(values, ranges, where):
+    for name, value in values.items():
+        if name not in ranges:
+            raise SettingError(f"{name!r} is not fitted{nearest(name, ranges)}", where)
+        low, high = ranges[name]
+        if not low <= value <= high:
+            raise SettingError(f"{name} starts at {value:g}; expected {low:g} to {high:g}", where)
 
 
 def _check_phases(minutes, discarded):

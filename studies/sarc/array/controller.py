@@ -71,7 +71,7 @@ class Controller:
     controller_us: float | None
     processors: int
     processor_queue: str
-    host_stripe_kb: int | None
+    host_stripe_kb: int
     host_stripe_arrays: int
     adapter_mb_per_s: float
     drive_scheduler: str
@@ -82,8 +82,8 @@ class Controller:
     destage_unit: str
     destage_order: str
     parity_from_cache: bool
-    staging: int
-    contention_us: float
+    staging: int | None
+    contention_us: float | None
     slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but the same processors
 
     @property
@@ -178,7 +178,7 @@ class Controller:
             ),
             "controller_us": (self.controller_us is not None and 0 <= self.controller_us <= 1e6, "0 to 1e+06 us"),
             "contention_us": (
-                0 <= self.contention_us <= 1e3,
+                self.contention_us is not None and 0 <= self.contention_us <= 1e3,
                 "0 to 1000 us per 1000 requests/s",
             ),
             "staging": (self.staging in (0, 1, 2), "0 (pages), 1 (rest of the track) or 2 (track)"),
@@ -190,9 +190,7 @@ class Controller:
                 f"none, shared, or own with processors that divide the {self.arrays * self.slices} arrays",
             ),
             "host_stripe_kb": (
-                self.host_stripe_kb is not None
-                and 0 <= self.host_stripe_kb <= 1 << 20
-                and self.host_stripe_kb * 1024 % PAGE == 0,
+                0 <= self.host_stripe_kb <= 1 << 20 and self.host_stripe_kb * 1024 % PAGE == 0,
                 f"0 for no striping, or a multiple of {PAGE // 1024} KB up to {1 << 20}",
             ),
             "host_stripe_arrays": (2 <= self.host_stripe_arrays <= 256, "2 to 256 arrays"),

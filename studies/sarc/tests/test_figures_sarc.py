@@ -65,13 +65,12 @@ def tables(points):
     ]
     tried = {
         "load": {"load_factor": 1.0, "host_slots": 4},
-        "space": {"footprint_sensitive_gb": 240, "insertion": 0.1, "host_stripe_kb": 64},
+        "space": {"footprint_sensitive_gb": 240, "insertion": 0.1, "degree": 8, "staging": 1},
     }
-    kinds = (("", "short"), ("_again", "short"), ("_again", "whole"))
     grid = [
-        {"step": step + again, "phases": phases, "mean_factor": factor}
+        {"step": step + again, "seeds": 3 if again else 1, "mean_factor": factor}
         | {name: value * x for name, value in tried[step].items()}
-        for step, (again, phases), x, factor in itertools.product(tried, kinds, (1, 2), (1.1, 9.0))
+        for step, again, x, factor in itertools.product(tried, ("", "_again"), (1, 2), (1.1, 9.0))
     ]
     near = {"response_ms_ci95": 0.1, "low_ms": 1.0, "high_ms": 9.0, "published_ms": 3.0, "low_pct": -2, "high_pct": 2}
     spent = dict.fromkeys(sarc.PURPOSES, 0.3) | {"needed_operations": 1.0}

@@ -52,7 +52,7 @@ def sarc():
         cells[side, "sarc"] <= cells[side][["lru_top", "lru_bottom"]].min(axis=1) for side in ("read_ms", "write_ms")
     ]
     return [
-        f"and is fitted ({one('sarc/fit', 'value', parameter='host_stripe_kb'):.0f} KB)",
+        f"groups of {one('sarc/fit', 'value', parameter='degree'):.0f} tracks",
         f"is smallest, {detection.mean_error_pct:.1f} %, at {detection.threshold} tracks",
         f"LRU variant in {np.sum(ahead)} of the {np.size(ahead)} cells",
     ]
