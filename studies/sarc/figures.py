@@ -70,8 +70,8 @@ def _response_axis(axis, *columns):
 def table2(table, published):
     """Mean read and write response times over load, for model and paper (Table II).
 
-    Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Eight parameters of the model
-    were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of SARC are predicted.
+    Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Eight parameters of the
+    model were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of SARC are predicted.
 
     Parameters
     ----------

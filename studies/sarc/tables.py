@@ -163,8 +163,8 @@ def load_axis(fig6_table, published, fit):
         ``config, scaled_iops, policy, response_ms, response_ms_ci95``; ``low_ms, high_ms``: the model's response at the
         lowest and the highest load factor that fit as well over the seeds; ``published_ms``; ``load_shift_pct``: how
         much more load the model needs for the published response; ``low_pct, high_pct``: the same for these load
-        factors; ``within``: whether the shift lies between them. Between and beyond a policy's six points, the logarithm of the
-        response is linear in that of the load.
+        factors; ``within``: whether the shift lies between them. Between and beyond a policy's six points, the
+        logarithm of the response is linear in that of the load.
     """
     known = fit.set_index("parameter").loc["load_factor"]
     low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]
