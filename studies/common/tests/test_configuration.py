@@ -256,9 +256,11 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"sensitivity": ["thresold"]}, r"sarc\.sensitivity: .*'thresold'; did you mean threshold\?"),
         ({"sensitivity": ["arrays"]}, r"sarc\.sensitivity: .*lists no other values for arrays"),
         (
-            {"values": {"degree": 5}, "sensitivity": ["trigger"]},
-            r"sarc\.sensitivity: trigger = 6: .*expected a trigger below the degree",
+            {"values": {"degree": 300}, "sensitivity": ["trigger"]},
+            r"sarc\.sensitivity: trigger = 0\.125: .*degree is 300; expected a whole number from 0 to 256",
         ),
+        ({"fit_starts": [{"degree": 64}]}, r"sarc\.fit_starts: degree starts at 64; expected 4 to 32"),
+        ({"fit_starts": [{"degre": 8}]}, r"sarc\.fit_starts: 'degre' is not fitted; did you mean degree\?"),
         ({"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}}, r"sarc\.short: phases of 2"),
     ],
 )
