@@ -17,36 +17,37 @@
 # # Start here
 #
 # **Miss Penalty** reproduces classic papers on storage caching from raw traces, and lets you try the same with your own
-# trace, policy or disk. `make lab` opens these notebooks; running one changes no file of the repository.
+# trace, policy or disk. `make lab` opens these notebooks; running one changes no file of the repository. Each begins
+# with a question, asks you to predict, computes the answer while you watch, and ends with an exercise.
 #
-# | notebook | what it shows |
+# | notebook | its question |
 # |---|---|
-# | [your_trace](your_trace.ipynb) | open any trace, compare policies, see the cost of a miss, write your own policy |
-# | [your_disk](your_disk.ipynb) | describe a drive, replay requests on it, compare with measurements |
-# | [whatif](whatif.ipynb) | the five conclusions on machines from 1997 to 2025, with sliders |
-# | [mq](mq.ipynb) | Multi-Queue: a cache behind a cache (USENIX 2001) |
-# | [sarc](sarc.ipynb) | SARC: sequential and random data in one cache (USENIX 2005) |
-# | [hac](hac.ipynb) | HAC: an object cache that keeps hot objects (SOSP 1997) |
-# | [epcm](epcm.ipynb) | EPCM: which file comes next (USENIX 2001) |
-# | [vlog](vlog.ipynb) | the virtual log: writing wherever the head is (OSDI 1999) |
-# | [classics](classics.ipynb) | LIRS, ARC, CAR and CLOCK-Pro on their authors' traces |
-# | [delayed_hits](delayed_hits.ipynb) | delayed hits: when a hit has to wait (SIGCOMM 2020) |
-# | [kvcache](kvcache.ipynb) | the key-value cache of a chat service (FAST 2025) |
-# | [dispute](dispute.ipynb) | S3-FIFO and SIEVE, from the published results of thousands of traces |
+# | [your_trace](your_trace.ipynb) | Which policy, how large, and how many milliseconds, for your trace? |
+# | [your_disk](your_disk.ipynb) | What does a request wait for, and what would another drive change? |
+# | [mq](mq.ipynb) | MQ (USENIX 2001): which blocks should a cache behind a cache keep? |
+# | [sarc](sarc.ipynb) | SARC (USENIX 2005): how much of the cache should sequential data get? |
+# | [hac](hac.ipynb) | HAC (SOSP 1997): when is caching objects better than caching pages? |
+# | [epcm](epcm.ipynb) | EPCM (USENIX 2001): how soon can a system foresee which file comes next? |
+# | [vlog](vlog.ipynb) | The virtual log (OSDI 1999): how much faster is a write that may go anywhere? |
+# | [classics](classics.ipynb) | LIRS, ARC, CAR, CLOCK-Pro (2002 to 2005): do they all manage a loop? |
+# | [delayed_hits](delayed_hits.ipynb) | Delayed hits (SIGCOMM 2020): do more hits mean less waiting? |
+# | [kvcache](kvcache.ipynb) | The key-value cache of a chat service (FAST 2025): how many seconds does it save? |
+# | [dispute](dispute.ipynb) | S3-FIFO, SIEVE (2023, 2024): are simple policies better, and on which traces? |
+# | [whatif](whatif.ipynb) | Which of the older conclusions still hold on today's machines? |
 #
 # ## One minute
 #
-# A trace, three policies, one picture:
+# A short stretch of TPC-C, three policies and OPT, which knows the future. **Predict**: is the gap between LRU and OPT
+# larger in a small cache or in a large one?
 
 # %%
 # %matplotlib inline
 import ipywidgets as widgets
 import numpy as np
-import pandas as pd
 
 import misspenalty
+from misspenalty.plotting.curve import hit_ratio
 from misspenalty_studies.common.notebook import counts, root
-from misspenalty_studies.mq.figures import hit_ratio_curve
 
 trace = misspenalty.open_trace(root() / "tests" / "data" / "tpcc_small.parquet")
 POLICIES = ["lru", "arc", "mq", "opt"]
@@ -55,10 +56,7 @@ POLICIES = ["lru", "arc", "mq", "opt"]
 def curves(policies=POLICIES, most_pct=100.0):
     """Hit ratios of policies over twelve cache sizes, up to a share of the footprint."""
     sizes = np.unique(np.geomspace(trace.blocks / 200, max(trace.blocks * most_pct / 100, 2), 12).astype(int)).tolist()
-    table = pd.concat([misspenalty.hit_ratio_curve(trace, policy, sizes) for policy in policies], ignore_index=True)
-    table["cache_mb"] = table["cache_blocks"] * trace.block_bytes / 2**20
-    table["hit_ratio_pct"] = 100 * table["hit_ratio"]
-    return hit_ratio_curve(table)
+    return hit_ratio(misspenalty.hit_ratio_curve(trace, list(policies), sizes), trace.block_bytes)
 
 
 curves()
@@ -74,9 +72,22 @@ _ = widgets.interact(
 )
 
 # %% [markdown]
-# ## What came out
-#
-# The statements of the MQ paper, by verdict; the notebook of each study lists those that were not reproduced, and why.
+# ## The answer
 
 # %%
-counts("mq")
+sizes = ["2%", "10%", "50%"]
+table = misspenalty.hit_ratio_curve(trace, ["lru", "opt"], sizes).pivot(index="cache_blocks", columns="policy")
+for share, (_, row) in zip(sizes, table["hit_ratio"].iterrows(), strict=True):
+    print(f"cache of {share} of the footprint: LRU hits {row['lru']:.0%}, OPT {row['opt']:.0%} of the reads")
+
+# %% [markdown]
+# The gap is what a better policy could gain; each of the papers closes a part of it, for some traces and sizes. How
+# many of their statements are reproduced, by study:
+
+# %%
+counts()
+
+# %% [markdown]
+# ## Exercise
+#
+# Which of the policies above comes closest to OPT at a tenth of the footprint? Is it the same one at half of it?

@@ -16,115 +16,98 @@
 # %% [markdown]
 # # S3-FIFO and SIEVE: a dispute over simple policies
 #
-# S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) are said to miss less often than W-TinyLFU, ARC, LIRS and 2Q. The result
-# files of S3-FIFO are public; here they are aggregated again, by the authors' rules and by others. SIEVE's are not;
-# SIEVE is replayed on the traces that are available. We take no side. This notebook reads the archived results;
-# nothing is replayed.
+# S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) move a block as seldom as a FIFO queue does, and are said to miss less often
+# than W-TinyLFU, ARC, LIRS and 2Q. **Are they better than older, more complex policies, and on what does the answer
+# depend?**
 
 # %%
 # %matplotlib inline
-
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
-from misspenalty_studies.common.notebook import counts, read, root, statements
-from misspenalty_studies.dispute import figures
+import misspenalty
+from misspenalty_studies.common.notebook import counts, root, zipf
 
-ROOT = root()
-pd.options.display.precision = 2
+POLICIES = ["lru", "arc", "lirs", "wtinylfu", "s3fifo", "sieve"]
+pd.options.display.precision = 1
 
 # %% [markdown]
-# ## 1. Which traces count
+# ## 1. Four workloads
 #
-# The rules of the authors' script, each applied on top of those before it, at 10 % of the objects of a trace. The
-# paper speaks of 6,594 traces; no rule gives that count. The best policy is the one with the highest mean reduction
-# of the miss ratio relative to FIFO.
-
-# %%
-selection = read("results/dispute/selection.csv")
-selection[selection["size_ratio"] == 0.1].drop(columns="size_ratio")
-
-# %% [markdown]
-# ## 2. Means over traces, and how certain they are
+# - *stable*: some blocks are popular, and stay so;
+# - *one-time*: the same, and three in ten requests are for a block that is never asked for again;
+# - *drifting*: every 20,000 requests, all popular blocks are replaced by new ones;
+# - *TPC-C*: a recording of a database behind its own cache.
 #
-# Thick lines are 95 % intervals with traces resampled, thin ones with whole data sets resampled. The difference from
-# S3-FIFO has its own intervals, as all policies are averaged over the same traces.
+# The measure is the papers': by how many per cent a policy has fewer misses than FIFO, in a cache of a tenth of the
+# blocks. **Predict**: on which of the four is S3-FIFO worse than FIFO?
 
 # %%
-reductions = read("results/dispute/reductions.csv")
-stated = read("studies/dispute/published/stated.csv")
-figures.means(reductions, stated)
+rng = np.random.default_rng(1)
+stable = zipf(200_000, blocks=20_000, exponent=1.0)
+once = stable.copy()
+once[rng.random(len(once)) < 0.3] = -1
+once[once < 0] = 20_000 + np.arange((once < 0).sum())
+drifting = np.concatenate([zipf(20_000, 20_000, 1.0, seed) + 20_000 * seed for seed in range(10)])
+recorded = misspenalty.open_trace(root() / "tests" / "data" / "tpcc_small.parquet")
+workloads = {"stable": stable, "one-time": once, "drifting": drifting, "TPC-C": recorded}
 
-# %%
-rows = reductions[(reductions["selection"] == "authors") & (reductions["size_ratio"] == 0.1)]
-behind = [column for column in rows.columns if column.startswith("behind")]
-rows.set_index("policy").sort_values("mean", ascending=False)[["mean", "mean_of_datasets", *behind]]
+
+def reductions(share="10%"):
+    """Per cent of FIFO's misses that each policy saves, by workload."""
+    rows = {}
+    for name, trace in workloads.items():
+        misses = misspenalty.simulate(trace, ["fifo", *POLICIES], share).set_index("policy")["misses"]
+        rows[name] = 100 * (1 - misses.drop("fifo") / misses["fifo"])
+    return pd.DataFrame(rows)
+
+
+tenth = reductions()
+tenth.round(1)
 
 # %% [markdown]
-# ## 3. Losses: how often worse than FIFO
-
-# %%
-figures.worse(reductions, stated)
-
-# %% [markdown]
-# ## 4. Per data set
+# ## 2. The mean over workloads
 #
-# How often each policy is first, among the seven policies that the paper's Figure 7 draws and among all policies in
-# the result files.
+# A single number for each policy is a mean over traces. **Predict**: does the order of the policies stay if one of the
+# four workloads is left out?
 
 # %%
-datasets = read("results/dispute/datasets.csv")
-figures.datasets(datasets)
-
-# %%
-keys = ["selection", "size_ratio", "policy"]
-first = {name: datasets[datasets[name] == 1].groupby(keys).size() for name in ("rank", "rank_of_all")}
-pd.DataFrame(first).fillna(0).astype(int)
+means = {"all four": tenth.mean(axis=1)}
+means |= {f"without {name}": tenth.drop(columns=name).mean(axis=1) for name in tenth.columns}
+means = pd.DataFrame(means)
+figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+for place, policy in enumerate(POLICIES):
+    axes.plot(means.loc[policy], range(len(means.columns)), marker="osD^vP"[place], linestyle="", label=policy)
+axes.set_yticks(range(len(means.columns)), means.columns)
+axes.axvline(0, color="black", linewidth=0.8)
+axes.set_xlabel("Mean reduction of misses from FIFO (%)")
+axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+plt.show()
 
 # %% [markdown]
-# ## 5. SIEVE
+# ## The answer
+
+# %%
+for name, column in means.items():
+    best = column.sort_values(ascending=False)
+    print(f"{name:18} first {best.index[0]}, then {best.index[1]}; S3-FIFO {best['s3fifo']:.1f} %")
+print(f"On {tenth.loc['s3fifo'].idxmin()}, S3-FIFO has {-tenth.loc['s3fifo'].min():.0f} % more misses than FIFO.")
+
+# %% [markdown]
+# It depends on which traces are averaged. Policies that keep proven blocks win while popularity lasts, and lose when
+# it moves on. So the dispute is about which traces count: these are means over the authors' published results, with
+# intervals for traces and for whole data sets resampled:
 #
-# SIEVE's Figure 1 is an average "over data sets". Read as the mean of the data sets' means, S3-FIFO's files on the
-# same seven sources give less than the printed values; read as the mean over traces, they give nearly the printed
-# values.
-
-# %%
-cells = read("results/dispute/trace_comparisons.csv")
-figures.sieve(reductions, cells, stated)
-
-# %%
-kinds = read("results/dispute/replayed_reductions.csv")
-kinds[kinds["size_ratio"] == 0.1].pivot(index="policy", columns="kind", values="mean")
-
-# %% [markdown]
-# ## 6. Our replays next to the authors' simulator
+# ![Mean reductions of misses from FIFO with intervals, by policy and selection of traces](../results/dispute/means.png)
 #
-# Misses of libCacheSim at 10 % of the blocks of eight traces, and of an independent program on SIEVE's example. SLRU,
-# LIRS and W-TinyLFU are listed twice: as in their papers (`own`), and with the rules of the program (`program`).
-# W-TinyLFU still differs on the two traces whose blocks are not numbered from 1 in order of first use.
-
-# %%
-program = read("results/dispute/program.csv")
-program.assign(equal=program["difference"] == 0).groupby(["reading", "policy"])["equal"].agg(["sum", "count"])
-
-# %% [markdown]
-# ## 7. Small caches in the result files
-#
-# A window of less than one object loads nothing, and neither does S3-FIFO with room for one object in its small queue.
-
-# %%
-floors = read("results/dispute/always_missed.csv")
-floors[floors["always_missed"] > 1]
-
-# %% [markdown]
-# ## 8. Claims, and conditions under which others are reproduced
+# The verdicts on the papers' statements:
 
 # %%
 counts("dispute")
 
-# %%
-statements("dispute")
-
-# %%
-conditions = read("results/dispute/conditions.csv").query("verdict == 'reproduced'")
-named = read("results/claims.csv").set_index("id")["statement"]
-conditions.assign(claim=conditions["claim"].map(named)).rename(columns={"claim": "statement"})
+# %% [markdown]
+# ## Exercise
+#
+# Run `reductions("1%")`. Which policy loses most in a small cache, and on which workload? The first queue of S3-FIFO
+# has a tenth of the cache: how many blocks is that here?

@@ -16,96 +16,89 @@
 # %% [markdown]
 # # Key-value caches: MQ's question, twenty-five years on
 #
-# A language-model server keeps the keys and values of prompts in the memory of its GPUs and in a second level below.
-# Does the policy of that second level matter, and by how many seconds? The trace is an hour of a production service
-# (Mooncake, FAST 2025). This notebook reads the archived results; nothing is replayed.
+# A server of a language model computes keys and values for every token of a prompt, and can keep them for the next
+# prompt that begins in the same way. **How many seconds does a cache of them save, and does its policy matter?** The
+# trace is an hour of a production service (Mooncake, FAST 2025).
 
 # %%
 # %matplotlib inline
-
+import matplotlib.pyplot as plt
 import pandas as pd
 
-from misspenalty_studies.common.notebook import counts, read, root, statements
-from misspenalty_studies.kvcache import figures
+import misspenalty
+from misspenalty.latency.prefill import time_to_first_token
+from misspenalty.plotting.style import policy_line
+from misspenalty.traces.prompts import read_prompts
+from misspenalty_studies.common.notebook import counts, root
 
-ROOT = root()
 pd.options.display.precision = 2
+prompts = read_prompts(root() / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
+print(f"{len(prompts):,} prompts of {prompts.input_tokens.mean():,.0f} tokens on average, blocks of 512 tokens")
 
 # %% [markdown]
-# ## 1. The trace, and what a token costs
+# ## 1. A hit that is worth nothing
 #
-# The costs follow from the paper's formulas; `studies/kvcache/machine.yaml` has every parameter with its source.
+# Keys and values depend on all tokens before them. A block of a prompt saves work only if every block before it is in
+# the cache, too. **Predict**: of the blocks that are found in the cache, which share counts under LRU, and under a
+# policy that decides block by block whether it is popular enough to stay, such as W-TinyLFU? Under random replacement?
 
 # %%
-read("results/kvcache/table2.csv").transpose()
-
-# %%
-read("results/kvcache/costs.csv")
+sizes = [1000, 5000, 20_000, 50_000]
+POLICIES = ["lru", "s3fifo", "wtinylfu", "random", "opt"]
+hits = misspenalty.prefix_hit_ratio_curve(prompts, POLICIES, sizes)
+share = 100 * hits["hits"] / hits["block_hits"]
+hits.assign(counts_pct=share).pivot(index="cache_blocks", columns="policy", values="counts_pct")[POLICIES]
 
 # %% [markdown]
-# ## 2. One cache, next to the paper's Figure 9
+# ## 2. Which policy?
 #
-# The paper does not define its hit rate. Three ways to count LRU's hits are drawn next to the published values.
+# **Predict**: LRU was the worst policy for MQ's second-level cache. Is it the worst here?
 
 # %%
-hits = read("results/kvcache/hits.csv")
-figures.capacity(hits, read("studies/kvcache/published/fig9.csv"))
-
-# %%
-whole = hits[hits["part"] == "all"]
-whole.pivot(index="policy", columns="cache_tokens", values="share_of_possible_pct")
+figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+for policy, rows in hits.groupby("policy"):
+    axes.plot(rows["cache_blocks"], 100 * rows["token_hit_ratio"], **policy_line(policy))
+axes.set(xscale="log", xlabel="Cache size (blocks of 512 tokens)", ylabel="Tokens not computed again (%)")
+axes.legend()
+plt.show()
 
 # %% [markdown]
-# ## 3. Block hits and contiguous prefixes
+# ## 3. Seconds
 #
-# Only the blocks before a prompt's first miss save prefill work. Policies that evict blocks from the middle of a prompt
-# have hits that are worth nothing.
+# The time to the first token is the time to load the reused prefix and to compute the rest. **Predict**: a flash drive
+# loads 6.5 GB/s, the server's own memory 128 GB/s. Is loading from flash still faster than computing again?
 
 # %%
-figures.prefixes(hits)
+times = time_to_first_token(prompts, ["lru", "s3fifo", "opt"], sizes[1:], ["dram", "ssd"])
+times["mean_s"] = times["mean_us"] / 1e6
+times.pivot(index=["device", "policy"], columns="cache_blocks", values="mean_s")
 
 # %% [markdown]
-# ## 4. The second level
-#
-# It sees what an LRU first level misses.
+# ## The answer
 
 # %%
-second = read("results/kvcache/second_level.csv")
-figures.second_level(second)
+largest = times[times["cache_blocks"] == sizes[-1]].set_index(["device", "policy"])
+without = largest["mean_s"] / (1 - largest["saved_ratio"])
+print(f"Without a cache a prompt waits {without.iloc[0]:.2f} s for its first token.")
+for place in ("dram", "ssd"):
+    lru, opt = largest.loc[(place, "lru")], largest.loc[(place, "opt")]
+    print(f"{sizes[-1]:,} blocks in {place}: LRU saves {lru['saved_ratio']:.0%}, OPT {opt['saved_ratio']:.0%}.")
 
 # %% [markdown]
-# ## 5. Seconds
+# A large cache in memory saves a third of the waiting; from flash it saves much less, because loading then takes nearly
+# as long as computing. At the largest size LRU is close to OPT. In a smaller cache the policy matters, and it has to
+# keep whole prefixes: hits behind a gap are worth nothing. The paper's Figure 9, next to ours:
 #
-# The mean time to first token of requests served one at a time: prefill of what is not reused, and loading from the
-# server's own memory, another server's memory, or a flash drive.
-
-# %%
-figures.ttft(read("results/kvcache/ttft.csv"))
-
-# %%
-varied = read("results/kvcache/sensitivity.csv")
-varied.pivot_table(index=["parameter", "value"], columns=["kind", "policy"], values="saved_pct", dropna=True)
-
-# %% [markdown]
-# ## 6. A cluster: local caches or a shared one
+# ![Published hit rates by cache size, and three ways to count LRU's](../results/kvcache/capacity.png)
 #
-# `aware` routing sends a request to the server with the lowest predicted time to first token, `balanced` routing to the
-# one with the shortest queue.
-
-# %%
-read("results/kvcache/fig10.csv").pivot(index="cache", columns="routing", values=["hit_pct", "ttft_s"])
-
-# %% [markdown]
-# ## 7. The verdicts
-#
-# Statements of the paper are judged on the whole trace. The forecasts of this project were made from the first half and
-# are judged on the second. One hour of one service does not establish a law, and neither would two.
+# The verdicts on the paper's statements:
 
 # %%
 counts("kvcache")
 
-# %%
-statements("kvcache")
-
-# %%
-read("results/forecasts.csv").query("study == 'kvcache'")[["statement", "forecast", "obtained", "unit", "verdict"]]
+# %% [markdown]
+# ## Exercise
+#
+# Change the model: `time_to_first_token(…, server=Server(shared_heads=1))`, with `Server` from
+# `misspenalty.latency.prefill`, has keys and values that are eight times as large. From which bandwidth, such as
+# `"25GB/s"` as the place, does the cache pay again?

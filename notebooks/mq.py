@@ -16,73 +16,63 @@
 # %% [markdown]
 # # Multi-Queue: a cache behind a cache
 #
-# A database keeps its hottest blocks in memory. The storage server behind it has a cache of its own, which
-# sees only what misses in the database's cache. Which blocks should that second cache keep?
-#
-# Zhou, Philbin and Li (USENIX 2001) answered with **Multi-Queue** (MQ) and measured it under TPC-C. This
-# notebook reads the results of our reproduction, step by step, and ends with a cell in which you can replay
-# the trace yourself.
-#
-# The results are made by `make reproduce`; only the replay at the end is computed here.
+# A database keeps its hottest blocks in memory. The storage server behind it has a cache of its own, which sees only
+# what misses in the database's cache. **Which blocks should that second cache keep?** Zhou, Philbin and Li (USENIX
+# 2001) answered with *Multi-Queue* (MQ).
 
 # %%
 # %matplotlib inline
-
+import numpy as np
 import pandas as pd
-import yaml
 
 import misspenalty
-from misspenalty_studies.common.notebook import read, root, statements
-from misspenalty_studies.mq import figures as mq
+from misspenalty.plotting.curve import hit_ratio
+from misspenalty_studies.common.notebook import counts, root, zipf
 
-ROOT = root()
-pd.options.display.precision = 2
-
-config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-server, variant = config["mq"]["server"], "calibrated"
-print(f"server: {mq.capture_name(server)} of database cache; variant: {mq.capture_name(variant)} of the first level")
+pd.options.display.precision = 1
 
 # %% [markdown]
-# ## 1. Why recency is not enough
+# ## 1. What the second cache sees
 #
-# The **temporal distance** of an access is how many accesses ago the same block was accessed last. LRU with
-# room for C blocks hits roughly those re-accesses whose distance is below C.
+# 200,000 requests, in which a few blocks are wanted much more often than others, go through a first cache of 2000
+# blocks under LRU. The second cache gets what misses there.
 #
-# On the client's side, re-accesses come at all distances, near ones included:
+# **Predict**: the first cache serves more than half of the requests. The second one is as large and uses LRU as well.
+# Which share of *its* requests will it serve?
 
 # %%
-mq.distances(read("results/mq/fig2.csv"))
+requests = zipf(200_000, blocks=20_000, exponent=0.9)
+served = np.zeros(len(requests), bool)
+first = misspenalty.simulate(requests, "lru", 2000, hits=served)
+second = requests[~served]
+same = misspenalty.simulate(second, "lru", 2000)
+print(f"first cache: {first.hit_ratio:.0%} of {len(requests):,}; second: {same.hit_ratio:.0%} of {len(second):,}")
 
 # %% [markdown]
-# The database's cache absorbs the near ones. Blocks that miss there are accessed again late, beyond the dashed
-# line, which marks the size of the first level in blocks:
+# Why so few? A block that misses in the first cache was last used long ago, and after this miss the first cache keeps
+# it. The second cache sees it again only after the first one has evicted it. How many requests come between two uses of
+# the same block, in the stream that each cache sees:
 
 # %%
-mq.distances(read("results/mq/fig3.csv"))
-
-# %% [markdown]
-# But some blocks are still accessed much more often than others. The left panel counts blocks, the right one
-# accesses: a few blocks receive a large share. A policy that remembers *how often* a block was accessed can find
-# them, even if each re-access comes late.
-
-# %%
-mq.fig4(read("results/mq/fig4.csv"))
+rows = {}
+for name, stream in {"first cache": requests, "second cache": second}.items():
+    distance = misspenalty.stack_distances(stream)
+    again = distance[distance > 0]  # 0: the block's first use
+    rows[name] = {f"up to {size}": 100 * (again <= size).mean() for size in (500, 1000, 2000, 4000, 8000)}
+pd.DataFrame(rows).T.rename_axis(columns="% of re-uses, by blocks in between")
 
 # %% [markdown]
 # ## 2. How MQ works
 #
-# MQ keeps several LRU queues. A block with f accesses is in queue log2(f), so that every doubling raises it
-# by one. A block that is not used for a *lifetime* moves down one queue; the victim is the oldest block
-# of the lowest queue. A history of evicted blocks remembers their counts, so that a block that is accessed
-# again does not start from zero.
+# Near re-uses are gone, but some blocks are still wanted more often than others. MQ keeps several LRU queues. A block
+# with f accesses is in queue log2(f). A block that is not used for a *lifetime* moves down one queue; the victim is the
+# oldest block of the lowest queue. A history of evicted blocks remembers their counts.
 #
-# The readable definition is a Python class, its *reference*; the compiled kernel gives the same outcome for every
-# access. Here the reference runs on a handful of accesses to a cache of three blocks. Note that A, which was used
-# three times, survives the scan D E F G that would have emptied an LRU cache:
+# Its definition is a Python class. **Predict**: in a cache of three blocks, A is used three times, and then D, E, F and
+# G once each. Is A still there when it is asked for again? Would it be under LRU?
 
 # %%
-definition = misspenalty.policies()["mq"]
-reference = definition.reference(3, life_time=6)
+reference = misspenalty.policies()["mq"].reference(3, life_time=6)
 steps = []
 for block in "AABADEFGA":
     hit = reference.access(block)
@@ -91,113 +81,46 @@ for block in "AABADEFGA":
 pd.DataFrame(steps)
 
 # %% [markdown]
-# ## 3. Hit ratios: Table 4
+# ## 3. The second cache under four policies
 #
-# Published and reproduced values, in per cent of the reads. The *variant* is a second stream, behind an LRU first level
-# whose size is calibrated on the distances of the paper's Table 3. Verdicts on it are counted separately.
+# OPT knows the future; no policy that loads what it misses can do better. **Predict**: at which sizes is MQ's lead over
+# LRU largest, below the size of the first cache (2000 blocks) or above it?
 
 # %%
-printed4 = read("studies/mq/published/table4.csv").rename(columns={"storage_cache_mb": "cache_mb"})
-tables4 = {server: read("results/mq/table4.csv"), variant: read("results/mq/table4_calibrated.csv")}
-sides = {"published": printed4, **{mq.capture_name(label): table for label, table in tables4.items()}}
-pd.concat({name: side.set_index(["policy", "cache_mb"])["hit_ratio_pct"] for name, side in sides.items()}, axis=1)
-
-# %%
-mq.table4(tables4, printed4)
+sizes = [500, 1000, 2000, 4000, 8000, 12_000]
+curve = misspenalty.hit_ratio_curve(second, ["lru", "2q", "mq", "opt"], sizes)
+hit_ratio(curve, title="Behind a first cache of 2000 blocks")
 
 # %% [markdown]
-# All policies of the paper, on every trace and at more cache sizes. OPT knows the future; no policy can do
-# better.
+# A recorded stream, TPC-C behind a database's cache, shows the same:
 
 # %%
-mq.table2(read("results/mq/table2.csv"))
+recorded = misspenalty.open_trace(root() / "tests" / "data" / "tpcc_small.parquet")
+behind = misspenalty.hit_ratio_curve(recorded, ["lru", "2q", "mq", "opt"], ["5%", "10%", "20%", "40%"])
+hit_ratio(behind, recorded.block_bytes, "TPC-C, a short stretch")
 
 # %% [markdown]
-# Where the hits come from: blue bars are hits, orange bars are misses; plain blue and cross-hatched orange are
-# re-accesses at distances below the cache size. MQ loses some of the near ones and gains far more of the
-# distant ones.
+# ## The answer
 
 # %%
-mq.table3(read("results/mq/table3.csv"), read("studies/mq/published/table3.csv"))
+ratio = curve.pivot(index="cache_blocks", columns="policy", values="hit_ratio")
+lead = 100 * (ratio["mq"] - ratio["lru"])
+print(f"MQ's lead over LRU is largest at {lead.idxmax()} blocks, {lead.max():.0f} points,")
+print(f"and at {lead.index[-1]} blocks it is {lead.iloc[-1]:.0f} points.")
 
 # %% [markdown]
-# ## 4. What it is worth: Figure 7
+# The second cache should keep the blocks that are used *often*, because recently used ones are in the first cache. The
+# lead is largest near the size of the first cache. This is what the paper measured under TPC-C (its Table 4):
 #
-# A hit saves a disk access; whether the database notices depends on everything else a transaction waits for.
-# A model of the paper's machines replays the trace in a closed loop. One of its parameters is stated nowhere
-# and was fitted to one published bar, which is marked; the other bars are predictions.
-
-# %%
-fitted = [
-    (target["where"]["cache_mb"], target["where"]["policy"])
-    for fit in yaml.safe_load((ROOT / "data" / "calibration.yaml").read_text())
-    for target in fit["published"]
-    if target["table"] == "mq_fig7"
-]
-tables7 = {server: read("results/mq/fig7.csv"), variant: read("results/mq/fig7_calibrated.csv")}
-mq.fig7(tables7, read("studies/mq/published/fig7.csv"), fitted)
-
-# %%
-mq.fig7_components(read("results/mq/fig7_components.csv"))
-
-# %% [markdown]
-# ## 5. The verdicts
+# ![Published and reproduced hit ratios of MQ and LRU at 128, 256 and 512 MB](../results/mq/table4.png)
 #
-# A ledger lists every statement of the paper's section that can be tested. How many are reproduced?
+# The verdicts on the paper's statements:
 
 # %%
-claims = {server: read("results/claims.csv"), variant: read("results/claims_calibrated.csv")}
-pd.DataFrame(
-    {mq.capture_name(label): table[table["study"] == "mq"]["verdict"].value_counts() for label, table in claims.items()}
-).fillna(0).astype(int)
+counts("mq")
 
 # %% [markdown]
-# Those that are not, with their notes:
-
-# %%
-statements("mq")
-
-# %% [markdown]
-# ## 6. Your turn
+# ## Exercise
 #
-# Change the cell below, then run it and the next two. Sizes are in MB; `misspenalty policies` on the command
-# line lists the policies with their parameters. Replaying a capture with one policy at one size takes about a
-# second.
-#
-# <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
-
-# %% tags=["parameters"]
-POLICIES = ["lru", "mq"]  # try "2q", "lfu", "fbr", "lru2", "lfru", "mru", "opt"
-CACHE_MB = config["mq"]["cache_mb"]  # try [64, 100, 200, 800]
-WRITES = "count"  # "ignore": writes do not touch the cache
-PARAMETERS = {"mq": {}}  # try {"mq": {"queues": 2, "history": 0}}
-
-# %%
-compiled = ROOT / "results" / "traces" / f"{server}.trace"
-small = ROOT / "tests" / "data" / "tpcc_small.parquet"
-if compiled.is_dir():
-    trace, sizes = misspenalty.open_trace(compiled), CACHE_MB
-else:
-    trace, sizes = misspenalty.open_trace(small), [mb / 16 for mb in CACHE_MB]
-    print(
-        f"{compiled.relative_to(ROOT)} is not there (`make reproduce` compiles it): replaying the small sample "
-        f"{small.relative_to(ROOT)} instead, with caches a sixteenth of the size"
-    )
-print(trace)
-
-# %%
-blocks = [max(int(mb * 2**20) // trace.block_bytes, 1) for mb in sizes]
-curves = [
-    misspenalty.hit_ratio_curve(trace, policy, blocks, writes=WRITES, **PARAMETERS.get(policy, {}))
-    for policy in POLICIES
-]
-curve = pd.concat(curves, ignore_index=True)
-curve["cache_mb"] = curve["cache_blocks"] * trace.block_bytes / 2**20
-curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
-curve.pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
-
-# %%
-mq.hit_ratio_curve(curve)
-
-# %% [markdown]
-# For your own trace or your own policy, see [your_trace.ipynb](your_trace.ipynb).
+# Let the first cache use MQ as well (`misspenalty.simulate(requests, "mq", 2000, hits=served)`). Is MQ still the better
+# choice for the second cache? Explain with the distances of section 1.

@@ -17,71 +17,29 @@
 # # What if: the five conclusions on machines from 1997 to 2025
 #
 # HAC, MQ, EPCM, the virtual log and SARC were right on the machines of their time. Operations are counted once and
-# then converted to time: with other processors, networks and devices, which conclusions still hold, and where do
-# they reverse? The parameters, with sources and ranges, are in `studies/whatif/machine.yaml`, which says which of
-# them are assumed.
+# converted to time: processors, networks and devices can then be exchanged. **Which conclusions still hold today, and
+# with which device do they end?** The parameters, with sources and ranges, are in `studies/whatif/machine.yaml`.
 
 # %%
 # %matplotlib inline
 from dataclasses import replace
 
 import ipywidgets as widgets
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 from misspenalty_studies.common.notebook import read, root
-from misspenalty_studies.whatif import figures, hac, machines, mq, sarc
+from misspenalty_studies.whatif import hac, machines, mq, sarc
 
 pd.options.display.precision = 3
 
 # %% [markdown]
-# ## 1. What holds
+# ## 1. Three conclusions as formulas
 #
-# The lowest and the highest gain over the cases of each conclusion, in per cent, by machine and device. A dashed
-# edge means that the answer changes with parameters within their ranges. *Saturated* means that the load of a case
-# keeps the device busy at least 95 % of the time; no gain is given for it.
-
-# %%
-figures.verdicts(read("results/whatif/summary.csv"))
-
-# %% [markdown]
-# ## 2. Where they reverse
-#
-# The device time for 8 KB from which each conclusion holds, in µs, for the machines of five years.
-
-# %%
-turns = read("results/whatif/crossovers.csv")
-turns = turns[turns["threshold"].isin(["gain of 1 %", "gain of 5 %"])]
-turns["from"] = turns["device_us"].map("{:.3g}".format).where(turns["device_us"].notna(), turns["pays"])
-turns.pivot(index=["conclusion", "case"], columns="year", values="from")
-
-# %%
-curve = read("results/whatif/curves.csv")
-
-
-def of(study):
-    """A conclusion's curve and cells."""
-    return curve[curve["conclusion"] == study], read(f"results/whatif/{study}.csv")
-
-
-figures.hac_gain(*of("hac"))
-
-# %%
-figures.mq_gain(*of("mq"))
-
-# %%
-figures.epcm_gain(*of("epcm"))
-
-# %%
-figures.vlog_gain(*of("vlog"), read("results/whatif/rotation.csv"))
-
-# %%
-figures.sarc_gain(*of("sarc"))
-
-# %% [markdown]
-# ## 3. A machine of your own
-#
-# Three of the conclusions are formulas over counts, so that trying a machine costs nothing. Speed is that of one
-# thread, in multiples of a PC of 1997; the device serves `parallel` requests at a time.
+# HAC saves the client page fetches, MQ saves the storage server disk reads, and SARC shortens a controller's response
+# time. A machine has a processor (in multiples of a PC of 1997), a network, and a device that serves some requests at a
+# time. **Predict**: which of the three gains still exceeds 5 % with a device of 65 µs, a flash drive of 2025?
 
 # %%
 known = machines.load(root() / "studies" / "whatif" / "machine.yaml")
@@ -104,15 +62,40 @@ conclusions = {
 }
 
 
-def gains(speed=130.0, network_mbit_per_s=200_000.0, device_us=65.0, parallel=64):
-    """The gain of each conclusion on a machine, %."""
+def numbers(speed=130.0, network_mbit_per_s=200_000.0, device_us=65.0, parallel=64):
+    """The gain of each conclusion on a machine, %; NaN where the device is saturated."""
     era = replace(known.eras[2025], speed=speed, network_mbit_per_s=network_mbit_per_s)
     device = machines.Device("any", device_us, device_us, parallel)
-    rows = {name: found.measures(known, era, device, case)["gain_pct"] for name, (found, case) in conclusions.items()}
-    return pd.Series(rows, name="gain, %").map("{:.3g}".format).replace("nan", "saturated").to_frame()
+    return {name: found.measures(known, era, device, case)["gain_pct"] for name, (found, case) in conclusions.items()}
+
+
+def gains(**machine):
+    """The same as a table."""
+    return pd.Series(numbers(**machine), name="gain, %").map("{:.3g}".format).replace("nan", "saturated").to_frame()
 
 
 gains()
+
+# %% [markdown]
+# ## 2. The device
+#
+# The same processor and network, from a fast flash drive (10 µs) to a disk (10 ms). **Predict**: which curve falls
+# first as the device becomes faster?
+
+# %%
+device_us = np.geomspace(10, 10_000, 25)
+lines = pd.DataFrame([numbers(device_us=float(us)) for us in device_us], index=device_us)
+figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+for name, look in zip(lines.columns, ("o-", "s--", "^:"), strict=True):
+    axes.plot(lines.index, lines[name], look, markersize=3, label=name)
+axes.axhline(0, color="black", linewidth=0.8)
+axes.set(xscale="log", xlabel="Device time for 8 KB (µs)", ylabel="Gain (%)")
+axes.legend()
+plt.show()
+
+# %% [markdown]
+# A line ends where the load keeps the device busy at least 95 % of the time; no gain is given there. Try a machine of
+# your own:
 
 # %%
 _ = widgets.interact(
@@ -122,3 +105,25 @@ _ = widgets.interact(
     device_us=widgets.FloatLogSlider(value=65, min=0, max=4.7, description="device, µs"),
     parallel=widgets.IntSlider(value=64, min=1, max=128, description="parallel"),
 )
+
+# %% [markdown]
+# ## The answer
+
+# %%
+for name, line in lines.items():
+    worth = line[line >= 5]
+    said = f"at least 5 % from {worth.index[0]:.0f} µs on" if len(worth) else "less than 5 % at any of these devices"
+    print(f"{name}: {said}")
+
+# %% [markdown]
+# With a fast device a miss costs little, and what saves misses gains little, unless a miss costs more than the device:
+# HAC also saves the network and the client's processor the work of a fetch. All five conclusions with every machine and
+# device, and with the ranges of assumed parameters:
+#
+# ![Gains of the five conclusions by machine and device](../results/whatif/summary.png)
+
+# %% [markdown]
+# ## Exercise
+#
+# How much of HAC's gain at 65 µs is due to the network? Compare `gains(network_mbit_per_s=100)` and
+# `gains(network_mbit_per_s=1_000_000)`, and then a processor of 1997 (`speed=1`).

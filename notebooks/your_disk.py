@@ -14,130 +14,115 @@
 # ---
 
 # %% [markdown]
-# # Your disk
+# # Your disk: what does a request wait for?
 #
-# Describe a drive or import one, look at its seek curve and zones, replay requests on it, and compare its service
-# times with measured ones.
+# A disk moves its arm, waits for the platter to come around, and transfers data; flash does none of these. **What does
+# a random request of 4 KB wait for, and what would a faster spindle or flash change?** Change one cell, and the
+# notebook answers for your drive.
 
 # %%
 # %matplotlib inline
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from misspenalty import disks
 from misspenalty.disks.requests import Requests, read_requests, replay
-from misspenalty_studies.common.notebook import root
 
-ROOT = root()
-pd.options.display.precision = 3
+pd.options.display.precision = 2
 
 # %% [markdown]
-# ## 1. A drive
+# `misspenalty disk list` names the drives. A description of your own is a YAML file in the same format; with
+# `like: hp97560`, everything that it leaves out is taken from that drive. DiskSim's parameter files are imported with
+# `misspenalty disk import mine.parv mine.yaml`.
 #
-# These come with the package. A description of your own is a YAML file in the same format:
-# `data/drives/drive.schema.yaml` explains each key for disks, `flash.schema.yaml` for flash. With `like: hp97560`,
-# everything that your file leaves out is taken from that drive. DiskSim's parameter files are imported with
-#
-# ```
-# misspenalty disk import mine.parv mine.yaml
-# ```
-
-# %%
-pd.DataFrame({"disk": pd.Series(disks.names("disk")), "flash": pd.Series(disks.names("flash"))}).fillna("").style.hide()
-
-# %% [markdown]
 # <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
 
 # %% tags=["parameters"]
-DRIVE = "cheetah9lp"  # a name from above, or the path of a description; of kind disk
-CHANGES = {}  # values to try, such as {"mechanics.rpm": 15000}
+DRIVE = "cheetah9lp"  # a drive's name, or the path of a description; of kind disk
+CHANGES = {"mechanics.rpm": 15000}  # what to try
 TRACE = None  # a file of lines `R|W action lbn blocks service_us delay_us`; None = random requests
 FLASH = "dc_s3700"  # to compare with
 
-# %%
-kind = disks.load(DRIVE, "disk").replace(CHANGES)
-pd.Series(
-    {
-        "model": kind.model,
-        "GB": f"{kind.gigabytes:.1f}",
-        "revolution, ms": f"{kind.mechanics.revolution_ns / 1e6:.2f}",
-        "where its values come from": ", ".join(sorted({entry["status"] for entry in kind.data["sources"].values()})),
-    },
-    name=kind.name,
-).to_frame()
-
 # %% [markdown]
-# ## 2. Seek curve and zones
-
-# %%
-distance = np.unique(np.geomspace(1, kind.mechanics.cylinders - 1, 300).astype(int))
-figure, axis = plt.subplots(figsize=(6, 3))
-axis.plot(distance, [kind.mechanics.seek(int(d)) / 1e6 for d in distance], color="#004c8c")
-axis.set(xlabel="Distance (cylinders)", ylabel="Seek (ms)", ylim=(0, None))
-axis.grid(alpha=0.3)
-
-# %%
-zones = kind.data["geometry"]["zones"]
-rate = kind.data["geometry"]["sector_bytes"] * kind.data["mechanics"]["rpm"] / 60e6
-figure, axis = plt.subplots(figsize=(6, 3))
-for zone in zones:
-    ends = [zone["first_cylinder"], zone["last_cylinder"] + 1]
-    axis.plot(ends, [zone["sectors"] * rate] * 2, color="#004c8c", linewidth=2)
-axis.set(xlabel="Cylinder", ylabel="Media rate (MB/s)", ylim=(0, None))
-axis.grid(alpha=0.3)
-
-# %% [markdown]
-# ## 3. Replay
+# ## 1. The drive
 #
-# Each request is issued after a given delay from the completion of the previous one. `read_requests` reads a file of
-# your own; its service times are taken to be measured ones.
+# The seek curve says how long the arm takes for a distance; outer zones hold more sectors and deliver more per
+# revolution. **Predict**: how much longer does a seek over all cylinders take than one to the next?
+
+# %%
+drive = disks.load(DRIVE, "disk")
+distance = np.unique(np.geomspace(1, drive.mechanics.cylinders - 1, 300).astype(int))
+seek = np.array([drive.mechanics.seek(int(one)) / 1e6 for one in distance])
+sectors = drive.data["geometry"]["sector_bytes"] * drive.data["mechanics"]["rpm"] / 60e6
+figure, (left, right) = plt.subplots(1, 2, figsize=(7, 2.6), layout="constrained")
+left.plot(distance, seek, color="#004c8c")
+left.set(xlabel="Distance (cylinders)", ylabel="Seek (ms)", ylim=(0, None))
+for zone in drive.data["geometry"]["zones"]:
+    ends = [zone["first_cylinder"], zone["last_cylinder"] + 1]
+    right.plot(ends, [zone["sectors"] * sectors] * 2, color="#004c8c", linewidth=2)
+right.set(xlabel="Cylinder", ylabel="Media rate (10⁶ bytes/s)", ylim=(0, None))
+plt.show()
+
+# %% [markdown]
+# ## 2. Where the time goes
+#
+# Each request is issued after a given delay from the completion of the previous one. **Predict**: which part is the
+# largest for random requests of 4 KB? Which of them does a spindle of 15,000 revolutions per minute shorten, and by how
+# much does the mean fall?
 
 # %%
 if TRACE is None:
-    rng = np.random.default_rng(1)
-    count = 5000
+    rng, count = np.random.default_rng(1), 5000
     asked = Requests(
-        lbn=rng.integers(0, kind.blocks - 8, count),
+        lbn=rng.integers(0, drive.blocks - 8, count),
         count=np.full(count, 8, np.int32),
         write=(rng.random(count) < 1 / 3).astype(np.uint8),
         delay=np.zeros(count, np.int64),
     )
 else:
     asked = read_requests(TRACE)
-outcome = replay(kind, asked)
-records = pd.DataFrame(outcome.records)
-(records[list(disks.COMPONENTS)].mean() / 1e6).rename("mean, ms").to_frame().transpose()
-
-# %%
-figure, axis = plt.subplots(figsize=(6, 3))
-axis.ecdf(outcome.simulated, color="#004c8c", label="simulated")
-if outcome.measured is not None:
-    axis.ecdf(outcome.measured, color="#e8702a", linestyle="--", label="measured")
-axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xlim=(0, None))
-axis.legend(loc="lower right")
-axis.grid(alpha=0.3)
+outcome = replay(drive, asked)
+changed = replay(drive.replace(CHANGES), asked)
+parts = {name: pd.DataFrame(one.records)[list(disks.COMPONENTS)].mean() / 1e6
+         for name, one in (("as it is", outcome), ("changed", changed))}  # fmt: skip
+pd.DataFrame(parts).T.assign(total=lambda table: table.sum(axis=1)).rename_axis(columns="mean, ms")
 
 # %% [markdown]
-# The demerit figure of Ruemmler and Wilkes is the root mean square of the horizontal distance between the two
-# curves. It needs measured times.
-
-# %%
-pd.Series(outcome.row()).rename(kind.name).to_frame().transpose()
-
-# %% [markdown]
-# ## 4. The same requests on flash
+# ## 3. The same requests on flash
 #
-# Addresses are taken modulo the size of the flash drive, which starts out empty.
+# Addresses are taken modulo the size of the flash drive, which starts out empty. **Predict**: by which factor is its
+# median shorter?
 
 # %%
 flash = disks.load(FLASH, "flash")
-moved = Requests(asked.lbn % (flash.blocks - asked.count), asked.count, asked.write, asked.delay)
-later = replay(flash, moved)
-figure, axis = plt.subplots(figsize=(6, 3))
-for name, times, colour in ((kind.name, outcome.simulated, "#004c8c"), (flash.name, later.simulated, "#009e73")):
-    axis.ecdf(times, color=colour, label=name)
-axis.set(xlabel="Service time (ms)", ylabel="Share of the requests", xscale="log")
-axis.legend(loc="lower right")
-axis.grid(alpha=0.3)
+later = replay(flash, Requests(asked.lbn % (flash.blocks - asked.count), asked.count, asked.write, asked.delay))
+figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
+looks = {"as it is": (outcome, "-"), "changed": (changed, "--"), flash.name: (later, ":")}
+for name, (one, dashes) in looks.items():
+    axes.ecdf(one.simulated, linestyle=dashes, label=name)
+if outcome.measured is not None:
+    axes.ecdf(outcome.measured, color="black", linewidth=0.8, label="measured")
+axes.set(xlabel="Service time (ms)", ylabel="Share of the requests", xscale="log")
+axes.legend(loc="upper left")
+plt.show()
+
+# %% [markdown]
+# ## The answer
+
+# %%
+largest = parts["as it is"].idxmax()
+print(f"{drive.model}: the largest part is {largest}, {parts['as it is'][largest] / parts['as it is'].sum():.0%}")
+print(f"{CHANGES}: the mean falls from {parts['as it is'].sum():.2f} to {parts['changed'].sum():.2f} ms")
+print(f"{flash.model}: the median is {np.median(outcome.simulated) / np.median(later.simulated):.0f} times shorter")
+if outcome.measured is not None:
+    print(outcome.row())  # with the demerit figure of Ruemmler and Wilkes
+
+# %% [markdown]
+# With a file of measured times as `TRACE`, the last line has the demerit figure: the root mean square of the horizontal
+# distance between the simulated and the measured curve.
+#
+# ## Exercise
+#
+# Sort the requests by address (`asked.lbn.sort()` before the replay). Which part shrinks, and which one does not? What
+# does that say about a scheduler?

@@ -14,117 +14,91 @@
 # ---
 
 # %% [markdown]
-# # Your trace, your policy
+# # Your trace: which policy, how large, how many milliseconds?
 #
-# Open any block trace, look at it, draw hit-ratio curves, and try your own policy in a few lines of Python.
+# A cache is bought for a purpose: that requests wait less. **Which policy should it have, how large should it be, and
+# how many milliseconds does a request then wait?** This notebook answers for the sample trace; change one cell, and it
+# answers for yours.
 
 # %%
 # %matplotlib inline
 from collections import OrderedDict
 
-import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
 import misspenalty
-from misspenalty.traces import formats
+from misspenalty.characterize.figures import profile
+from misspenalty.plotting.curve import hit_ratio, response_time
+from misspenalty.replay import characteristics
+from misspenalty.traces.trace import format_bytes
 from misspenalty_studies.common.notebook import root
-from misspenalty_studies.mq import figures as mq
-from misspenalty_studies.mq.runs import distance_histogram
 
-ROOT = root()
 pd.options.display.precision = 2
-
-# %% [markdown]
-# ## 1. Open a trace
-#
-# These formats are known; `.gz`, `.xz`, `.bz2` and `.zst` are read as they are. The format is usually recognised
-# from the file; if it is not, name it with `format=`.
-
-# %%
-pd.DataFrame([{"format": form.name, "grammar": form.summary} for form in formats().values()]).style.hide()
 
 # %% [markdown]
 # <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
 
 # %% tags=["parameters"]
-TRACE = ROOT / "tests" / "data" / "tpcc_small.parquet"  # a path to your trace, raw or compiled
-FORMAT = None  # such as "spc", where the file doesn't tell
+TRACE = root() / "tests" / "data" / "tpcc_small.parquet"  # a path to your trace, raw or compiled
+FORMAT = None  # such as "spc", where the file does not tell; `misspenalty trace formats` lists them
 BLOCK_BYTES = None  # such as 4096; None = the format's own
+DEVICE = "cheetah9lp"  # a drive that `misspenalty disk list` names, or a fixed time such as "5ms"
+CLIENTS = 1  # requests that are under way at a time; None = the trace's own times, which a slow drive cannot keep
+POLICIES = ["lru", "arc", "mq", "lirs", "s3fifo"]
+SHARES = ["1%", "2%", "5%", "10%", "20%", "50%", "100%"]  # of the footprint, or sizes such as "64MB"
+ENOUGH = 0.8  # share of the longest possible saving with which you are content
+
+# %% [markdown]
+# ## 1. What the trace is like
+#
+# A raw trace is compiled when it is opened, which takes most of the time for a large one;
+# `misspenalty trace convert mine.spc.gz mine.trace` does it once and for all.
 
 # %%
 trace = misspenalty.open_trace(TRACE, FORMAT, BLOCK_BYTES)
-pd.Series(
-    {
-        "references": f"{len(trace):,}",
-        "reads": f"{trace.reads:,}",
-        "blocks": f"{trace.blocks:,}",
-        "block size": f"{trace.block_bytes} bytes",
-        "footprint": f"{trace.blocks * trace.block_bytes / 2**20:,.0f} MB",
-    },
-    name=trace.name,
-).to_frame()
+trace
 
 # %% [markdown]
-# A raw trace is compiled when it is opened, which takes most of the time for a large trace. Do it once and open
-# the result:
-#
-# ```
-# misspenalty trace convert mine.spc.gz mine.trace
-# ```
-#
-# How far apart are the re-accesses? LRU will hit those to the left of the cache size in blocks.
+# LRU hits those references whose reuse distance is below its size. **Predict** from the bars of *Reuse distances*: from
+# which size on does LRU hit half of the references?
 
 # %%
-mq.distances(distance_histogram(trace).assign(capture=trace.name))
-
-# %% [markdown]
-# ## 2. Hit-ratio curves
-#
-# Twelve sizes, from a hundredth of the footprint to all of it, each in its own thread. Hit ratios are
-# over reads; writes affect the cache unless you say `writes="ignore"`.
-
-# %%
-POLICIES = ["lru", "mq", "2q", "opt"]
-sizes = np.unique(np.geomspace(max(trace.blocks / 100, 1), trace.blocks, 12).astype(int)).tolist()
-curve = pd.concat([misspenalty.hit_ratio_curve(trace, policy, sizes) for policy in POLICIES], ignore_index=True)
-curve["cache_mb"] = curve["cache_blocks"] * trace.block_bytes / 2**20
-curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
-mq.hit_ratio_curve(curve)
-
-
-# %% [markdown]
-# ### What a miss costs
-#
-# The same trace in front of a device: mean and 99th percentile of the response time. Move the sliders; each answer
-# replays the trace.
-
-# %%
-def responses(policies=("lru", "arc", "mq"), share_pct=5.0, device="5ms"):
-    """Response times of policies with a cache of `share_pct` per cent of the footprint."""
-    size = max(int(trace.blocks * share_pct / 100), 1)
-    table = misspenalty.penalty(trace, list(policies), size, device)
-    return table[["policy", "device", "hits", "misses", "mean_us", "p99_us"]]
-
-
-responses()
-
-# %%
-choices = ["200us", "5ms", "50ms", "dc_p3700", "cheetah9lp"]
-_ = widgets.interact(
-    responses,
-    policies=widgets.SelectMultiple(options=["lru", "arc", "mq", "2q", "lirs", "s3fifo"], value=["lru", "arc", "mq"]),
-    share_pct=widgets.FloatLogSlider(value=5, base=10, min=-1, max=2, step=0.1, description="cache, %"),
-    device=widgets.Dropdown(options=choices, value="5ms"),
+profile(
+    characteristics.over_time(trace),
+    characteristics.request_sizes(trace),
+    characteristics.runs(trace),
+    characteristics.reuse_distances(trace),
+    characteristics.frequencies(trace),
+    trace.block_bytes,
 )
 
+# %% [markdown]
+# ## 2. Which policy?
+#
+# Hit ratios are over reads; writes affect the cache unless you say `writes="ignore"`. OPT knows the future.
+# **Predict**: which policy is closest to it, and is it the same one at all sizes?
+
+# %%
+curve = misspenalty.hit_ratio_curve(trace, [*POLICIES, "opt"], SHARES)
+hit_ratio(curve, trace.block_bytes)
 
 # %% [markdown]
-# ## 3. A policy of your own
+# ## 3. How many milliseconds?
 #
-# A policy is a class with one method: `access(block)` says whether the block was in the cache, and makes
-# room if it was not. This one is CLOCK: blocks are arranged in a ring, a hit sets a mark, and the hand clears
-# the mark of each marked block that it passes and evicts the first block without one.
+# The same trace in front of a device. **Predict**: does a cache with half of the misses halve the mean wait?
+
+# %%
+times = misspenalty.penalty(trace, POLICIES, SHARES, DEVICE, clients=CLIENTS)
+response_time(times, trace.block_bytes)
+
+
+# %% [markdown]
+# ## 4. A policy of your own
+#
+# A policy is a class with one method: `access(block)` says whether the block was in the cache, and makes room if it was
+# not. This one is CLOCK: blocks are arranged in a ring, a hit sets a mark, and the hand clears the mark of each marked
+# block that it passes and evicts the first block without one.
 
 # %%
 class Clock:
@@ -150,24 +124,35 @@ class Clock:
 # A class can be used wherever a policy is named. It runs in Python, so the first part of the trace is enough:
 
 # %%
-HEAD = 50_000
-head = trace.ids[:HEAD]
+head = trace.ids[:50_000]
 part = max(len(np.unique(head)) // 8, 1)
-rows = [misspenalty.simulate(head, policy, part) for policy in (Clock, "clock", "lru", "mq", "opt")]
-ratios = pd.DataFrame({"policy": ["CLOCK (yours)", "CLOCK", "LRU", "MQ", "OPT"]})
-ratios.assign(hit_ratio_pct=[100 * row.hit_ratio for row in rows])
+rows = [misspenalty.simulate(head, policy, part) for policy in (Clock, "clock", "lru", "opt")]
+pd.DataFrame({"policy": ["yours", "CLOCK", "LRU", "OPT"], "hit ratio, %": [100 * row.hit_ratio for row in rows]})
 
 # %% [markdown]
-# OPT knows the future and has the most hits over all references, writes included, of all caches that load every block
-# they miss, as yours does; one that may leave blocks out is compared with `opt_bypass`. Your CLOCK and the package's
-# are the same policy, and their results agree.
+# On the command line it is named by file and class: `--policy ./mine.py:Clock`. `misspenalty new policy second_chance`
+# starts a package of your own with a readable reference, a kernel as fast as the others, and tests that compare them.
 #
-# On the command line, a class in a file of your own is named by file and class: `--policy ./mine.py:Clock`. For the
-# speed of the others, start a package of your own, outside of this one:
+# ## The answer
 #
-# ```
-# misspenalty new policy second_chance
-# ```
+# The longest possible saving is that of the best policy in the largest cache. The answer is the smallest cache that
+# saves enough of it, with the policy that is best there:
+
+# %%
+means = times.pivot(index="cache_blocks", columns="policy", values="mean_us") / 1000
+none = times["mean_us"].max() / 1000  # the worst policy in the smallest cache
+target = none - ENOUGH * (none - means.min(axis=None))
+size = means.index[means.min(axis=1) <= target][0]
+policy = means.loc[size].idxmin()
+chosen = times[(times["policy"] == policy) & (times["cache_blocks"] == size)].iloc[0]
+print(f"Policy: {policy.upper()}")
+print(f"Size: {format_bytes(size * trace.block_bytes)}, {size / trace.blocks:.0%} of the footprint")
+print(f"Mean wait of a read: {means.loc[size, policy]:.2f} ms on {DEVICE}, where 99 % wait at most "
+      f"{chosen['p99_us'] / 1000:.1f} ms")  # fmt: skip
+print(f"LRU of the same size: {means.loc[size].get('lru', np.nan):.2f} ms; a cache of {SHARES[0]}: up to {none:.2f} ms")
+
+# %% [markdown]
+# ## Exercise
 #
-# It contains a readable reference, a kernel, and tests that compare the two; once it is installed, every command knows
-# its name.
+# Set `DEVICE = "dc_p3700"`, a flash drive, and run the notebook again. Does the answer name the same policy and size?
+# By how many milliseconds does the choice of policy still matter?

@@ -37,14 +37,19 @@ def run(script):
 
 
 def page(notebook, name):
-    """Return a notebook as a page that fetches nothing from elsewhere and has no live widgets, as no kernel runs."""
-    exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,")
-    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting changes these two
-    exporter.log.setLevel("ERROR")  # hides warnings of pictures without a text, which `alternatives` adds below
+    """Return a notebook as a page that fetches nothing, with archived pictures inside and without live widgets."""
+    exporter = HTMLExporter(
+        require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,", embed_images=True
+    )
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting reaches these two
+    exporter.log.setLevel("ERROR")  # it warns of pictures without a text, which `alternatives` gives them below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
+    for cell in shown.cells:  # pictures are embedded from the folder of the exporter and below
+        cell["source"] = "".join(cell["source"]).replace("](../results/", "](results/")
     heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]
     title = heading or name
-    before, *after = exporter.from_notebook_node(shown, resources={"metadata": {"name": title}})[0].split(UNDESCRIBED)
+    about = {"metadata": {"name": title, "path": str(FOLDER.parent)}}
+    before, *after = exporter.from_notebook_node(shown, resources=about)[0].split(UNDESCRIBED)
     words = [f'alt="{html.escape(one)}"' for one in alternatives(shown)]
     return before + "".join(one + text for one, text in zip(words, after, strict=True))
 

@@ -5,12 +5,12 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from PIL import Image  # comes with matplotlib
 
 from misspenalty.errors import InputError
-
-MISSED = ("direction", "not_reproduced")
+from misspenalty_studies.common.study import studies
 
 
 def root(start=None):
@@ -51,36 +51,40 @@ def read(name):
     return pd.read_csv(path)
 
 
-def counts(study, table="results/claims.csv"):
-    """Count the statements of a study's papers by verdict, printed numbers and comparisons apart."""
-    claims = _claims(study, table)
-    return pd.crosstab(claims["verdict"], claims["form"]).rename_axis(columns=None)
+def counts(study=None, table="results/claims.csv"):
+    """Count the statements of a study's papers by verdict, printed numbers and comparisons apart; of all studies by
+    study.
+    """
+    claims = read(table).query("role == 'claim'")
+    if study is not None:
+        claims = claims[claims["study"] == study]
+        return pd.crosstab(claims["verdict"], claims["form"]).rename_axis(columns=None)
+    titles = {name: about.title for name, about in studies().items() if about.judged}
+    counted = pd.crosstab(claims["study"].map(titles), claims["verdict"]).rename_axis(columns=None)
+    return counted.reindex(titles.values()).dropna().astype(int)
 
 
-def statements(study, chosen=MISSED, table="results/claims.csv"):
-    """Return the claims of a study as the paper states them.
+def zipf(requests, blocks, exponent, seed=1):
+    """Return requests for blocks that differ in popularity: the n-th most popular one with weight ``1 / n**exponent``.
 
     Parameters
     ----------
-    study : str
-    chosen : sequence of str, optional
-        Verdicts that are shown; None shows all.
-    table : str
+    requests, blocks : int
+    exponent : float
+    seed : int
 
     Returns
     -------
-    Styler
-        Statements with their source, the published and the obtained value, the verdict and the note.
+    array of int, shape (requests,)
+
+    Examples
+    --------
+    >>> made = zipf(1000, blocks=50, exponent=1.0)
+    >>> bool(made.max() < 50), bool((made == 0).sum() > (made == 9).sum())
+    (True, True)
     """
-    claims = _claims(study, table)
-    claims = claims[claims["verdict"].isin(chosen) if chosen else slice(None)]
-    columns = ["source", "published", "obtained", "unit", "verdict", "note"]
-    return claims.fillna("").set_index("statement")[columns].style.format()
-
-
-def _claims(study, table):
-    claims = read(table)
-    return claims[(claims["study"] == study) & (claims["role"] == "claim")]
+    weights = 1 / np.arange(1, blocks + 1) ** exponent
+    return np.random.default_rng(seed).choice(blocks, size=requests, p=weights / weights.sum())
 
 
 def normalised(content):

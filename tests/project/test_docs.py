@@ -1,6 +1,8 @@
 """The documentation: it builds without a warning, and every code block of it and of the README runs."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -106,9 +108,25 @@ def test_documentation_builds_without_warnings(tmp_path):
     [("policies", "policies", known_policies()), ("predictors", "prefetch.predictors", known_predictors())],
 )
 def test_every_registered_one_has_its_reference(page, package, names):
-    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text()
+    text = "".join(path.read_text() for path in (ROOT / "docs" / "reference").glob(f"{page}*.md"))
     modules = {definition.reference.__module__ for definition in names.values()}
     assert [module for module in modules if f"automodule:: {module}\n" not in text] == []
+
+
+def test_every_command_has_a_page_that_shows_its_screen(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    called = set(re.findall(r"^    (\w+)", capsys.readouterr().out, re.MULTILINE))
+    pages = {path.stem: path.read_text() for path in (ROOT / "docs" / "commands").glob("*.md")}
+    assert pages.keys() == called and len(called) > 5
+    silent = [name for name, text in pages.items() if f"$ misspenalty {name} " not in text]
+    assert silent == ["record"]  # for root alone
+
+
+def test_the_development_container_builds_what_the_container_file_describes():
+    about = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    assert (ROOT / ".devcontainer" / about["build"]["dockerfile"]).resolve() == ROOT / "Containerfile"
+    assert "make build .venv/.lab" in about["postCreateCommand"]
 
 
 def test_the_sample_diff_applies_and_touches_six_files(tmp_path):

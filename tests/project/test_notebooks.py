@@ -4,7 +4,7 @@ import base64
 import io
 import json
 import os
-import runpy
+import re
 import shutil
 import subprocess
 import sys
@@ -14,14 +14,14 @@ import jupytext
 import nbformat
 import numpy as np
 import pytest
-from archived import copy_archived
 from PIL import Image
 
-import misspenalty
 from misspenalty_studies.common.notebook import normalised
+from misspenalty_studies.common.study import studies
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LONGEST_TABLE = 15  # rows of a table, with its head
 LOST = 3  # exit status of a run in which a cell did not end
 RUN = f"""
 import os, sys, nbformat
@@ -37,35 +37,11 @@ nbformat.write(notebook, sys.argv[1])
 """
 
 
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    """A stand-in for a fresh clone: everything the notebooks read, but no results."""
-    root = tmp_path_factory.mktemp("clone")
-    for name in ("notebooks", "config", "data/drives"):
-        shutil.copytree(ROOT / name, root / name)
-    machines = [path.relative_to(ROOT) for path in ROOT.glob("studies/*/*.yaml")]
-    printed = [path.relative_to(ROOT) for path in ROOT.glob("studies/*/published/*.csv")]
-    (root / "studies" / "common").mkdir(parents=True)  # the sign of a checkout
-    for name in ("data/calibration.yaml", "tests/data/tpcc_small.parquet", *machines, *printed):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    return root
-
-
-@pytest.fixture(scope="module")
-def made(fresh):
-    """The same with results made of synthetic values."""
-    root = fresh.with_name("made")
-    shutil.copytree(fresh, root)
-    runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
-    copy_archived(root)
-    return root
-
-
-def execute(path, cells=slice(None), folder=None):
-    """Run some cells of a notebook in its folder; the cells that ran, outputs included. The copy may lie elsewhere."""
+def execute(path, cells=slice(None), folder=None, first=None):
+    """Run some cells of a notebook in its folder, after a first one; the cells that ran. The copy may lie elsewhere."""
     notebook = json.loads(path.read_text())
-    notebook["cells"] = [cell for cell in notebook["cells"][cells] if cell["cell_type"] == "code"]
+    chosen = ([first] if first else []) + notebook["cells"][cells]
+    notebook["cells"] = [cell for cell in chosen if cell["cell_type"] == "code"]
     copy = (folder or path.parent) / f"executed-{path.name}"
     copy.write_text(json.dumps(notebook))
     environment = os.environ | {
@@ -90,23 +66,40 @@ def images(cells):
     return sum("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"])
 
 
-def place_of(path, words):
-    """Number of the first cell that holds `words`."""
+def test_every_study_has_a_notebook_and_the_first_one_names_all():
+    names = {path.stem for path in NOTEBOOKS}
+    assert names >= {*studies(), "00-start-here", "your_trace", "your_disk"}
+    first = (ROOT / "notebooks" / "00-start-here.py").read_text()
+    assert [name for name in sorted(names - {"00-start-here"}) if f"[{name}]({name}.ipynb)" not in first] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_teaches(path):
+    """It begins with a question, lets the reader predict, and ends with an answer and one exercise."""
     cells = json.loads(path.read_text())["cells"]
-    return next(i for i, cell in enumerate(cells) if words in "".join(cell["source"]))
+    first, *_, last = ["".join(cell["source"]) for cell in cells]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    assert first.startswith("# ") and "?" in first
+    assert text.count("**Predict**") >= 1
+    assert [line for line in text.splitlines() if line.startswith("## ") and line[3].isalpha()] == [
+        "## The answer",
+        "## Exercise",
+    ] or path.stem == "00-start-here"
+    assert text.index("## The answer") < text.index("## Exercise")
+    assert last.rpartition("## ")[2].startswith("Exercise")
 
 
-def test_there_are_notebooks():
-    assert {path.stem for path in NOTEBOOKS} >= {
-        "00-start-here",
-        "hac",
-        "mq",
-        "sarc",
-        "vlog",
-        "whatif",
-        "your_disk",
-        "your_trace",
-    }
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_draws_with_public_functions_and_prints_short_tables(path):
+    content = json.loads(path.read_text())
+    code = "\n".join("".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == "code")
+    assert not re.search(r"misspenalty_studies\.\w+(\.figures\w*| import .*figures)", code)
+    shown = [
+        "".join(output.get("data", {}).get("text/html", ""))
+        for cell in content["cells"]
+        for output in cell.get("outputs", [])
+    ]
+    assert max(table.count("<tr") for table in shown) <= LONGEST_TABLE
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -122,7 +115,7 @@ def test_notebook_is_shown_with_its_outputs(path):
     """Pictures are kept, to be seen on the repository's pages; nothing that changes from run to run is."""
     content = json.loads(path.read_text())
     assert path.stat().st_size < 1_000_000
-    assert images(cell for cell in content["cells"] if cell["cell_type"] == "code") or path.stem == "00-start-here"
+    assert images(cell for cell in content["cells"] if cell["cell_type"] == "code")
     assert normalised(json.loads(path.read_text())) == content
 
 
@@ -170,17 +163,17 @@ def test_normalised_takes_out_what_changes():
     assert cell["outputs"][1]["data"] == {"text/plain": "<Styler>", "text/html": ['<table id="T_table">', "</table>"]}
 
 
-@pytest.mark.parametrize("name", ["00-start-here", "whatif", "your_trace"])
-def test_running_a_notebook_changes_nothing(tmp_path, name):
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_running_a_notebook_changes_nothing(tmp_path, path):
     """What JupyterLab saves after a run to the end, with the settings of `make lab`, is what the repository has."""
-    path = ROOT / "notebooks" / f"{name}.ipynb"
     cells = execute(path, folder=tmp_path)
     content = json.loads(path.read_text())
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
     ran = normalised({"metadata": {}, "cells": cells})["cells"]
     assert not outputs(cells, "error")
     for before, after in zip(code, ran, strict=True):
-        assert joined(after["outputs"]) == joined(before["outputs"]), "".join(before["source"])
+        where = f"run `make notebooks`: {''.join(before['source'])}"
+        assert joined(after["outputs"]) == joined(before["outputs"]), where
     assert nbformat.writes(nbformat.from_dict(content)) + "\n" == path.read_text()
 
 
@@ -194,95 +187,13 @@ def joined(found):
     return made
 
 
-def test_mq_runs_without_the_compiled_trace(made):
-    cells = execute(made / "notebooks" / "mq.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 9
-    assert any("replaying the small sample" in text for text in outputs(cells, "stream"))
-
-
-def test_mq_replays_the_compiled_trace(made):
-    trace = misspenalty.open_trace(made / "tests" / "data" / "tpcc_small.parquet")
-    trace.save(made / "results" / "traces" / "128mb.trace")
-    path = made / "notebooks" / "mq.ipynb"
-    notebook = json.loads(path.read_text())
-    turn = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    setup, end = turn[:1], turn[-4:]
-    assert "parameters" in end[0]["metadata"]["tags"]
-    notebook["cells"] = setup + end
-    short = path.with_name("turn.ipynb")
-    short.write_text(json.dumps(notebook))
-    cells = execute(short)
-    assert not outputs(cells, "error") and images(cells) == 1
-    assert not any("small sample" in text for text in outputs(cells, "stream"))
-
-
-def test_mq_says_what_to_run_where_there_are_no_results(fresh):
-    path = fresh / "notebooks" / "mq.ipynb"
-    (error,) = outputs(execute(path, slice(place_of(path, "fig2.csv") + 1)), "error")
-    assert "make reproduce" in error and "results/mq/fig2.csv" in error
-
-
-def test_vlog_writes_crashes_and_recovers(made):
-    cells = execute(made / "notebooks" / "vlog.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 11
-    said = "".join(outputs(cells, "stream"))
-    assert "last acknowledged state: 0" in said and "same map: True" in said
-
-
-def test_vlog_says_what_to_run_where_there_are_no_results(fresh):
-    path = fresh / "notebooks" / "vlog.ipynb"
-    (error,) = outputs(execute(path, slice(place_of(path, "fig1.csv") + 1)), "error")
-    assert "make reproduce" in error and "results/vlog/fig1.csv" in error
-
-
-def test_sarc_shows_the_lists_adapting(made):
-    cells = execute(made / "notebooks" / "sarc.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 10
-
-
-def test_hac_watches_frames_without_results(fresh):
-    path = fresh / "notebooks" / "hac.ipynb"
-    cells = execute(path, slice(place_of(path, "misses.csv") + 1))
+def test_a_notebook_says_what_to_run_where_there_are_no_results(tmp_path):
+    (tmp_path / "studies" / "common").mkdir(parents=True)  # the sign of a checkout
+    (tmp_path / "notebooks").mkdir()
+    path = tmp_path / "notebooks" / "classics.ipynb"
+    shutil.copy(ROOT / "notebooks" / path.name, path)
+    cells = json.loads(path.read_text())["cells"]
+    at = next(i for i, cell in enumerate(cells) if "".join(cell["source"]).startswith("counts("))
+    cells = execute(path, slice(at - 1, at + 1), first=cells[1])
     (error,) = outputs(cells, "error")
-    assert "make reproduce" in error and "results/hac/misses.csv" in error
-    assert images(cells) == 2
-    assert any("pages fetched" in text for text in outputs(cells, "stream"))
-
-
-def test_hac_runs_with_results(made):
-    cells = execute(made / "notebooks" / "hac.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 12
-
-
-def test_kvcache_runs_with_results(made):
-    cells = execute(made / "notebooks" / "kvcache.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 4
-
-
-def test_dispute_runs_with_results(made):
-    cells = execute(made / "notebooks" / "dispute.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 4
-
-
-def test_sarc_says_what_to_run_where_there_are_no_results(fresh):
-    path = fresh / "notebooks" / "sarc.ipynb"
-    (error,) = outputs(execute(path, slice(place_of(path, "anomaly.csv") + 1)), "error")
-    assert "make reproduce" in error and "results/sarc/anomaly.csv" in error
-
-
-def test_your_trace_needs_no_results(fresh):
-    cells = execute(fresh / "notebooks" / "your_trace.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 2
-
-
-def test_your_disk_needs_no_results(fresh):
-    cells = execute(fresh / "notebooks" / "your_disk.ipynb")
-    assert not outputs(cells, "error")
-    assert images(cells) == 4
+    assert "make reproduce" in error and "results/claims.csv" in error

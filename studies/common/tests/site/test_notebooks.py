@@ -32,7 +32,7 @@ def test_a_page_is_whole_by_itself(browser, tmp_path, name):
     shown.goto(path.as_uri(), wait_until="networkidle")
     assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
     words = shown.eval_on_selector_all("img", "all => all.map((one) => one.alt)")
-    assert words and all(one.startswith("Figure of the section") for one in words)
+    assert words and all(len(one) > 20 for one in words)
     assert shown.get_by_text("work in a running notebook").count() == 1
     assert WIDGET not in json.dumps(path.read_text())
     shown.close()
