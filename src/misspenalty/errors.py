@@ -1,6 +1,8 @@
 """The errors a user can cause. Each message says what was wrong, where, and what to do."""
 
+import contextlib
 import difflib
+import math
 import numbers
 import os
 from collections.abc import Iterable
@@ -62,6 +64,17 @@ class MissPenaltyWarning(UserWarning):
     """A result that is correct but easy to misread; the command line prints the warning on standard error."""
 
 
+def is_number(value: Any) -> bool:
+    """Whether `value` is a real number; a bool is none, nor is a span of time, which NumPy registers as one.
+
+    Examples
+    --------
+    >>> is_number(1.5), is_number(True)
+    (True, False)
+    """
+    return isinstance(value, numbers.Real) and type(value).__name__ not in ("bool", "timedelta64")
+
+
 def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") -> int:
     """Return `value` as an int, after checking that it is a whole number in range.
 
@@ -85,10 +98,38 @@ def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") ->
     >>> check_whole("threads", 3, 1, 8)
     3
     """
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or not least <= int(value) <= most:
+    if not (is_number(value) and isinstance(value, numbers.Integral) and least <= int(value) <= most):
         raise ParameterError(f"{what} is {value!r}{unit}; expected a whole number from {least} to {most}")
     return int(value)
+
+
+def check_positive(what: str, value: Any) -> float:
+    """`value` as a float, or a `ParameterError` if it is not a finite number above 0.
+
+    Examples
+    --------
+    >>> check_positive("speed", 2)
+    2.0
+    """
+    number = math.nan
+    if is_number(value):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+    if not 0 < number < math.inf:
+        raise ParameterError(f"{what} is {value!r}; expected a number above 0")
+    return number
+
+
+def listed(value: Any) -> list[Any]:
+    """The values of an argument that may be a single one.
+
+    Examples
+    --------
+    >>> listed("lru"), listed(("lru", "arc")), listed(3)
+    (['lru'], ['lru', 'arc'], [3])
+    """
+    single = isinstance(value, str | bytes | os.PathLike | type) or not isinstance(value, Iterable)
+    return [value] if single or getattr(value, "shape", None) == () else list(value)
 
 
 def check_flag(what: str, value: Any) -> bool:

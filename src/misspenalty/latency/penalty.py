@@ -32,17 +32,20 @@ request arrives.
 
 import functools
 import itertools
-import math
-import numbers
-from collections.abc import Iterable
-from os import PathLike
 
 import numpy as np
 import pandas as pd
 
 from misspenalty import disks
-from misspenalty.disks.drive.description import Kind
-from misspenalty.errors import ParameterError, check_choice, check_flag, check_whole, did_you_mean
+from misspenalty.errors import (
+    ParameterError,
+    check_choice,
+    check_flag,
+    check_positive,
+    check_whole,
+    did_you_mean,
+    listed,
+)
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
@@ -155,12 +158,12 @@ def penalty(
     """
     trace = as_trace(trace)
     check_choice("writes", writes, WRITES, ": a write is never waited for")
-    check(trace, writes, warm_up)
-    check_flag("write_through", write_through)
+    warm_up = check(trace, writes, warm_up)
+    write_through = check_flag("write_through", write_through)
     check_choice("size_changes", size_changes, SIZE_CHANGES)
     if len(trace) > MAX_REQUESTS:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MAX_REQUESTS} can be timed")
-    given, policies, devices = cache_sizes(trace, cache_blocks, unit), _listed(policy), _listed(device)
+    given, policies, devices = cache_sizes(trace, cache_blocks, unit), listed(policy), listed(device)
     if not (policies and devices):
         raise ParameterError("no policy or device given")
     policies = [find_policy(name) for name in policies]
@@ -246,21 +249,13 @@ def _cache(policy, size, trace, parameters, size_changes):
     return cache
 
 
-def _listed(value):
-    """Return the values of an argument as a list; it may be a single value."""
-    single = isinstance(value, str | bytes | PathLike | Kind | type) or not isinstance(value, Iterable)
-    return [value] if single else list(value)
-
-
 def _load(trace, clients, think, speed, interval):
     """Return the arrival times of all references, ns, or the clients and their think time."""
-    pause = parse_time(think, "think")
+    pause, speed = parse_time(think, "think"), check_positive("speed", speed)
     if clients is not None and (interval is not None or speed != 1):
         raise ParameterError("clients, interval and speed: a closed loop has neither interval nor speed")
     if clients is not None:
         clients = check_whole("clients", clients, 1, MAX_CLIENTS)
-    if isinstance(speed, bool) or not isinstance(speed, numbers.Real) or not 0 < speed < math.inf:
-        raise ParameterError(f"speed is {speed!r}; expected a number above 0")
     closed = clients is not None or (interval is None and trace.time is None)
     if pause and not closed:
         raise ParameterError(f"think is {think}; only the clients of a closed loop think: set clients")

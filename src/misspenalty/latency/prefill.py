@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import ParameterError, check_whole, did_you_mean
+from misspenalty.errors import ParameterError, check_positive, check_whole, did_you_mean, listed
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.prefix import hit_tokens, prefix_hits
-from misspenalty.traces.prompts import Prompts, read_prompts
+from misspenalty.traces.prompts import Prompts, as_prompts
 from misspenalty.traces.trace import Trace
 
 # by place of a cache: slowest link to the GPUs, 10**9 bytes/s (Table 1; for the flash drive, its maker's data sheet)
@@ -57,8 +57,7 @@ class Server:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-                raise ParameterError(f"server: {name} is {value!r}; expected a number above 0")
+            check_positive(f"server: {name}", value)
 
     @property
     def token_bytes(self) -> float:
@@ -89,7 +88,7 @@ def bandwidth(place: str) -> float:
     >>> bandwidth("ssd"), bandwidth("25 GB/s")
     (6.5, 25.0)
     """
-    name = place.strip().lower()
+    name = place.strip().lower() if isinstance(place, str) else ""
     if match := re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)\s*gb/s", name):
         name, gb_s = "", float(match[1])
         if gb_s > 0:
@@ -142,15 +141,17 @@ def time_to_first_token(
     >>> time_to_first_token(asked, "lru", 4)[["requests", "token_hit_ratio"]].values.tolist()
     [[2.0, 0.4]]
     """
-    asked = prompts if isinstance(prompts, Prompts) else read_prompts(prompts)
-    server = server or Server()
-    places = {name: bandwidth(name) for name in ([place] if isinstance(place, str) else place)}
-    check_whole("warm_up", warm_up, 0, len(asked) - 1)
+    asked = as_prompts(prompts)
+    server = Server() if server is None else server
+    if not isinstance(server, Server):
+        raise ParameterError(f"server is {server!r}; expected a Server")
+    places = {name: bandwidth(name) for name in listed(place)}
+    warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
     size_of = round(server.token_bytes)
     trace = Trace.from_blocks(np.asarray(asked.blocks, np.uint64), block_bytes=asked.block_tokens * size_of)
     tokens, rows = np.asarray(asked.input_tokens)[warm_up:], []
     whole = server.prefill_s(tokens)
-    for name in [policy] if isinstance(policy, str) else policy:
+    for name in listed(policy):
         for size in cache_sizes(trace, cache_blocks).sizes:
             prefix = prefix_hits(asked, name, size, tail_first=tail_first, token_bytes=size_of)
             reused = hit_tokens(asked, prefix)[warm_up:]

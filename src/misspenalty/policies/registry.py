@@ -8,7 +8,6 @@ import functools
 import importlib
 import inspect
 import math
-import numbers
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.errors import ParameterError, did_you_mean, is_number
 from misspenalty.io.plugins import add_plugins
 from misspenalty.policies import python_policy
 from misspenalty.policies.track_layout import places
@@ -73,8 +72,7 @@ class Parameter:
         """`value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not number or not self.minimum <= value <= self.maximum or self.kind(value) != value:
+        if not is_number(value) or not self.minimum <= value <= self.maximum or self.kind(value) != value:
             kind = "a whole number" if self.kind is int else "a number"
             extent = f"from {self.minimum:.10g} to {self.maximum:.10g}"
             raise ParameterError(f"{policy}: {self.name} is {value!r}; expected {kind} {extent} ({self.doc})")

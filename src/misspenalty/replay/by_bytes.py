@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.errors import ParameterError, did_you_mean, listed
 from misspenalty.policies import find_policy
 from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
 from misspenalty.replay.byte_bounds import NAMES, Intervals
@@ -79,12 +79,11 @@ def byte_hit_ratio_curve(
     >>> byte_hit_ratio_curve(trace, "lru", 30)[["hits", "hit_bytes", "requested_bytes", "refused"]].values.tolist()
     [[2, 20, 149, 1]]
     """
-    names = [policy] if isinstance(policy, str) or not isinstance(policy, Iterable) else list(policy)
     opened = as_trace(trace)
     sizes = cache_sizes(opened, cache_bytes, "bytes").sizes
     workers = check_threads(threads)
     rows = replay_bytes(
-        opened, names, sizes, size_changes, writes, warm_up, workers, parameters, lambda references: None
+        opened, listed(policy), sizes, size_changes, writes, warm_up, workers, parameters, lambda references: None
     )
     return pd.DataFrame([result.row() for result in rows])
 
@@ -122,7 +121,7 @@ def replay_bytes(
             )
     if size_changes not in SIZE_CHANGES:
         raise ParameterError(f"size_changes is {size_changes!r}; expected one of {', '.join(SIZE_CHANGES)}")
-    check(trace, writes, warm_up)
+    warm_up = check(trace, writes, warm_up)
     jobs: list[Job] = []
     for each in chosen:
         if each is None and hits is not None:

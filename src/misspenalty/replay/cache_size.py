@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from misspenalty.errors import ParameterError, check_choice, check_whole
+from misspenalty.errors import ParameterError, check_choice, check_whole, listed
 from misspenalty.policies.sized import LARGEST
 from misspenalty.traces.quantities import parse_size
 from misspenalty.traces.selection import check_size
@@ -90,8 +90,7 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     """
     if unit is not None:
         check_choice("unit", unit, UNITS)
-    single = isinstance(sizes, str | bytes | numbers.Number) or not isinstance(sizes, Iterable)
-    given: list[Any] = [sizes] if single else list(sizes)  # type: ignore[arg-type]
+    given = listed(sizes)
     if not given:
         raise ParameterError("no cache size given")
     block = block_bytes_of(trace)

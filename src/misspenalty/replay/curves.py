@@ -147,7 +147,7 @@ def lru_curve(
     >>> lru_curve(Trace.from_blocks([1, 2, 1, 2]))["hits"].tolist()
     [0, 2]
     """
-    check_stack(trace, writes, warm_up)
+    warm_up = check_stack(trace, writes, warm_up)
     sizes = None if cache_blocks is None else np.array([check_size(size) for size in cache_blocks], np.int64)
     if sample is None:
         return _exact(trace, sizes, writes, warm_up, advance)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import ParameterError, check_flag, check_whole
+from misspenalty.errors import ParameterError, check_flag, check_whole, listed
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
 from misspenalty.replay.threads import check_threads, in_threads
-from misspenalty.traces.prompts import Prompts, read_prompts
-from misspenalty.traces.trace import Trace
+from misspenalty.traces.prompts import Prompts, as_prompts
+from misspenalty.traces.trace import LARGEST_BLOCK, Trace
 
 COLUMNS = (
     "policy", "cache_blocks", "prompts", "requests", "block_hits", "hits", "hit_ratio", "possible_hits",
@@ -81,11 +81,11 @@ def prefix_hit_ratio_curve(
     [[2, 0]]
     """
     check_flag("tail_first", tail_first)
-    asked = prompts if isinstance(prompts, Prompts) else read_prompts(prompts)
-    definitions = [_prefix_policy(name) for name in ([policy] if isinstance(policy, str) else policy)]
+    asked = as_prompts(prompts)
+    definitions = [_prefix_policy(name) for name in listed(policy)]
     given = _Replay(asked, token_bytes)
     sizes = cache_sizes(given.trace, cache_blocks).sizes
-    check_whole("warm_up", warm_up, 0, len(asked) - 1)
+    warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
     length, possible = int(np.asarray(asked.count)[warm_up:].sum()), given.possible(warm_up)
     tokens = np.asarray(asked.input_tokens)
 
@@ -132,6 +132,7 @@ def prefix_hits(
     [0, 2]
     """
     given = _Replay(prompts, token_bytes)
+    check_flag("tail_first", tail_first)
     return given.hits(_prefix_policy(policy), cache_sizes(given.trace, cache_blocks).sizes[0], tail_first)[0]
 
 
@@ -170,7 +171,8 @@ class _Replay:
 
     def __init__(self, prompts: Prompts, token_bytes: int) -> None:
         self.trace = Trace.from_blocks(
-            np.asarray(prompts.blocks, np.uint64), block_bytes=prompts.block_tokens * token_bytes
+            np.asarray(prompts.blocks, np.uint64),
+            block_bytes=prompts.block_tokens * check_whole("token_bytes", token_bytes, 1, LARGEST_BLOCK),
         )
         ends = np.cumsum(prompts.count)
         self.parts = [
@@ -223,7 +225,7 @@ def soundness(prompts: "Prompts | str | os.PathLike[str]") -> dict[str, float]:
     >>> found["broken_chains"], found["unservable_share"]
     (1, 1.0)
     """
-    asked = prompts if isinstance(prompts, Prompts) else read_prompts(prompts)
+    asked = as_prompts(prompts)
     blocks = np.asarray(asked.blocks, np.uint64).tolist()
     before: dict[int, int | None] = {}
     seen: set[int] = set()

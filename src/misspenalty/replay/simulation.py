@@ -116,8 +116,9 @@ def simulate(
     if several and hits is not None:
         raise ParameterError("hits requires a single policy; name one, or leave hits out")
     opened = as_trace(trace)
-    if hits is not None and (getattr(hits, "dtype", None) != np.bool_ or hits.shape != (len(opened),)):
-        raise ParameterError(f"hits is not a bool array of shape ({len(opened)},), one entry per reference")
+    right = getattr(hits, "dtype", None) == np.bool_ and getattr(hits, "shape", None) == (len(opened),)
+    if hits is not None and not (right and hits.flags.writeable):
+        raise ParameterError(f"hits is not a writable bool array of shape ({len(opened)},), one entry per reference")
     given = cache_sizes(opened, cache_blocks, unit)
     if len(given.sizes) > 1:
         raise ParameterError(f"{len(given.sizes)} cache sizes given; name one, or compute a curve with hit_ratio_curve")
@@ -209,7 +210,7 @@ def hit_ratio_curve(
     definitions, settings, _ = _policies(policy, parameters)
     threads = check_threads(threads)
     check_flag("totals", totals)
-    check_seed(sample_seed)
+    sample_seed = check_seed(sample_seed)
     check_choice("size_changes", size_changes, SIZE_CHANGES)
     opened = as_trace(trace)
     given = None if cache_blocks is None else cache_sizes(opened, cache_blocks, unit)
@@ -238,7 +239,7 @@ def hit_ratio_curve(
         raise ParameterError(f"every size at once is only possible for lru, not for {instead}; name the sizes")
     if sample is not None and prefetch is not None:
         raise ParameterError("a sample does not show what a prefetcher reads ahead; leave out sample or prefetch")
-    check(opened, writes, warm_up)
+    warm_up = check(opened, writes, warm_up)
     if sample is not None:
         check_sampled_sizes(sizes or (), check_sample(sample, sample_seed)[0])
     bound = _needs_opt(definitions)
@@ -395,7 +396,7 @@ def _replay(
     advance: Callable[[int], Any],
     cold: int | None = None,
 ) -> Result:
-    check(trace, writes, warm_up)
+    warm_up = check(trace, writes, warm_up)
     if definition.offline and writes == "refresh":
         writes = "ignore"
 

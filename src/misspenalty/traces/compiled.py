@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
 from misspenalty.traces._compile import new_blocks
-from misspenalty.traces.compression import unreadable
+from misspenalty.traces.compression import check_path, unreadable
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
 from misspenalty.traces.reading import Reading
@@ -126,19 +126,13 @@ def open_trace(
     ...     open_trace(file)
     <Trace 'mine.spc' (spc): 3 references (2 reads, 1 write) to 2 blocks of 4096 bytes, footprint 8 KB>
     """
-    if not isinstance(path, str | bytes | os.PathLike):
-        raise ParameterError(f"path is {path!r}; expected the path of a trace")
-    if not os.fspath(path):
-        raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
-    if "\0" in os.fsdecode(path):
-        raise InputError("the name of the trace contains a null character", path=repr(path))
-    path = Path(os.fsdecode(path))
+    path = check_path(path)
     if _is_compiled(path):
         if format or block_bytes is not None or most_references is not None or options:
             raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
         return _check_ids(_open_compiled(path, verify=True), path)
     if most_references is not None:
-        check_whole("most_references", most_references, 1, MOST_REFERENCES)
+        most_references = check_whole("most_references", most_references, 1, MOST_REFERENCES)
     with spooled(path) as (file, name):
         return _open_raw(file, name, format, block_bytes, most_references, options)
 

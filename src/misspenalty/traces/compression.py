@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 
 MAGIC = {b"\x1f\x8b\x08": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 STORED = 1 << 18  # bytes of a compressed file read at a time
@@ -81,6 +81,30 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".bz2": lambda path: Streams(path, bz2.BZ2Decompressor),
     ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
 }
+
+
+def check_path(path: Any) -> Path:
+    """The path of a trace as a `Path`.
+
+    Raises
+    ------
+    ParameterError
+        It is no path.
+    InputError
+        It is empty or contains a null character.
+
+    Examples
+    --------
+    >>> check_path(b"mine.spc").name
+    'mine.spc'
+    """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise ParameterError(f"path is {path!r}; expected the path of a trace")
+    if not os.fspath(path):
+        raise InputError("the name of the trace is empty", expected="a trace file or a compiled trace")
+    if "\0" in os.fsdecode(path):
+        raise InputError("the name of the trace contains a null character", path=repr(path))
+    return Path(os.fsdecode(path))
 
 
 def compression(path: Path) -> str:

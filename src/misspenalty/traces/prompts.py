@@ -13,12 +13,11 @@ hashes, has no public definition that could be found, so it is not read.
 import json
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
 from misspenalty.errors import InputError
-from misspenalty.traces.compression import open_stream, read_some
+from misspenalty.traces.compression import check_path, open_stream, read_some
 from misspenalty.traces.reader import LONGEST_TIME
 
 BLOCK_TOKENS = 512  # of the released traces
@@ -69,6 +68,21 @@ class Prompts:
         return np.clip(left, 0, self.block_tokens)
 
 
+def as_prompts(source: "Prompts | str | PathLike[str]") -> Prompts:
+    """Return `source` if it is `Prompts`, and otherwise what `read_prompts` reads from this path.
+
+    Raises
+    ------
+    ParameterError
+        It is neither prompts nor a path.
+    InputError
+        As in `read_prompts`.
+    """
+    if isinstance(source, Prompts):
+        return source
+    return read_prompts(source)
+
+
 def read_prompts(path: str | PathLike[str], unit: str | None = None, block_tokens: int | None = None) -> Prompts:
     """Read a whole trace.
 
@@ -106,7 +120,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     >>> prompts.block_tokens, prompts.covered().tolist()
     (512, [512, 188, 512, 8])
     """
-    path = Path(path)
+    path = check_path(path)
     times, inputs, outputs, counts, hashes = [], [], [], [], []
     low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
     asked, told = block_tokens, None

@@ -14,21 +14,25 @@ LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count; blocks a c
 NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
-def check(trace: Trace, writes: str, warm_up: int) -> None:
-    """Raise a `ParameterError` if `writes` or `warm_up` is invalid for this trace; also checks its ids."""
+def check(trace: Trace, writes: str, warm_up: int) -> int:
+    """`warm_up` as an int; a `ParameterError` if it or `writes` is invalid for this trace; also checks its ids.
+
+    Numbers of NumPy are given too, and would wrap around where a slice subtracts from them.
+    """
     trace.check()
     check_choice("writes", writes, WRITES)
-    check_whole("warm_up", warm_up, 0, len(trace) - 1)
+    return check_whole("warm_up", warm_up, 0, len(trace) - 1)
 
 
-def check_stack(trace: Trace, writes: str, warm_up: int) -> None:
+def check_stack(trace: Trace, writes: str, warm_up: int) -> int:
     """Like `check`, for a pass over all cache sizes at once."""
-    check(trace, writes, warm_up)
+    warm_up = check(trace, writes, warm_up)
     if writes == "refresh":
         raise ParameterError(
             "writes is 'refresh': which writes reach the cache depends on its size, and one pass cannot give all sizes;"
             " name the sizes, and leave out sample"
         )
+    return warm_up
 
 
 def check_size(cache_blocks: Any) -> int:
