@@ -94,3 +94,30 @@ def test_info_says_what_was_read(tmp_path, capsys):
         "format      csv", "columns     block = key, size = size, time_ms = time_ms", "ignored     level",
     ):  # fmt: skip
         assert line in told
+
+
+@pytest.mark.parametrize("unit, ns", [("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1)])
+def test_moments_beyond_the_years_of_python_are_read_or_named(unit, ns):
+    """A year after 9999, or a time zone that is not known here, was told as too many distinct blocks."""
+    block, last = [1, 2], 2**62 // ns
+    far = pa.array([last - 1, last], pa.int64()).cast(pa.timestamp(unit, "Mars/Phobos"))
+    assert Trace.from_table(pa.table({"block": block, "time": far})).time.tolist() == [0, ns]
+    late = pa.array([-last, last + 1], pa.int64()).cast(pa.timestamp(unit))
+    with pytest.raises(InputError, match=rf"time {last + 1} is out of range"):
+        Trace.from_table(pa.table({"block": block, "time": late}))
+
+
+@pytest.mark.parametrize("first", [2**64 - 1, 2**64 - 8191])
+def test_a_range_that_passes_64_bits_is_refused(tmp_path, first):
+    """Its end wrapped around, so that only its first block was left."""
+    (path := tmp_path / "x.csv").write_text(f"offset,size\n0,8192\n{first},8192\n")
+    with pytest.raises(InputError, match=rf"line 3: .*8192 bytes from {first} on; expected an end below 2\*\*64"):
+        open_trace(path)
+    frame = pa.table({"offset": pa.array([0, first], pa.uint64()), "size": [8192, 8192]})
+    with pytest.raises(InputError, match="row 2, column offset: 8192 bytes from"):
+        Trace.from_table(frame)
+
+
+def test_the_last_block_of_64_bits_is_one(tmp_path):
+    (path := tmp_path / "x.csv").write_text(f"offset,size\n0,8192\n{2**64 - 8192},8191\n")
+    assert open_trace(path).address.tolist() == [0, 1, 2**52 - 2, 2**52 - 1]

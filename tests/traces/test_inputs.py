@@ -180,7 +180,7 @@ def test_every_compressed_stream_has_to_be_whole(tmp_path, pack, suffix):
     assert len(open_trace(path)) == 6000
     damaged = bytearray(first + second)
     damaged[len(first) + len(second) // 2] ^= 0xFF
-    for content in (bytes(damaged), first + second[:-8], first + b"garbage"):
+    for content in (bytes(damaged), first + second[:-8], first + b"garbage", first + b"\n", first + b"   " + second):
         path.write_bytes(content)
         with pytest.raises(InputError, match="cannot be read"):
             open_trace(path)

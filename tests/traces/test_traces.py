@@ -1,10 +1,13 @@
 """Readers, the compiled form, and the messages for bad files."""
 
 import bz2
+import copy
+import dataclasses
 import gzip
 import json
 import lzma
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -15,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from misspenalty import InputError, ParameterError, open_trace, simulate
+from misspenalty import InputError, ParameterError, Trace, open_trace, penalty, simulate
 from misspenalty.traces import compiled, formats, lines, numbering
 from misspenalty.traces.trace import checksum, meta_checksum
 
@@ -557,3 +560,57 @@ def test_requests_of_one_block_are_counted(tmp_path):
     np.arange(3, dtype="<u8").tofile(tmp_path / "x")
     sizes = open_trace(tmp_path / "x", "u64le").sizes
     assert (sizes.requests, sizes.median, sizes.p95, sizes.largest, sizes.octaves) == (3, 1, 1, 1, (3,))
+
+
+def made(ids, **columns):
+    return Trace(ids, None, None, np.array([7], np.uint64), 4096, "made", "none", **columns)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda trace: pickle.loads(pickle.dumps(trace))])
+def test_a_copy_of_a_trace_is_frozen_and_counts_for_itself(copied):
+    trace = Trace.from_blocks([1, 2, 1], write=[True, False, False], time=[1, 2, 3], object_bytes=[5, 6, 7])
+    assert trace.reads == 2 and trace.size_changes == 1
+    other = copied(trace)
+    arrays = [getattr(other, name) for name in ("ids", "write", "time", "address", "object_bytes", "request_bytes")]
+    assert [array.flags.writeable for array in arrays] == [False] * 6
+    assert other._known == {} and trace._known and other.reads == 2
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.zeros(10, np.uint32)[::2],
+        np.zeros(5, np.uint32)[::-1],
+        np.broadcast_to(np.uint32(0), (5,)),
+        np.ma.masked_array(np.zeros(5, np.uint32), mask=False),
+        np.zeros(21, np.uint8)[1:].view(np.uint32),
+    ],
+    ids=["strided", "reversed", "broadcast", "masked", "unaligned"],
+)
+def test_arrays_of_any_layout_make_a_trace(ids):
+    """A kernel takes arrays without gaps; others ended in a traceback of the kernel."""
+    assert simulate(made(ids), "lru", 1).hits == penalty(made(ids), "lru", 1, "1ms").hits[0] == 4
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (lambda: made(np.ma.masked_array(np.zeros(2, np.uint32), mask=[0, 1])), "column ids: 1 of 2 values are masked"),
+        (lambda: made(np.zeros(2, np.uint32), object_bytes=np.array([-5])), "a size is negative"),
+        (lambda: dataclasses.replace(made(np.zeros(2, np.uint32)), block_bytes=0), "block_bytes is 0"),
+        (lambda: simulate(made(np.zeros(0, np.uint32)), "lru", 1), "trace made has no references"),
+    ],
+)
+def test_a_trace_that_cannot_be_is_refused(wrong, message):
+    with pytest.raises(ParameterError, match=message):
+        wrong()
+
+
+def test_sizes_whose_sum_passes_64_bits_are_refused(tmp_path):
+    """Their sum wrapped around: 20 objects of 2**60 bytes had a footprint of 4 EB, four of 2**62 one of 0 bytes."""
+    with pytest.raises(InputError, match=r"its references ask for 1.84e\+19 bytes; expected at most 2\*\*62"):
+        Trace.from_blocks(range(4), object_bytes=[2**62] * 4)
+    (path := tmp_path / "x.csv").write_text("key,size\n" + "".join(f"{key},{2**61}\n" for key in (1, 2, 1, 2)))
+    with pytest.raises(InputError, match=r"its references ask for 9.22e\+18 bytes"):
+        open_trace(path, columns="block=key,size=size")
+    assert Trace.from_blocks([1, 1], object_bytes=[2**61, 2**61]).footprint_bytes == 2**61

@@ -52,8 +52,8 @@ class Streams:
         size = sys.maxsize if size < 0 else size
         while size:
             if self.stream.eof:
-                self.waiting = (self.stream.unused_data or self.waiting).lstrip(self.padding or None)
-                self.waiting = self.waiting or self._stored().lstrip(self.padding or None)
+                self.waiting = (self.stream.unused_data or self.waiting).lstrip(self.padding)
+                self.waiting = self.waiting or self._stored().lstrip(self.padding)
                 if not self.waiting:
                     break
                 self.stream = self.start()

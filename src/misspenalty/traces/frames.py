@@ -55,7 +55,7 @@ def read_columns(
     names = first.column_names
     roles = assign(names, table.columns, path, None)
     table = dataclasses.replace(table, **doubts.units(table, names, roles), separator="")
-    shown = [[str(value) for value in column.to_pylist()] for column in first.columns]
+    shown = [_shown(column) for column in first.columns]
     doubts.check(table, names, roles, shown, path, None)
     table, notes = _timed(table, roles, first, numbers)
     rows = Rows(table, block_bytes, path)
@@ -67,6 +67,11 @@ def read_columns(
     )
     columns = {role: " + ".join(names[at] for at in places) for role, places in roles.items()}
     return rows.reading(columns, ignored, (*notes, *doubts.merged(table, names), *rows.notes(columns)))
+
+
+def _shown(column: pa.ChunkedArray) -> list[str]:
+    """Values as text; none for moments, which may be beyond those that Python knows."""
+    return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
 def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[Table, tuple[str, ...]]:

@@ -130,6 +130,8 @@ class Rows:
                         made[role] = value if role not in made else self._joined(role, made[role], value)
             role, place = "device", 0
             device = self.devices.number(columns["device"]) if "device" in columns else None
+            role = "offset"
+            self._check_ends(made, device)
         except BadValueError as error:
             raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, _said(error)) from error
         when = next((made[role] for role in TIMES if role in made), None)
@@ -223,6 +225,17 @@ class Rows:
         if odd.size:
             raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {limit // unit - 1}")
         return numbers.astype(np.int64) * unit
+
+    @staticmethod
+    def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:
+        """Refuse a range of bytes that passes the largest address of 64 bits: its end would wrap around."""
+        if device is not None or "offset" not in made or "size" not in made or "block" in made:
+            return
+        start = made["offset"].view(np.uint64)
+        odd = np.flatnonzero(start + made["size"].view(np.uint64) < start)
+        if odd.size:
+            size = int(made["size"][odd[0]])
+            raise BadValueError(int(odd[0]), f"{size} bytes from {int(start[odd[0]])} on", "an end below 2**64")
 
     @staticmethod
     def _joined(role: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -21,6 +21,8 @@ def check(trace: Trace, writes: str, warm_up: int) -> int:
     """
     trace.check()
     check_choice("writes", writes, WRITES)
+    if not len(trace):
+        raise ParameterError(f"trace {trace.name} has no references")
     return check_whole("warm_up", warm_up, 0, len(trace) - 1)
 
 

@@ -292,7 +292,33 @@ class Trace:
                 raise ParameterError(
                     f"trace {self.name}: column {column} has {len(values)} entries for {len(expected)} {what}"
                 )
-            values.flags.writeable = False  # kernels trust ids that were checked once
+            if type(values) not in (np.ndarray, np.memmap) or not values.flags.c_contiguous:
+                values = np.ascontiguousarray(unmasked(values, f"trace {self.name}: column {column}"))
+                object.__setattr__(self, column, values)
+            values.flags.writeable = False  # what was counted once stays true
+        check_block(self.block_bytes)
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Raise a `ParameterError` if a size is negative, and an `InputError` if all of them have no sum of 64 bits."""
+        columns = [sizes for sizes in (self.object_bytes, self.request_bytes) if sizes is not None]
+        if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
+            raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")
+        most = max((int(sizes.max(initial=0)) for sizes in columns), default=0)
+        if most * (len(self) + self.blocks) > LARGEST_VALUE and len(self):
+            self.check()
+            total = max(self.bytes_of(slice(None)).sum(dtype=float), columns[0].sum(dtype=float))
+            if total > LARGEST_VALUE / 2:
+                raise InputError(
+                    f"trace {self.name}: its references ask for {total:.3g} bytes",
+                    expected="at most 2**62",
+                    remedy="give sizes in a larger unit",
+                )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy, or what was pickled, is frozen as well, and counts for itself."""
+        self.__dict__.update(state | {"_known": {}})
+        self.__post_init__()
 
     def __repr__(self) -> str:
         writes = len(self) - self.reads
