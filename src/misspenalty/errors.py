@@ -65,7 +65,7 @@ class MissPenaltyWarning(UserWarning):
 
 
 def is_number(value: Any) -> bool:
-    """Whether `value` is a real number; a bool is none, nor is a span of time, which NumPy registers as one.
+    """Return whether `value` is a real number; a bool is none, nor is a span of time, which NumPy registers as one.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") ->
 
 
 def check_positive(what: str, value: Any) -> float:
-    """`value` as a float, or a `ParameterError` if it is not a finite number above 0.
+    """Return `value` as a float, or raise a `ParameterError` if it is not a finite number above 0.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def check_positive(what: str, value: Any) -> float:
 
 
 def listed(value: Any) -> list[Any]:
-    """The values of an argument that may be a single one.
+    """Return the values of an argument as a list; it may be a single value.
 
     Examples
     --------

@@ -84,7 +84,7 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
 
 
 def check_path(path: Any) -> Path:
-    """The path of a trace as a `Path`.
+    """Return the path of a trace as a `Path`.
 
     Raises
     ------

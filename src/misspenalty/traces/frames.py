@@ -70,7 +70,7 @@ def read_columns(
 
 
 def _shown(column: pa.ChunkedArray) -> list[str]:
-    """Values as text; none for moments, which may be beyond those that Python knows."""
+    """Return values as text; none for moments, which may be beyond those that Python knows."""
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 

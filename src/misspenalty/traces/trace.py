@@ -316,7 +316,7 @@ class Trace:
                 )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy, or what was pickled, is frozen as well, and counts for itself."""
+        """Freeze a copy, or what was pickled, as well, and let it count for itself."""
         self.__dict__.update(state | {"_known": {}})
         self.__post_init__()
 
