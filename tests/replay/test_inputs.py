@@ -145,7 +145,8 @@ def test_ids_are_looked_at_once():
             Counted.looks += 1
             return super().max(*args, **kwargs)
 
-    trace = Trace(np.zeros(5, np.uint32).view(Counted), None, None, np.zeros(1, np.uint64), 8192, "made", "made")
+    trace = Trace(np.zeros(5, np.uint32), None, None, np.zeros(1, np.uint64), 8192, "made", "made")
+    object.__setattr__(trace, "ids", trace.ids.view(Counted))
     for _ in range(3):
         simulate(trace, "arc", 2)
         hit_ratio_curve(trace, "lru")
@@ -190,7 +191,7 @@ def test_outcomes_are_those_of_one_policy():
     hits = np.zeros(6, bool)
     with pytest.raises(ParameterError, match="hits requires a single policy"):
         simulate(BLOCKS, ["lru", "arc"], 2, hits=hits)
-    with pytest.raises(ParameterError, match=r"hits is not a bool array of shape \(6,\)"):
+    with pytest.raises(ParameterError, match=r"hits is not a writable bool array of shape \(6,\)"):
         simulate(BLOCKS, "lru", 2, hits=np.zeros(5, bool))
 
 

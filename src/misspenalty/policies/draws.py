@@ -51,6 +51,6 @@ def draw_of(number):
     Examples
     --------
     >>> draw_of(0), draw_of(1) % 100
-    (16294208416658607535, 3)
+    (16294208416658607535, 0)
     """
     return Draws(number * STEP).next()
