@@ -154,8 +154,34 @@ def both_queues(study):
     return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
 
 
+def judge_others(capture, machine, schema, copying, scale, build, settings, threads=1):
+    """Return Figure 7 of another workload than Andrew under other conditions; parameters as in `vary`.
+
+    Returns
+    -------
+    DataFrame
+        See `misspenalty_studies.epcm.conditions.other_workload`.
+    """
+    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
+    study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
+    return conditions.other_workload(study, recorded, setup.bars(settings), placement, threads)
+
+
 def judge_otherwise(
-    capture, others, machine, schema, calibration, copying, scale, baselines, reductions, build, settings, threads=1
+    capture,
+    others,
+    more,
+    machine,
+    schema,
+    calibration,
+    copying,
+    scale,
+    baselines,
+    reductions,
+    build,
+    settings,
+    threads=1,
 ):
     """Replay Andrew under other conditions, over training runs and head start, and from other recordings.
 
@@ -163,6 +189,8 @@ def judge_otherwise(
     ----------
     others : sequence of path-like
         Calls, files and processes of each other recording.
+    more : sequence of path-like
+        Tables of `judge_others`.
     baselines, reductions : path-like
         ``studies/epcm/published/baselines.csv`` and ``reductions.csv``.
     capture, machine, schema, calibration, copying, scale, build, settings, threads
@@ -171,13 +199,15 @@ def judge_otherwise(
     Returns
     -------
     dict of str to DataFrame
-        ``fig7, fig8`` with the column ``condition``; ``surface``, ``learning``, ``recordings``.
+        ``fig7`` (of all workloads) and ``fig8`` with the column ``condition``; ``surface``, ``learning``,
+        ``recordings``.
     """
     testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
     recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
     study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
     measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
     found = conditions.under_conditions(study, recorded, bars, placement, **settings["fig8"], threads=threads)
+    found["fig7"] = pd.concat([found["fig7"], *map(pd.read_csv, more)], ignore_index=True)
     told = runs.Setting("foresight", None, WHOLE_RUN)
     predictors = [bar for bar in setup.varied(settings) if bar.model not in runs.BASELINES]
     surface = settings["surface"]

@@ -5,42 +5,76 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty_studies.epcm.runs import BASELINES, Setting, simulate
-from misspenalty_studies.epcm.sensitivity import MACHINE, PROTOCOL, WORKLOAD, Variation, changed
+from misspenalty_studies.epcm.sensitivity import (
+    MACHINE,
+    MODEL,
+    PROTOCOL,
+    WORKLOAD,
+    Variation,
+    changed,
+    with_parameter,
+)
 from misspenalty_studies.epcm.tables import fig7, fig8, timed
 
 CHANGES = {
     "20 training runs": Variation(PROTOCOL, "training", 20),
     "60 training runs": Variation(PROTOCOL, "training", 60),
+    "models learn from the training runs alone": Variation(PROTOCOL, "apart", True),
     "clock started 0.5 s after the preceding command": Variation(PROTOCOL, "head_start", 0.5),
     "program files in memory at the start": Variation(PROTOCOL, "resident", "programs"),
+    "nothing in memory at the start": Variation(PROTOCOL, "resident", "none"),
     "program files a quarter as large": Variation(WORKLOAD, "programs", 0.25),
+    "files that are opened twice opened once": Variation(WORKLOAD, "passes", "last"),
+    "client with 1 GB of memory": Variation(MACHINE, "memory_mb", 1024),
     "demand reads served before prefetches": Variation(MACHINE, "demand_first", True),
     "file system with 4 KB blocks": Variation(MACHINE, "block_kb", 4),
     "temporary files identified by their recorded paths": Variation(WORKLOAD, "temporaries", "recorded"),
     "copying from buffer to page twice as slow": Variation(MACHINE, "buffer_copy_us_per_kb", 2.0),
+    "files prefetched from a likelihood of 0.5": Variation(MODEL, "threshold", 0.5),
 }
 """Single changes by their words; a factor for a copy time."""
 
-_MORE, _LED, _SMALL = (
+_MORE, _LED, _SMALL, _ONCE, _LARGE, _FIRST, _LIKELY, _APART = (
     "60 training runs",
     "clock started 0.5 s after the preceding command",
     "program files a quarter as large",
+    "files that are opened twice opened once",
+    "client with 1 GB of memory",
+    "demand reads served before prefetches",
+    "files prefetched from a likelihood of 0.5",
+    "models learn from the training runs alone",
 )
-JOINT = (
-    (_MORE, _LED),
-    (_MORE, _SMALL),
-    (_LED, _SMALL),
-    (_MORE, _LED, _SMALL),
-    (_MORE, _LED, "demand reads served before prefetches"),
-    (_MORE, _LED, _SMALL, "demand reads served before prefetches"),
-    (_MORE, _LED, "copying from buffer to page twice as slow"),
-    (_MORE, _LED, _SMALL, "copying from buffer to page twice as slow"),
-    (_MORE, _LED, _SMALL, "demand reads served before prefetches", "copying from buffer to page twice as slow"),
-)
+JUDGED = "andrew"
+OTHERS = {
+    "ld": (_APART, "20 training runs", _MORE, _SMALL, _FIRST, _LIKELY),
+    "glimpse": (_APART, _MORE, _ONCE, _LARGE, _FIRST, _LIKELY),
+    "ssh": (_APART, _MORE, "nothing in memory at the start", _SMALL, _FIRST, _LIKELY),
+}
+"""Single changes of the other workloads; those left out change nothing there, or nothing that decides a claim."""
+
+JOINT = {
+    JUDGED: (
+        (_MORE, _LED),
+        (_MORE, _SMALL),
+        (_LED, _SMALL),
+        (_MORE, _LED, _SMALL),
+        (_MORE, _LED, _FIRST),
+        (_MORE, _LED, _SMALL, _FIRST),
+        (_MORE, _LED, "copying from buffer to page twice as slow"),
+        (_MORE, _LED, _SMALL, "copying from buffer to page twice as slow"),
+        (_MORE, _LED, _SMALL, _FIRST, "copying from buffer to page twice as slow"),
+    ),
+    "glimpse": ((_ONCE, _MORE), (_ONCE, _LARGE), (_ONCE, _LARGE, _MORE), (_ONCE, _LARGE, _MORE, _FIRST)),
+}
 
 
-def conditions():
+def conditions(benchmark=JUDGED):
     """Return the changes by condition, single ones first.
+
+    Parameters
+    ----------
+    benchmark : str
+        The workload; one that is not listed has no conditions.
 
     Returns
     -------
@@ -49,11 +83,19 @@ def conditions():
 
     Examples
     --------
-    >>> next(iter(conditions()))
-    '20 training runs'
+    >>> list(conditions("ld"))[:2]
+    ['models learn from the training runs alone', '20 training runs']
     """
-    single = {words: [change] for words, change in CHANGES.items()}
-    return single | {"; ".join(words): [CHANGES[word] for word in words] for words in JOINT}
+    alone = (
+        OTHERS.get(benchmark, ()) if benchmark != JUDGED else [words for words in CHANGES if words not in _ELSEWHERE]
+    )
+    joint = JOINT.get(benchmark, ())
+    return {words: [CHANGES[words]] for words in alone} | {
+        "; ".join(words): [CHANGES[word] for word in words] for words in joint
+    }
+
+
+_ELSEWHERE = (_ONCE, _LARGE, "nothing in memory at the start")  # varied on other workloads alone
 
 
 def under_conditions(study, capture, bars, placement, partition_size, model_order, wanted=None, threads=1):
@@ -82,15 +124,11 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
     dict of str to DataFrame
         ``fig7, fig8``, with the column ``condition``.
     """
-    plain = [Setting(model) for model in ("cold", "hot")] + [bar for bar in bars if bar.model == "epcm"]
     found = {"fig7": [], "fig8": []}
     for words, changes in (conditions() if wanted is None else wanted).items():
-        varied = study
-        for what, parameter, value in changes:
-            if parameter == "buffer_copy_us_per_kb":
-                value *= varied.machine.buffer_copy_us_per_kb
-            varied = changed(varied, capture, Variation(what, parameter, value), placement)
-        with_copy = simulate(varied, bars, threads)
+        varied, settings = _changed(study, capture, changes, placement, bars)
+        plain = [Setting(model) for model in ("cold", "hot")] + [bar for bar in settings if bar.model == "epcm"]
+        with_copy = simulate(varied, settings, threads)
         without = simulate(varied._replace(machine=replace(varied.machine, separate_buffers=False)), plain, threads)
         tables = {
             "fig7": fig7(pd.concat([with_copy, without], ignore_index=True)),
@@ -99,6 +137,39 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
         for item, table in tables.items():
             found[item].append(table.assign(condition=words))
     return {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
+
+
+def other_workload(study, capture, bars, placement, threads=1):
+    """Return Figure 7 of another workload than Andrew under each of its conditions.
+
+    Parameters
+    ----------
+    study, capture, bars, placement, threads
+        As in `under_conditions`; baselines other than the cold run are left out, since no claim reads them.
+
+    Returns
+    -------
+    DataFrame
+        Figure 7 with the column ``condition``; without rows if the workload has no conditions.
+    """
+    read = [bar for bar in bars if bar.model != "hot"]
+    parts = [
+        fig7(simulate(*_changed(study, capture, changes, placement, read), threads)).assign(condition=words)
+        for words, changes in conditions(study.benchmark).items()
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _changed(study, capture, changes, placement, bars):
+    """The study and its bars with some choices made differently."""
+    for what, parameter, value in changes:
+        if what == MODEL:
+            bars = with_parameter(bars, parameter, value)
+            continue
+        if parameter == "buffer_copy_us_per_kb":
+            value *= study.machine.buffer_copy_us_per_kb
+        study = changed(study, capture, Variation(what, parameter, value), placement)
+    return study, bars
 
 
 def learning(study, settings, threads=1):

@@ -229,6 +229,31 @@ rule epcm_sensitivity:
         "../../workflow/scripts/simulate.py"
 
 
+rule epcm_other_workloads:
+    input:
+        capture=build_of,
+        machine=EPCM_FILES["machine"],
+        schema=EPCM_FILES["schema"],
+        drives=EPCM_DRIVES,
+        copying="results/epcm/runs/copy.csv",
+        scale="results/epcm/runs/scale_{build}.csv",
+    output:
+        table="results/epcm/runs/conditions_{build}.csv",
+    log:
+        "results/logs/epcm_other_workloads/{build}.log",
+    benchmark:
+        "results/benchmarks/epcm_other_workloads/{build}.tsv"
+    priority: 2  # epcm_under_conditions waits for it
+    conda:
+        "../../environment.yml"
+    threads: 8  # of the settings that are played on each study
+    params:
+        settings=EPCM,
+        job=job("epcm.builds.judge_others"),
+    script:
+        "../../workflow/scripts/simulate.py"
+
+
 rule epcm_under_conditions:
     input:
         capture=build_files("andrew"),
@@ -237,6 +262,10 @@ rule epcm_under_conditions:
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
         others=EPCM_OTHERS,
+        more=collect(
+            "results/epcm/runs/conditions_{build}.csv",
+            build=[build for build in BUILDS if build != "andrew"],
+        ),
         baselines="studies/epcm/published/baselines.csv",
         reductions="studies/epcm/published/reductions.csv",
         copying="results/epcm/runs/copy.csv",

@@ -147,6 +147,9 @@ class Study(NamedTuple):
     head_start : float
         Time between the last command of whatever starts the runs, an event to the predictor, and the start of the
         clock, s. 0 = there is no such command.
+    apart : bool
+        Whether the predictor of each measured run has learnt from the training runs alone, and not from the measured
+        runs before it, too.
     """
 
     benchmark: str
@@ -160,6 +163,7 @@ class Study(NamedTuple):
     resident: tuple = ()
     named: tuple = ()
     head_start: float = 0.0
+    apart: bool = False
 
     def starts(self):
         """Return the time at which each run begins, in ns: a phase of the drive's rotation, the same for every
@@ -247,6 +251,8 @@ def play(study, setting):
         As in `Client.run`, in order.
     """
     study = study.led()
+    if study.apart and len(study.measured) > 1:
+        return [run for number in study.measured for run in play(study._replace(measured=(number,)), setting)]
     client = Client(study.workload, study.machine, study.kind)
     predictor, starts = predictor_of(study, setting), study.starts()
     cold = setting.model != "hot"

@@ -107,13 +107,19 @@ def _vary(study, capture, settings, variation, placement):
     """Return the study and the settings with one choice made differently."""
     what, parameter, value = variation
     if what == MODEL:
-        chosen = [
-            replace(setting, parameters={**setting.parameters, parameter: value})
-            for setting in settings
-            if parameter in MODELS.get(setting.model, ())
-        ]
-        return study, [Setting("cold"), *chosen]
+        having = [setting for setting in settings if parameter in MODELS.get(setting.model, ())]
+        return study, [Setting("cold"), *with_parameter(having, parameter, value)]
     return changed(study, capture, variation, placement), settings
+
+
+def with_parameter(settings, parameter, value):
+    """Return the settings with another value of a parameter of the predictors, in those that have it."""
+    return [
+        replace(setting, parameters={**setting.parameters, parameter: value})
+        if parameter in MODELS.get(setting.model, ())
+        else setting
+        for setting in settings
+    ]
 
 
 def changed(study, capture, variation, placement):
@@ -150,7 +156,9 @@ def _protocol(study, capture, parameter, value):
         return study._replace(head_start=value)
     if parameter == "resident":
         return study._replace(**kept(capture, study.workload, value))
-    raise ParameterError(f"the protocol has no {parameter}; expected training, head_start or resident")
+    if parameter == "apart":
+        return study._replace(apart=value)
+    raise ParameterError(f"the protocol has no {parameter}; expected training, head_start, resident or apart")
 
 
 def _played(study, settings, variation, threads):

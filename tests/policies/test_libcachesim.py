@@ -1,5 +1,7 @@
 """What libCacheSim runs as SLRU, W-TinyLFU and LIRS: kernels against definitions, and both against the program."""
 
+import gzip
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -103,6 +105,25 @@ def test_misses_equal_the_programs_on_real_traces(trace_named, tmp_path, name):
     trace = trace_named(name)
     path = truth.oracle_general(trace, tmp_path / "trace.oracleGeneral")
     assert differing(trace, path, [20, 50, 101, trace.blocks // 10, trace.blocks // 2 + 1]) == {}
+
+
+def test_the_numbers_of_blocks_are_why_the_recorded_misses_of_two_traces_differ(shared_traces, trace_named, tmp_path):
+    """By first use the program has our misses; by the numbers of the file our definition has the program's."""
+    for name, size in (("2_pools", 993), ("orm-busy", 7634)):
+        trace = trace_named(name)
+        path = truth.oracle_general(trace, tmp_path / f"{name}.oracleGeneral")
+        ours = simulate(trace, DEFINITIONS["WTinyLFU"], size).misses
+        assert truth.libcachesim_misses(path, "WTinyLFU", size, len(trace), window_size=0.01) == ours
+    lines = gzip.decompress((shared_traces / truth.FILES["2_pools"]).read_bytes()).split()
+    given = [int(line) for line in lines if line.isdigit()]
+    cache = libcachesim.WTinyLFU(993)
+    cache.number = {block: block for block in given}
+    (recorded,) = (
+        int(row["misses"])
+        for row in truth.rows_of(shared_traces, "libcachesim_misses.csv")
+        if (row["trace"], row["policy"], row["cache_blocks"]) == ("2_pools", "WTinyLFU", "993")
+    )
+    assert sum(not cache.access(block) for block in given) == recorded
 
 
 def test_misses_equal_the_programs_on_zipf(make_trace, tmp_path):

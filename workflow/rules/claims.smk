@@ -1,5 +1,6 @@
 # The ledger, judged on the tables: statements of papers, agreement with programs, own forecasts; what missing facts cost; then
 # the manifests of `make reproduce` and of what `make supplement` adds.
+from misspenalty_studies.common.claims.reasons import tables_of
 
 
 rule claims:
@@ -60,6 +61,29 @@ rule missing_facts:
         "../../environment.yml"
     params:
         job=job("misspenalty_studies.common.claims.missing.missing_facts_table"),
+    script:
+        "../scripts/simulate.py"
+
+
+OUTPUTS.append("results/reasons.csv")
+
+
+rule reasons:
+    input:
+        claims="results/claims.csv",
+        conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
+        reasons=REASONS,
+        tables=collect("results/{table}", table=tables_of(REASONS)),
+    output:
+        table="results/reasons.csv",
+    log:
+        "results/logs/reasons.log",
+    benchmark:
+        "results/benchmarks/reasons.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        job=job("misspenalty_studies.common.claims.reasons.reasons_table"),
     script:
         "../scripts/simulate.py"
 

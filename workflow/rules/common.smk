@@ -208,6 +208,11 @@ TITLES = {
     name: study.title for name, study in studies().items()
 }  # categories in the report
 LEDGERS = [f"studies/{study}/ledger.yaml" for study in STUDIES]
+REASONS = [
+    path
+    for path in (f"studies/{s}/reasons.yaml" for s in STUDIES)
+    if Path(path).is_file()
+]
 ARCHIVED = (
     {}
 )  # study -> registered files that are not here, for which its archived tables are read
@@ -301,6 +306,7 @@ def sources(document):
         *LEDGERS,
         "data/calibration.yaml",
         *(f"studies/{study}/missing_facts.yaml" for study in CONDITIONS),
+        *REASONS,
         *(path for path in paper_files(document) if not path.startswith("results/")),
     ]
     return list(dict.fromkeys(files))

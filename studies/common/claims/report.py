@@ -14,6 +14,10 @@ COLUMNS = [
     "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
     "low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note",
 ]  # fmt: skip
+READS = (  # of an entry that reads targets of fits, and cells that follow from them: for one parameter, and for several
+    ("reads a value that {} was fitted to", "reads values that {} were fitted to"),
+    ("reads a value that follows from {}, which was fitted", "reads values that follow from {}, which were fitted"),
+)
 BASES = ("free", "calibrated", "fitted")
 
 
@@ -106,20 +110,28 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
 def _influences(known, studied, calibration, variant):
     """Return what fitted parameters do to the claims: remarks on the targets by id, and the ids of all that they
     drive."""
-    remarks, calibrated = {id: [] for id in known}, set()
+    read, calibrated = {id: {words: [] for words in READS} for id in known}, set()
     for fit in (fit for fit in calibration if fit.study in studied):
         study = studied[fit.study]
         calibrated |= study.driven(fit, variant)
         if fit.basis != "fitted":
             continue
-        for word, cells in (
-            ("reads a value that {} was fitted to", fit.published),
-            ("reads a value that follows from {}, which was fitted", fit.follows),
-        ):
+        for words, cells in zip(READS, (fit.published, fit.follows), strict=True):
             for id in study.reading(fit, cells):
-                if not any(fit.parameter in remark for remark in remarks[id]):
-                    remarks[id].append(word.format(fit.parameter))
-    return remarks, calibrated
+                if not any(fit.parameter in parameters for parameters in read[id].values()):
+                    read[id][words].append(fit.parameter)
+    return {id: _remarks(each) for id, each in read.items()}, calibrated
+
+
+def _remarks(read):
+    """Return what an entry reads, as sentences without a subject: parameters by the words for one and for several."""
+    found = []
+    for (one, several), parameters in read.items():
+        if len(parameters) > 1:
+            found.append(several.format(f"{', '.join(parameters[:-1])} and {parameters[-1]}"))
+        elif parameters:
+            found.append(one.format(parameters[0]))
+    return found
 
 
 def _decide(claim, study):

@@ -220,7 +220,13 @@ def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
     wanted = {words: changes for words, changes in epcm_conditions.conditions().items() if "program" not in words}
     wanted = {
         words: wanted[words]
-        for words in [*list(wanted)[1:3], "copying from buffer to page twice as slow", list(wanted)[-1]]
+        for words in (
+            "60 training runs",
+            "clock started 0.5 s after the preceding command",
+            "copying from buffer to page twice as slow",
+            "files prefetched from a likelihood of 0.5",
+            list(wanted)[-1],
+        )
     }
     bars = epcm_setup.bars(SETTINGS)
     found = epcm_conditions.under_conditions(study, None, bars, {}, 64, 45, wanted)
@@ -241,6 +247,37 @@ def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
         - hot.loc["clock started 0.5 s after the preceding command", "read_latency_us"]
     )
     assert twice == pytest.approx(4 * 13), "half of the reads copy 8 blocks of 1 KB"
+
+
+def test_predictors_that_learn_from_the_training_runs_alone_do_the_same_in_every_order(study):
+    bar = epcm.Setting("epcm", 64, 45, {"threshold": 0.75})
+    apart = study._replace(apart=True)
+    reversed_ = apart._replace(measured=apart.measured[::-1])
+    wait = [
+        {r: run.io_wait_s for r, run in zip(s.measured, epcm.play(s, bar), strict=True)} for s in (apart, reversed_)
+    ]
+    assert wait[0] == wait[1] and len(wait[0]) > 1
+    first = study._replace(measured=study.measured[:1])
+    assert epcm.play(first, bar)[0].io_wait_s == wait[0][study.measured[0]], "the first has nothing else to learn from"
+
+
+def test_conditions_of_another_workload_change_figure_7_without_its_hot_runs(study, monkeypatch):
+    monkeypatch.setattr(epcm_conditions, "OTHERS", {"x": ("models learn from the training runs alone",)})
+    monkeypatch.setattr(epcm_conditions, "JOINT", {})
+    bars = epcm_setup.bars(SETTINGS)
+    table = epcm_conditions.other_workload(study._replace(benchmark="x"), None, bars, {})
+    assert set(table["condition"]) == {"models learn from the training runs alone"}
+    assert set(table["model"]) == {bar.model for bar in bars} - {"hot"}
+    assert epcm_conditions.other_workload(study._replace(benchmark="none"), None, bars, {}).empty
+
+
+def test_every_condition_is_one_that_can_be_changed():
+    named = [
+        words for benchmark in ("andrew", *epcm_conditions.OTHERS) for words in epcm_conditions.conditions(benchmark)
+    ]
+    assert len(named) > len(epcm_conditions.CHANGES)
+    parts = {part for words in named for part in words.split("; ")}
+    assert parts == set(epcm_conditions.CHANGES), "each change is tried somewhere"
 
 
 def test_the_surface_begins_with_the_criterion(study):

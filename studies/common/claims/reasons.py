@@ -1,0 +1,209 @@
+"""Say why entries are not reproduced: a condition that decides it, another measurement, or that it is unknown."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from misspenalty.errors import InputError
+from misspenalty.io.documents import read_yaml
+from misspenalty_studies.common.claims.conditions import MISSED
+from misspenalty_studies.common.claims.numbers import rounded
+
+DIGITS = 3  # of the numbers in an explanation
+NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+COLUMNS = ["id", "study", "role", "verdict", "reason", "explanation", "conditions", "reproducing"]
+
+
+class Cell(BaseModel):
+    """A number of a result table that a reason rests on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str
+    column: str
+    where: dict[str, str | int | float | bool] = {}
+    take: Literal["only", "max", "min"] = "only"
+
+
+class Reason(BaseModel):
+    """Why some entries are not reproduced, where no condition says it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    claims: tuple[str, ...] = Field(min_length=1)
+    kind: Literal["measured", "unknown"]
+    reason: str
+    values: dict[str, Cell] = {}
+
+
+def load_reasons(paths):
+    """Read ``studies/<study>/reasons.yaml`` of every study that has one.
+
+    Parameters
+    ----------
+    paths : list of path-like
+
+    Returns
+    -------
+    list of Reason
+
+    Raises
+    ------
+    InputError
+        An entry does not match its model.
+    """
+    found = []
+    for path in paths:
+        for number, entry in enumerate(read_yaml(path), 1):
+            try:
+                found.append(Reason.model_validate(entry))
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(map(str, ("entry", number, *first["loc"])))
+                raise InputError(
+                    f"{place}: {first['msg']}", path=path, remedy="studies/README.md explains the keys"
+                ) from error
+    return found
+
+
+def tables_of(paths):
+    """Return the paths within the results folder of the tables that the reasons rest on.
+
+    >>> tables_of([])
+    []
+    """
+    cells = [cell for reason in load_reasons(paths) for cell in reason.values.values()]
+    return sorted({f"{cell.table}.csv" for cell in cells})
+
+
+def reasons_table(claims, conditions, reasons, tables, results="results"):
+    """Workflow job: `why_missed` of the tables of a run.
+
+    Parameters
+    ----------
+    claims : path-like
+        ``results/claims.csv``.
+    conditions : list of path-like
+        ``conditions.csv`` of every study that has one.
+    reasons : list of path-like
+        ``reasons.yaml`` of every study that has one.
+    tables : list of path-like
+        The tables that they name.
+    results : path-like
+        Folder of the tables.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    InputError
+        See `load_reasons` and `why_missed`.
+    """
+    read = {Path(path).relative_to(results).with_suffix("").as_posix(): pd.read_csv(path) for path in tables}
+    tried = pd.concat([pd.read_csv(path, dtype=str) for path in conditions])
+    return why_missed(pd.read_csv(claims, dtype=str, keep_default_na=False), tried, load_reasons(reasons), read)
+
+
+def why_missed(claims, conditions, reasons, tables):
+    """Say for every entry that is not reproduced why.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Verdicts with ``id``, ``study``, ``role`` and ``verdict``.
+    conditions : DataFrame
+        ``claim, condition, value, verdict`` of all studies.
+    reasons : list of Reason
+        For the entries that no condition explains.
+    tables : mapping of str to DataFrame
+        The tables that they name, such as ``epcm/limits``.
+
+    Returns
+    -------
+    DataFrame
+        ``id, study, role, verdict, reason, explanation, conditions, reproducing``: `reason` is ``condition`` if the
+        entry is reproduced under a measured condition, whose words are the `explanation`; ``measured`` if another
+        measurement excludes the published value; ``unknown`` otherwise. `conditions` is the number of those under which
+        the obtained value is another, `reproducing` of those that reproduce the entry.
+
+    Raises
+    ------
+    InputError
+        A reason names an entry that does not exist, or a number that is not in its table.
+
+    Examples
+    --------
+    >>> claims = pd.DataFrame({"id": ["mq.a", "mq.b"], "study": "mq", "role": "claim", "verdict": "not_reproduced"})
+    >>> tried = pd.DataFrame({"claim": ["mq.a", "mq.b"], "condition": "no writes", "value": ["5", "6"]})
+    >>> tried["verdict"] = ["reproduced", "not_reproduced"]
+    >>> found = why_missed(claims.assign(obtained="4"), tried, [], {})
+    >>> found[["id", "reason", "explanation"]].values.tolist()
+    [['mq.a', 'condition', 'no writes'], ['mq.b', 'unknown', 'not reproduced under any condition that changes it']]
+    """
+    known = {id: reason for reason in reasons for id in reason.claims}
+    if gone := sorted(known.keys() - set(claims["id"])):
+        raise InputError(f"reasons for {', '.join(gone)}", expected="ids of the ledgers", remedy="correct reasons.yaml")
+    by_claim = dict(list(conditions.groupby("claim")))
+    rows = []
+    for entry in claims[claims["verdict"].isin(MISSED)].itertuples():
+        tried = by_claim.get(entry.id, conditions.iloc[:0])
+        holding = tried.loc[tried["verdict"] == "reproduced", "condition"]
+        changing = sum(not _same(value, entry.obtained) for value in tried["value"])
+        if len(holding):
+            word, explanation = "condition", holding.iloc[0]
+        elif entry.id in known:
+            word, explanation = _explained(known[entry.id], tables)
+        elif changing:
+            word, explanation = "unknown", "not reproduced under any condition that changes it"
+        else:
+            word, explanation = "unknown", "no condition that was run changes it"
+        rows.append((entry.id, entry.study, entry.role, entry.verdict, word, explanation, changing, len(holding)))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _same(value, obtained):
+    """Whether a value under a condition, of six digits, is the one obtained, of fewer; texts hold several numbers."""
+    numbers, others = (re.split(NUMBER, text) for text in (str(value), str(obtained)))
+    if len(numbers) != len(others):
+        return False
+    return all(
+        a == b if place % 2 == 0 else abs(float(a) - float(b)) <= 10.0 ** -len(b.partition(".")[2]) / 2 + 1e-9
+        for place, (a, b) in enumerate(zip(numbers, others, strict=True))
+    )
+
+
+def _explained(reason, tables):
+    """The word and the explanation of a reason; it is unknown if a number that it rests on was not computed."""
+    try:
+        numbers = {name: _number(cell, tables) for name, cell in reason.values.items()}
+    except LookupError as error:
+        return "unknown", f"this run has no {error.args[0]}"
+    return reason.kind, reason.reason.format(**numbers)
+
+
+def _number(cell, tables):
+    """A number of a table as text, to three digits."""
+    frame = tables[cell.table]
+    if gone := sorted({cell.column, *cell.where} - set(frame)):
+        raise InputError(
+            f"a reason rests on column {', '.join(gone)} of {cell.table}.csv, which is not there",
+            expected=", ".join(frame),
+            remedy="correct reasons.yaml",
+        )
+    for column, value in cell.where.items():
+        frame = frame[frame[column] == value]
+    values = frame[cell.column].dropna()
+    if values.empty:
+        raise LookupError(f"{cell.column} of {cell.table}.csv where {cell.where}")
+    if cell.take == "only" and values.nunique() > 1:
+        raise InputError(
+            f"a reason rests on one of {values.nunique()} values of {cell.column} in {cell.table}.csv, {cell.where}",
+            expected="one number, or `take`",
+            remedy="correct reasons.yaml",
+        )
+    return rounded(values.max() if cell.take == "max" else values.min(), DIGITS)
