@@ -220,13 +220,15 @@ class ndarray:
         values = self._values()
         return builtins.max(values if initial is None else [*values, initial])
 
-    def min(self):
-        """The smallest number."""
-        return builtins.min(self._values())
+    def min(self, initial=None):
+        """The smallest number, at most `initial`."""
+        values = self._values()
+        return builtins.min(values if initial is None else [*values, initial])
 
-    def sum(self):
-        """The sum of the numbers."""
-        return builtins.sum(self._values())
+    def sum(self, dtype=None):
+        """The sum of the numbers, as a `dtype` if one is given."""
+        total = builtins.sum(self._values())
+        return total if dtype is None else dtype(total)
 
     def all(self):
         """Whether every number is other than 0."""
@@ -334,7 +336,9 @@ for _name in ("add", "sub", "mul", "and", "or"):
 
 
 class _Flags:
-    """Whether the numbers may be changed through this array."""
+    """Whether the numbers may be changed through this array; where kernels need it, they get a contiguous copy."""
+
+    c_contiguous = True
 
     def __init__(self):
         self.writeable = True
