@@ -326,6 +326,7 @@ def today(table):
         axis.tick_params(axis="x", length=0)
         total = 1000 * mine.loc[mine["model"] == "cold", "elapsed_s"].iloc[0]
         axis.set_title(f"{BENCHMARKS[name]} ({total:.0f} ms cold)", fontsize=7)
+        axis.margins(y=0.15)  # the numbers stay below the title
     axes[0].set_ylabel("I/O wait (ms)")
     return figure
 
