@@ -14,10 +14,11 @@ import itertools
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.documents import read_yaml
+from misspenalty_studies.common.validated import validated
 
 FOLDER = Path(__file__).parents[1]
 
@@ -149,12 +150,7 @@ def read_study(path):
     entries = read_yaml(path, remedy="a study.yaml is a mapping; docs/how-to/study.md has its keys")
     if not isinstance(entries, dict):
         raise InputError("is not a mapping", path=path, remedy="docs/how-to/study.md has its keys")
-    try:
-        return Study.model_validate({"id": path.parent.name, **entries})
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InputError(f"{place}: {first['msg']}", path=path, remedy="docs/how-to/study.md has its keys") from error
+    return validated(Study, {"id": path.parent.name, **entries}, path, "docs/how-to/study.md has its keys")
 
 
 def claims_modules():

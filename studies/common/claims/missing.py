@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.claims.conditions import MISSED
+from misspenalty_studies.common.validated import validated
 
 COLUMNS = ["study", "fact", "kind", "conditions", "alone", "together"]
 NONE = "none of the conditions tried"
 UNLISTED = "unlisted"
+REMEDY = "studies/README.md explains the keys"
 
 
 class MissingFact(BaseModel):
@@ -49,17 +51,11 @@ def missing_facts_table(claims, conditions, facts):
     InputError
         The list does not match its model, or not the conditions.
     """
-    entries = []
-    for path in facts:
-        for number, entry in enumerate(read_yaml(path), 1):
-            try:
-                entries.append(MissingFact.model_validate({"study": Path(path).absolute().parent.name, **entry}))
-            except ValidationError as error:
-                first = error.errors()[0]
-                place = ".".join(map(str, ("entry", number, *first["loc"])))
-                raise InputError(
-                    f"{place}: {first['msg']}", path=path, remedy="studies/README.md explains the keys"
-                ) from error
+    entries = [
+        validated(MissingFact, {"study": Path(path).absolute().parent.name, **entry}, path, REMEDY, "entry", number)
+        for path in facts
+        for number, entry in enumerate(read_yaml(path), 1)
+    ]
     tried = pd.concat([pd.read_csv(path, dtype=str) for path in conditions])
     return missing_facts(pd.read_csv(claims, dtype=str, keep_default_na=False), tried, entries)
 

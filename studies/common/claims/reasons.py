@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.claims.conditions import MISSED
+from misspenalty_studies.common.claims.missing import REMEDY
 from misspenalty_studies.common.claims.numbers import rounded
+from misspenalty_studies.common.validated import validated
 
 DIGITS = 3  # of the numbers in an explanation
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
@@ -55,18 +57,11 @@ def load_reasons(paths):
     InputError
         An entry does not match its model.
     """
-    found = []
-    for path in paths:
-        for number, entry in enumerate(read_yaml(path), 1):
-            try:
-                found.append(Reason.model_validate(entry))
-            except ValidationError as error:
-                first = error.errors()[0]
-                place = ".".join(map(str, ("entry", number, *first["loc"])))
-                raise InputError(
-                    f"{place}: {first['msg']}", path=path, remedy="studies/README.md explains the keys"
-                ) from error
-    return found
+    return [
+        validated(Reason, entry, path, REMEDY, "entry", number)
+        for path in paths
+        for number, entry in enumerate(read_yaml(path), 1)
+    ]
 
 
 def tables_of(paths):

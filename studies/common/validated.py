@@ -1,0 +1,42 @@
+"""Check what a file holds against a model, and name file, place and remedy if it does not match."""
+
+from pydantic import ValidationError
+
+from misspenalty.errors import InputError
+
+
+def validated(model, data, path, remedy, *place):
+    """Return data of a file as a model.
+
+    Parameters
+    ----------
+    model : type
+        Of Pydantic.
+    data : dict
+    path : path-like
+        The file, for the message.
+    remedy : str
+        What to do about an error, for the message.
+    *place : str or int
+        Where in the file the data are, for the message.
+
+    Raises
+    ------
+    InputError
+        The data do not match the model; the first fault is named.
+
+    Examples
+    --------
+    >>> from pydantic import BaseModel
+    >>> class Point(BaseModel):
+    ...     x: int
+    >>> validated(Point, {}, "points.yaml", "give every point its x", "entry", 2)
+    Traceback (most recent call last):
+    misspenalty.errors.InputError: points.yaml: entry.2.x: Field required; give every point its x
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, (*place, *first["loc"])))
+        raise InputError(f"{where}: {first['msg']}", path=path, remedy=remedy) from error
