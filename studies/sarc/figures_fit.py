@@ -20,7 +20,7 @@ def fit_grid(table):
     """Points tried by the fit, and the mean factor between model and paper at each.
 
     Small marks are points of the coarse searches, with one seed, large ones those with all seeds. Top left: the load,
-    one colour per number of host slots. Top right: the group of tracks that is prefetched, one colour per unit of
+    one marker per number of host slots. Top right: the group of tracks that is prefetched, one marker per unit of
     staging; the lowest mark of each is the best that the other parameters can achieve. Bottom left: the insertion
     point; several valleys would be several optima. Bottom right: space and insertion together, where the size and
     colour of a mark show the mean factor; a valley along a diagonal means that the two trade off. A cross marks the
@@ -35,8 +35,8 @@ def fit_grid(table):
     figure = new_figure(PAGE, 4.6)
     (load_axis, group_axis), (insertion_axis, space_axis) = figure.subplots(2, 2)
     load, space = (table[table["step"].str.startswith(step)] for step in ("load", "space"))
-    handles = _marks(load_axis, load, "load_factor", "host_slots", "{:g} host slots")
-    handles += _marks(group_axis, space, "degree", "staging", "staging {:g}")
+    handles = _marks(load_axis, load, "load_factor", "host_slots", "{:g} host slots", "os^Dv*<>")
+    handles += _marks(group_axis, space, "degree", "staging", "staging {:g}", "PX")
     _marks(insertion_axis, space, "insertion")
     for axis in (group_axis, insertion_axis):
         axis.set_xscale("log", base=2)
@@ -74,16 +74,16 @@ def fit_grid(table):
     return figure
 
 
-def _marks(axis, table, x, by=None, label=""):
-    """Mean factor over a parameter, one colour per value of another; returns the colours' handles."""
+def _marks(axis, table, x, by=None, label="", markers="o"):
+    """Draw the mean factor over a parameter, with one marker per value of another; return the markers' handles."""
     handles, groups = [], table.groupby(by) if by else [(None, table)]
-    for (value, part), look in zip(groups, itertools.cycle(SERIES), strict=False):
+    for (value, part), look, marker in zip(groups, itertools.cycle(SERIES), itertools.cycle(markers), strict=False):
         color = look["color"] if by else INK
-        for again, size in ((False, 2.5), (True, 5)):
+        for again, size in ((False, 3), (True, 5.5)):
             here = part[part["step"].str.endswith("again") == again]
             factor = here["mean_factor"].clip(upper=WORST)
-            axis.plot(here[x], factor, "o", color=color, markersize=size, markeredgecolor="none")
-        handles.append(Line2D([], [], color=color, marker="o", linestyle="", label=label.format(value)))
+            axis.plot(here[x], factor, marker, color=color, markersize=size, markeredgecolor="none")
+        handles.append(Line2D([], [], color=color, marker=marker, linestyle="", label=label.format(value)))
     return handles if by else []
 
 
