@@ -18,8 +18,8 @@ from misspenalty.errors import ParameterError
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.replay.write_back import requests_below
 from misspenalty.traces import Trace
+from misspenalty.traces._compile import Interner
 from misspenalty.traces.distances import previous_use
-from misspenalty.traces.trace import Interner
 from misspenalty_studies.common.points import in_threads
 
 MB = 1 << 20

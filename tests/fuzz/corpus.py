@@ -27,7 +27,7 @@ from misspenalty.io.documents import read_yaml
 from misspenalty.traces import formats
 from misspenalty.traces.builds import read as read_capture
 from misspenalty.traces.dialects import dialects
-from misspenalty.traces.trace import META
+from misspenalty.traces.meta import META
 from misspenalty_studies.common.machine import read_entries
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ import pytest
 
 from misspenalty import InputError, ParameterError, Trace, open_trace, penalty, simulate
 from misspenalty.traces import compiled, formats, lines, numbering
-from misspenalty.traces.trace import checksum, meta_checksum
+from misspenalty.traces.meta import checksum, meta_checksum
 
 CAPTURE = {
     "time_ms": [0, 0, 7],

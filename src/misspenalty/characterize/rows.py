@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from misspenalty.disks.drive import description
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.traces import formats
+from misspenalty.traces.columns import check_block
 from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.table import OPTIONS, Table
-from misspenalty.traces.trace import check_block
 
 RESERVED = ("all", "traces", "raw")  # other files and targets have these names
 EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml

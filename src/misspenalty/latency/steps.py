@@ -34,7 +34,7 @@ import numpy as np
 from misspenalty.errors import ParameterError, check_whole
 from misspenalty.latency._steps import KERNELS
 from misspenalty.latency._steps import run as _run
-from misspenalty.traces.trace import unmasked
+from misspenalty.traces.columns import unmasked
 
 POLICIES = tuple(KERNELS)
 MAX_STEPS = 2**31 - 1

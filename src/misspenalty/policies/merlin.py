@@ -13,8 +13,8 @@ staging that have hits to the core with one hit less, and the first without a hi
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
 was not at hand; the definition is its authors' code.
 Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With its
-hash ours has its outcome at every reference of the traces compared, in caches of 50 blocks and more; in smaller ones the
-decisions below matter.
+hash ours has its outcome at every reference of the traces compared, in caches of 50 blocks and more; in smaller ones
+the decisions below matter.
 
 Deviations and decisions:
 

@@ -18,8 +18,9 @@ from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
 from misspenalty.replay.threads import check_threads, in_threads
+from misspenalty.traces.columns import LARGEST_BLOCK
 from misspenalty.traces.prompts import Prompts, as_prompts
-from misspenalty.traces.trace import LARGEST_BLOCK, Trace
+from misspenalty.traces.trace import Trace
 
 COLUMNS = (
     "policy", "cache_blocks", "prompts", "requests", "block_hits", "hits", "hit_ratio", "possible_hits",

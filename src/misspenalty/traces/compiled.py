@@ -18,24 +18,15 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
 from misspenalty.traces._compile import new_blocks
+from misspenalty.traces.columns import BY_BLOCK, COLUMNS, check_block
 from misspenalty.traces.compression import check_path, unreadable
+from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_checksum, write_meta
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
 from misspenalty.traces.reading import Reading
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.spool import spooled
-from misspenalty.traces.trace import (
-    BY_BLOCK,
-    COLUMNS,
-    META,
-    VERSION,
-    RequestSizes,
-    Trace,
-    check_block,
-    checksum,
-    meta_checksum,
-    write_meta,
-)
+from misspenalty.traces.trace import Trace
 from misspenalty.traces.unknown_sizes import UNKNOWN, fill
 from misspenalty.traces.values import TextKeysError
 

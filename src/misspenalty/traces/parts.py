@@ -8,9 +8,10 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces._compile import Interner
+from misspenalty.traces.columns import object_sizes
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import is_time, parse_time
-from misspenalty.traces.trace import Trace, object_sizes
+from misspenalty.traces.trace import Trace
 
 SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
 QUANTITY = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?\s*[a-zµ%]*\s*", re.I)

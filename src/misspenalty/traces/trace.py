@@ -1,12 +1,8 @@
 """The compiled trace: written once, replayed many times."""
 
-import dataclasses
 import html
-import json
 import os
-import zlib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,42 +11,18 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import atomic_path
 from misspenalty.traces._compile import Interner
+from misspenalty.traces.columns import (
+    BY_BLOCK,
+    COLUMNS,
+    LARGEST_VALUE,
+    OPTIONAL,
+    as_column,
+    check_block,
+    object_sizes,
+    unmasked,
+)
+from misspenalty.traces.meta import RequestSizes, write_meta
 from misspenalty.traces.reading import Reading
-
-META = "meta.json"
-VERSION = 2
-LARGEST_BLOCK = 1 << 30  # bytes
-LARGEST_VALUE = (1 << 63) - 1  # of a time, ns, and of a size, bytes
-COLUMNS: dict[str, type] = {
-    "ids": np.uint32,
-    "write": np.bool_,
-    "time": np.int64,
-    "address": np.uint64,
-    "object_bytes": np.int64,
-    "request_bytes": np.int64,
-}
-OPTIONAL = ("write", "time", "object_bytes", "request_bytes")
-BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
-
-
-@dataclass(frozen=True)
-class RequestSizes:
-    """Lengths of the requests that a trace was compiled from, in blocks.
-
-    Attributes
-    ----------
-    requests : int
-    median, p95, largest : int
-        Blocks per request.
-    octaves : tuple of int
-        Requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty if a trace was compiled before they were counted.
-    """
-
-    requests: int
-    median: int
-    p95: int
-    largest: int
-    octaves: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +118,7 @@ class Trace:
             raise ParameterError(f"block {given.min()} at position {int(given.argmin())}; expected 0 or more")
         interner = Interner()
         ids = interner.ids(np.ascontiguousarray(given, np.uint64))
-        each = None if object_bytes is None else _column(object_bytes, "object_bytes", np.int64, "iu")
+        each = None if object_bytes is None else as_column(object_bytes, "object_bytes", np.int64, "iu")
         if each is not None and (each.shape != ids.shape or each.min() < 0):
             raise ParameterError(
                 f"object_bytes has shape {each.shape} or sizes below 0; expected {ids.shape}, 0 or more"
@@ -154,8 +126,8 @@ class Trace:
         first, changing = object_sizes(ids, each)
         return cls(
             ids,
-            None if write is None else _column(write, "write", np.bool_, "b"),
-            None if time is None else _column(time, "time", np.int64, "iu"),
+            None if write is None else as_column(write, "write", np.bool_, "b"),
+            None if time is None else as_column(time, "time", np.int64, "iu"),
             interner.addresses_by_id(),
             check_block(block_bytes),
             name,
@@ -443,44 +415,8 @@ class Trace:
             )
 
 
-def object_sizes(ids: np.ndarray, sizes: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The columns ``object_bytes`` and ``request_bytes`` of references with these ids and sizes.
-
-    Examples
-    --------
-    >>> ids = np.array([0, 1, 0], np.uint32)
-    >>> object_sizes(ids, np.array([10, 20, 10])), object_sizes(ids, None)
-    ((array([10, 20]), None), (None, None))
-    """
-    if sizes is None:
-        return None, None
-    first = sizes[np.unique(ids, return_index=True)[1]]
-    return first, None if np.array_equal(first[ids], sizes) else sizes
-
-
 def _s(count: int) -> str:
     return "" if count == 1 else "s"
-
-
-def _column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray:
-    """A copy of a column as `dtype`."""
-    given = unmasked(values, name)
-    if given.dtype.kind not in kinds:
-        raise ParameterError(f"column {name} is of type {given.dtype}; expected {np.dtype(dtype).name}")
-    if given.dtype.kind == "u" and given.max(initial=0) > LARGEST_VALUE:
-        at = int(given.argmax())
-        raise ParameterError(f"column {name} is {given.flat[at]} at position {at}; expected at most {LARGEST_VALUE}")
-    return np.array(given, dtype, order="C")
-
-
-def unmasked(values: ArrayLike, name: str) -> np.ndarray:
-    """`values` as an array, or a `ParameterError` if some are masked: without their mask they would be data."""
-    if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
-        raise ParameterError(
-            f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
-            " (values.filled(…))"
-        )
-    return np.asarray(values)
 
 
 def format_bytes(size: float) -> str:
@@ -495,55 +431,3 @@ def format_bytes(size: float) -> str:
     step = min(max(int(size).bit_length() - 1, 0) // 10, len(units) - 1)
     value = size / (1 << 10 * step)
     return f"{value:.0f} {units[step]}" if value >= 100 else f"{value:.3g} {units[step]}"
-
-
-def check_block(block_bytes: int) -> int:
-    """`block_bytes` as an int, or a `ParameterError` if it is not a block size."""
-    return check_whole("block_bytes", block_bytes, 1, LARGEST_BLOCK)
-
-
-def write_meta(
-    folder: Path,
-    references: int,
-    blocks: int,
-    block_bytes: int,
-    name: str,
-    format: str,
-    sizes: RequestSizes | None,
-    reading: Reading | None = None,
-    *,
-    checksums: bool = True,
-) -> None:
-    """Write the description of a compiled trace: everything except its columns, with its checksum and, if it is to be
-    kept, theirs.
-    """
-    meta: dict[str, Any] = {
-        "version": VERSION,
-        "references": references,
-        "blocks": blocks,
-        "block_bytes": block_bytes,
-        "name": name,
-        "format": format,
-        "columns": {
-            name: checksum(np.memmap(folder / name, np.uint8, "r")) if checksums else None
-            for name in COLUMNS
-            if (folder / name).exists()
-        },
-    }
-    if sizes is not None:
-        meta["sizes"] = dataclasses.asdict(sizes)
-    if reading is not None:
-        meta["reading"] = reading.to_dict()
-    meta["checksum"] = meta_checksum(meta)
-    (folder / META).write_text(json.dumps(meta, indent=1, sort_keys=True) + "\n")
-
-
-def meta_checksum(meta: dict[str, Any]) -> str:
-    """CRC-32 of a description, without its own checksum."""
-    rest = {key: value for key, value in meta.items() if key != "checksum"}
-    return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
-
-
-def checksum(column: np.ndarray) -> str:
-    """CRC-32 of a column's bytes."""
-    return f"{zlib.crc32(np.ascontiguousarray(column).data):08x}"

@@ -1,0 +1,60 @@
+"""The columns of a trace: their names and types, and what may be in them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from misspenalty.errors import ParameterError, check_whole
+
+LARGEST_BLOCK = 1 << 30  # bytes
+LARGEST_VALUE = (1 << 63) - 1  # of a time, ns, and of a size, bytes
+COLUMNS: dict[str, type] = {
+    "ids": np.uint32,
+    "write": np.bool_,
+    "time": np.int64,
+    "address": np.uint64,
+    "object_bytes": np.int64,
+    "request_bytes": np.int64,
+}
+OPTIONAL = ("write", "time", "object_bytes", "request_bytes")
+BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other columns have one per reference
+
+
+def object_sizes(ids: np.ndarray, sizes: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The columns ``object_bytes`` and ``request_bytes`` of references with these ids and sizes.
+
+    Examples
+    --------
+    >>> ids = np.array([0, 1, 0], np.uint32)
+    >>> object_sizes(ids, np.array([10, 20, 10])), object_sizes(ids, None)
+    ((array([10, 20]), None), (None, None))
+    """
+    if sizes is None:
+        return None, None
+    first = sizes[np.unique(ids, return_index=True)[1]]
+    return first, None if np.array_equal(first[ids], sizes) else sizes
+
+
+def as_column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray:
+    """Return a copy of a column as `dtype`, or raise a `ParameterError` if it has values of another kind."""
+    given = unmasked(values, name)
+    if given.dtype.kind not in kinds:
+        raise ParameterError(f"column {name} is of type {given.dtype}; expected {np.dtype(dtype).name}")
+    if given.dtype.kind == "u" and given.max(initial=0) > LARGEST_VALUE:
+        at = int(given.argmax())
+        raise ParameterError(f"column {name} is {given.flat[at]} at position {at}; expected at most {LARGEST_VALUE}")
+    return np.array(given, dtype, order="C")
+
+
+def unmasked(values: ArrayLike, name: str) -> np.ndarray:
+    """`values` as an array, or a `ParameterError` if some are masked: without their mask they would be data."""
+    if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
+        raise ParameterError(
+            f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
+            " (values.filled(…))"
+        )
+    return np.asarray(values)
+
+
+def check_block(block_bytes: int) -> int:
+    """`block_bytes` as an int, or a `ParameterError` if it is not a block size."""
+    return check_whole("block_bytes", block_bytes, 1, LARGEST_BLOCK)
