@@ -19,7 +19,6 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_typehints = "none"  # docstrings state types in words; aliases such as ArrayLike would be written out as unions
 autodoc_preserve_defaults = True
-maximum_signature_line_length = 100
 autosummary_generate = False
 napoleon_google_docstring = False
 napoleon_use_ivar = True
