@@ -4,6 +4,10 @@ from misspenalty_studies.classics.settings import FILES as CLASSICS_FILES
 from misspenalty_studies.classics.settings import TRACES as CLASSICS_TRACES
 
 
+wildcard_constraints:
+    surviving="|".join(CLASSICS_TRACES),
+
+
 def classics_trace(wildcards):
     """The file of a registered trace."""
     return str(CLASSICS_PATHS[wildcards.surviving])

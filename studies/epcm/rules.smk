@@ -1,4 +1,5 @@
 # The EPCM study: recorded builds replayed on a file client.
+plan = PLANS["epcm"]
 
 
 include: "inputs.smk"
@@ -12,130 +13,118 @@ EPCM_FILES = {
 EPCM_DRIVES = machine_drives(EPCM_FILES["machine"])
 EPCM_OTHERS = [part for path in EPCM["recordings"] for part in recorded_files(path)]
 
-TABLES["epcm"] = [
-    table(
-        "epcm.tables.from_runs",
-        "fig7",
-        "fig8",
-        "read_classes",
-        "components",
-        "lead_times",
-        runs=collect(
-            "results/epcm/runs/{build}_{kernel}.csv",
-            build=BUILDS,
-            kernel=["linux22", "linux24"],
-        ),
-        options=EPCM["fig8"],
+plan.table(
+    "epcm.tables.from_runs",
+    "fig7",
+    "fig8",
+    "read_classes",
+    "components",
+    "lead_times",
+    runs=collect(
+        "results/epcm/runs/{build}_{kernel}.csv",
+        build=BUILDS,
+        kernel=["linux22", "linux24"],
     ),
-    stacked(
-        "epcm",
-        "accuracy",
-        runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS),
-    ),
-    stacked(
-        "epcm",
-        "workloads",
-        runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS),
-    ),
-    stacked(
-        "epcm",
-        "sensitivity",
-        runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
-    ),
-    *[
-        stacked("epcm", item, runs=[f"results/epcm/runs/{item}.csv"])
-        for item in ("surface", "learning", "recordings")
+    options=EPCM["fig8"],
+)
+plan.stacked(
+    "accuracy",
+    runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS),
+)
+plan.stacked(
+    "workloads",
+    runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS),
+)
+plan.stacked(
+    "sensitivity",
+    runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
+)
+for item in ("surface", "learning", "recordings"):
+    plan.stacked(item, runs=[f"results/epcm/runs/{item}.csv"])
+plan.stacked(
+    "limits",
+    runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS),
+)
+plan.stacked(
+    "today",
+    runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS),
+)
+plan.stacked(
+    "fit",
+    runs=[
+        "results/epcm/runs/copy.csv",
+        *collect("results/epcm/runs/scale_{build}.csv", build=BUILDS),
     ],
-    stacked(
-        "epcm",
-        "limits",
-        runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS),
-    ),
-    stacked(
-        "epcm",
-        "today",
-        runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS),
-    ),
-    stacked(
-        "epcm",
-        "fit",
-        runs=[
-            "results/epcm/runs/copy.csv",
-            *collect("results/epcm/runs/scale_{build}.csv", build=BUILDS),
-        ],
-    ),
-    table(
-        "epcm.claims.logged",
-        "logged",
-        leads="lead_times",
-        runs="results/epcm/runs/andrew_linux22.csv",
-        workload="workloads",
-        options=EPCM["fig8"],
-    ),
-]
-FIGURES["epcm"] = [
-    figure(
-        "epcm.figures.fig7",
-        "fig7",
-        "Figure 7",
-        "elapsed time, read latency",
-        table="fig7",
-        baselines="studies/epcm/published/baselines.csv",
-        reductions="studies/epcm/published/reductions.csv",
-    ),
-    figure("epcm.figures.fig8", "fig8", "Figure 8", "read calls by time", table="fig8"),
-    figure(
-        "epcm.figures.components",
-        "components",
-        "Components",
-        "where the time goes",
-        part="further",
-        table="components",
-    ),
-    figure(
-        "epcm.figures.sensitivity",
-        "sensitivity",
-        "Readings",
-        "I/O wait removed",
-        part="further",
-        table="sensitivity",
-    ),
-    figure(
-        "epcm.curves.surface",
-        "surface",
-        "Training",
-        "training runs and head start",
-        part="further",
-        table="surface",
-    ),
-    figure(
-        "epcm.curves.learning",
-        "learning",
-        "Learning",
-        "I/O wait removed run by run",
-        part="further",
-        table="learning",
-    ),
-    figure(
-        "epcm.curves.limits",
-        "limits",
-        "Limits",
-        "perfect foresight",
-        part="further",
-        table="limits",
-        bars="fig7",
-        reductions="studies/epcm/published/reductions.csv",
-    ),
-    figure(
-        "epcm.figures.today",
-        "today",
-        "Today",
-        "the same builds on NVMe",
-        part="further",
-        table="today",
-    ),
-]
-SOURCES += [
+)
+plan.table(
+    "epcm.claims.logged",
+    "logged",
+    leads="lead_times",
+    runs="results/epcm/runs/andrew_linux22.csv",
+    workload="workloads",
+    options=EPCM["fig8"],
+)
+plan.figure(
+    "epcm.figures.fig7",
+    "fig7",
+    "Figure 7",
+    "elapsed time, read latency",
+    table="fig7",
+    baselines="studies/epcm/published/baselines.csv",
+    reductions="studies/epcm/published/reductions.csv",
+)
+plan.figure("epcm.figures.fig8", "fig8", "Figure 8", "read calls by time", table="fig8")
+plan.figure(
+    "epcm.figures.components",
+    "components",
+    "Components",
+    "where the time goes",
+    part="further",
+    table="components",
+)
+plan.figure(
+    "epcm.figures.sensitivity",
+    "sensitivity",
+    "Readings",
+    "I/O wait removed",
+    part="further",
+    table="sensitivity",
+)
+plan.figure(
+    "epcm.curves.surface",
+    "surface",
+    "Training",
+    "training runs and head start",
+    part="further",
+    table="surface",
+)
+plan.figure(
+    "epcm.curves.learning",
+    "learning",
+    "Learning",
+    "I/O wait removed run by run",
+    part="further",
+    table="learning",
+)
+plan.figure(
+    "epcm.curves.limits",
+    "limits",
+    "Limits",
+    "perfect foresight",
+    part="further",
+    table="limits",
+    bars="fig7",
+    reductions="studies/epcm/published/reductions.csv",
+)
+plan.figure(
+    "epcm.figures.today",
+    "today",
+    "Today",
+    "the same builds on NVMe",
+    part="further",
+    table="today",
+)
+plan.read += [
     *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
     *EPCM_OTHERS,
     *EPCM_FILES.values(),
@@ -145,117 +134,97 @@ SOURCES += [
     "studies/epcm/published/reductions.csv",
     "studies/epcm/published/workloads.csv",
 ]
-SEEDS["epcm"] = EPCM["seed"]
-CONDITIONS["epcm"] = ["fig7", "fig8"]
+plan.seed = EPCM["seed"]
+plan.conditions = ["fig7", "fig8"]
 
 
-rule epcm_copy_fit:
-    input:
+plan.simulation(
+    "epcm_copy_fit",
+    "epcm.builds.copy_fit",
+    inputs=dict(
         capture=build_files("andrew"),
         machine=EPCM_FILES["machine"],
         schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
-    output:
-        table="results/epcm/runs/copy.csv",
-    log:
-        "results/logs/epcm_copy_fit.log",
-    benchmark:
-        "results/benchmarks/epcm_copy_fit.tsv"
-    priority: 3  # every other job of the study waits for it
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    outputs=dict(table="results/epcm/runs/copy.csv"),
+    params=dict(
         build="andrew",
         settings=EPCM,
-        job=job("epcm.builds.copy_fit"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    priority=3,  # every other job of the study waits for it
+)
 
 
-rule epcm_runs:
-    input:
+plan.simulation(
+    "epcm_runs",
+    "epcm.builds.play",
+    inputs=dict(
         **EPCM_FILES,
         capture=build_of,
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
         copying="results/epcm/runs/copy.csv",
         published="studies/epcm/published/workloads.csv",
-    output:
+    ),
+    outputs=dict(
         scale="results/epcm/runs/scale_{build}.csv",
         linux22="results/epcm/runs/{build}_linux22.csv",
         linux24="results/epcm/runs/{build}_linux24.csv",
         accuracy="results/epcm/runs/accuracy_{build}.csv",
         workload="results/epcm/runs/workload_{build}.csv",
         today="results/epcm/runs/today_{build}.csv",
-    log:
-        "results/logs/epcm_runs/{build}.log",
-    benchmark:
-        "results/benchmarks/epcm_runs/{build}.tsv"
-    priority: 2  # another long job waits for it
-    conda:
-        "../../environment.yml"
-    threads: 8  # of the settings that are played on each study
-    params:
-        settings=EPCM,
-        job=job("epcm.builds.play"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    params=dict(settings=EPCM),
+    threads=8,  # of the settings that are played on each study
+    priority=2,  # another long job waits for it
+)
 
 
-rule epcm_sensitivity:
-    input:
+plan.simulation(
+    "epcm_sensitivity",
+    "epcm.builds.vary",
+    inputs=dict(
         capture=build_of,
         machine=EPCM_FILES["machine"],
         schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
-    output:
+    ),
+    outputs=dict(
         table="results/epcm/runs/sensitivity_{build}.csv",
         limits="results/epcm/runs/limits_{build}.csv",
-    log:
-        "results/logs/epcm_sensitivity/{build}.log",
-    benchmark:
-        "results/benchmarks/epcm_sensitivity/{build}.tsv"
-    priority: 2
-    conda:
-        "../../environment.yml"
-    threads: 8  # of the settings that are played on each study
-    params:
-        settings=EPCM,
-        job=job("epcm.builds.vary"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    params=dict(settings=EPCM),
+    threads=8,  # of the settings that are played on each study
+    priority=2,
+)
 
 
-rule epcm_other_workloads:
-    input:
+plan.simulation(
+    "epcm_other_workloads",
+    "epcm.builds.judge_others",
+    inputs=dict(
         capture=build_of,
         machine=EPCM_FILES["machine"],
         schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
-    output:
-        table="results/epcm/runs/conditions_{build}.csv",
-    log:
-        "results/logs/epcm_other_workloads/{build}.log",
-    benchmark:
-        "results/benchmarks/epcm_other_workloads/{build}.tsv"
-    priority: 2  # epcm_under_conditions waits for it
-    conda:
-        "../../environment.yml"
-    threads: 8  # of the settings that are played on each study
-    params:
-        settings=EPCM,
-        job=job("epcm.builds.judge_others"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    outputs=dict(table="results/epcm/runs/conditions_{build}.csv"),
+    params=dict(settings=EPCM),
+    threads=8,  # of the settings that are played on each study
+    priority=2,  # epcm_under_conditions waits for it
+)
 
 
-rule epcm_under_conditions:
-    input:
+plan.simulation(
+    "epcm_under_conditions",
+    "epcm.builds.judge_otherwise",
+    inputs=dict(
         capture=build_files("andrew"),
         machine=EPCM_FILES["machine"],
         schema=EPCM_FILES["schema"],
@@ -270,23 +239,18 @@ rule epcm_under_conditions:
         reductions="studies/epcm/published/reductions.csv",
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_andrew.csv",
-    output:
+    ),
+    outputs=dict(
         fig7="results/epcm/runs/conditions/fig7.csv",
         fig8="results/epcm/runs/conditions/fig8.csv",
         surface="results/epcm/runs/surface.csv",
         learning="results/epcm/runs/learning.csv",
         recordings="results/epcm/runs/recordings.csv",
-    log:
-        "results/logs/epcm_under_conditions.log",
-    benchmark:
-        "results/benchmarks/epcm_under_conditions.tsv"
-    priority: 1
-    conda:
-        "../../environment.yml"
-    threads: 8  # of the settings that are played on each study
-    params:
+    ),
+    params=dict(
         build="andrew",
         settings=EPCM,
-        job=job("epcm.builds.judge_otherwise"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=8,  # of the settings that are played on each study
+    priority=1,
+)

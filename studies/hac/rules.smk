@@ -1,4 +1,5 @@
 # The HAC study: the operations of each run are counted and then converted to time.
+plan = PLANS["hac"]
 
 
 include: "inputs.smk"
@@ -16,124 +17,117 @@ HAC_FRAMES = {
 HAC_PENALTY = "studies/hac/published/miss_penalty.csv"
 HAC_HIT_TIME = "studies/hac/published/hit_time.csv"
 
-TABLES["hac"] = [
-    table(
-        "hac.tables.from_sweeps",
-        "fig9",
-        "fig9_frames",
-        "fig10",
-        "fig11",
-        "fig9_by_seed",
-        "fig10_by_seed",
-        "fig11_by_seed",
-        "peaks",
-        "misses",
-        total=HAC_TOTAL,
-        frames=HAC_FRAMES,
-        others=collect(
-            "results/hac/runs/others_{traversal}.csv", traversal=HAC_TRAVERSALS
-        ),
-        machine=HAC_MACHINE,
-        fit="fit",
-        published=HAC_PENALTY,
-        options={
-            "points_mb": HAC["points_mb"],
-            "least_share": HAC["least_share"],
-            "sizes": HAC["database"],
-        },
+plan.table(
+    "hac.tables.from_sweeps",
+    "fig9",
+    "fig9_frames",
+    "fig10",
+    "fig11",
+    "fig9_by_seed",
+    "fig10_by_seed",
+    "fig11_by_seed",
+    "peaks",
+    "misses",
+    total=HAC_TOTAL,
+    frames=HAC_FRAMES,
+    others=collect("results/hac/runs/others_{traversal}.csv", traversal=HAC_TRAVERSALS),
+    machine=HAC_MACHINE,
+    fit="fit",
+    published=HAC_PENALTY,
+    options={
+        "points_mb": HAC["points_mb"],
+        "least_share": HAC["least_share"],
+        "sizes": HAC["database"],
+    },
+)
+plan.stacked(
+    "sensitivity",
+    runs=collect(
+        "results/hac/runs/sensitivity_{traversal}.csv", traversal=HAC_TRAVERSALS
     ),
-    stacked(
-        "hac",
-        "sensitivity",
-        runs=collect(
-            "results/hac/runs/sensitivity_{traversal}.csv", traversal=HAC_TRAVERSALS
-        ),
-        part="further",
-    ),
-    table("hac.claims.logged", "logged", server="server", fit="fit"),
-]
-FIGURES["hac"] = [
-    figure(
-        "hac.figures.fig9",
-        "fig9",
-        "Figure 9",
-        "miss penalty by component",
-        table="fig9",
-        published=HAC_PENALTY,
-    ),
-    figure(
-        "hac.figures.fig10",
-        "fig10",
-        "Figure 10",
-        "replacement overhead",
-        table="fig10",
-        published=HAC_PENALTY,
-    ),
-    figure("hac.figures.fig11", "fig11", "Figure 11", "fetch time", table="fig11"),
-    figure(
-        "hac.figures.misses",
-        "misses",
-        "Misses",
-        "HAC, FPC and a dual buffer over cache size",
-        part="further",
-        table="misses",
-        dynamic="dynamic",
-    ),
-    figure(
-        "hac.figures.peaks",
-        "peaks",
-        "Peaks",
-        "replacement over cache size",
-        part="further",
-        table="fig9",
-        frames="fig9_frames",
-        published=HAC_PENALTY,
-    ),
-    figure(
-        "hac.figures.projections",
-        "projections",
-        "Projections",
-        "other networks, servers, processors",
-        part="further",
-        table="projections",
-    ),
-    figure(
-        "hac.figures_hit_time.hit_time",
-        "hit_time",
-        "Table 3",
-        "hit time",
-        table="hit_time",
-        published=HAC_HIT_TIME,
-    ),
-    figure(
-        "hac.figures.elapsed",
-        "elapsed",
-        "Elapsed time",
-        "foreground and background replacement",
-        part="further",
-        table="elapsed",
-    ),
-    figure(
-        "hac.figures.sensitivity",
-        "sensitivity",
-        "Sensitivity",
-        "unit costs and parameters",
-        part="further",
-        costs="cost_sensitivity",
-        algorithm="sensitivity",
-    ),
-    figure(
-        "hac.figures_hit_time.hit_time_measured",
-        "runs/hit_time_measured",
-        "Table 3, measured",
-        "hit time on this machine",
-        part="further",
-        table="results/hac/runs/hit_time_measured.csv",
-        priced="hit_time",
-        published=HAC_HIT_TIME,
-    ),
-]
-OUTPUTS += collect(
+    part="further",
+)
+plan.table("hac.claims.logged", "logged", server="server", fit="fit")
+plan.figure(
+    "hac.figures.fig9",
+    "fig9",
+    "Figure 9",
+    "miss penalty by component",
+    table="fig9",
+    published=HAC_PENALTY,
+)
+plan.figure(
+    "hac.figures.fig10",
+    "fig10",
+    "Figure 10",
+    "replacement overhead",
+    table="fig10",
+    published=HAC_PENALTY,
+)
+plan.figure("hac.figures.fig11", "fig11", "Figure 11", "fetch time", table="fig11")
+plan.figure(
+    "hac.figures.misses",
+    "misses",
+    "Misses",
+    "HAC, FPC and a dual buffer over cache size",
+    part="further",
+    table="misses",
+    dynamic="dynamic",
+)
+plan.figure(
+    "hac.figures.peaks",
+    "peaks",
+    "Peaks",
+    "replacement over cache size",
+    part="further",
+    table="fig9",
+    frames="fig9_frames",
+    published=HAC_PENALTY,
+)
+plan.figure(
+    "hac.figures.projections",
+    "projections",
+    "Projections",
+    "other networks, servers, processors",
+    part="further",
+    table="projections",
+)
+plan.figure(
+    "hac.figures_hit_time.hit_time",
+    "hit_time",
+    "Table 3",
+    "hit time",
+    table="hit_time",
+    published=HAC_HIT_TIME,
+)
+plan.figure(
+    "hac.figures.elapsed",
+    "elapsed",
+    "Elapsed time",
+    "foreground and background replacement",
+    part="further",
+    table="elapsed",
+)
+plan.figure(
+    "hac.figures.sensitivity",
+    "sensitivity",
+    "Sensitivity",
+    "unit costs and parameters",
+    part="further",
+    costs="cost_sensitivity",
+    algorithm="sensitivity",
+)
+plan.figure(
+    "hac.figures_hit_time.hit_time_measured",
+    "runs/hit_time_measured",
+    "Table 3, measured",
+    "hit time on this machine",
+    part="further",
+    table="results/hac/runs/hit_time_measured.csv",
+    priced="hit_time",
+    published=HAC_HIT_TIME,
+)
+plan.outputs += collect(
     "results/hac/{item}.csv",
     item=[
         "fit",
@@ -147,32 +141,26 @@ OUTPUTS += collect(
         "dynamic",
     ],
 )
-FURTHER.append("results/hac/layouts.csv")
-SOURCES += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
-MEASURED += [
+plan.further.append("results/hac/layouts.csv")
+plan.read += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
+plan.measured += [
     *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),
     "results/hac/runs/hit_time_measured.svg",
 ]
-SEEDS["hac"] = HAC["seeds"]
-CONDITIONS["hac"] = ["fig9", "fig10", "fig11", "projections", "hit_time"]
+plan.seed = HAC["seeds"]
+plan.conditions = ["fig9", "fig10", "fig11", "projections", "hit_time"]
 
 
-rule hac_sweeps:
-    input:
-        machine=HAC_MACHINE,
-    output:
+plan.simulation(
+    "hac_sweeps",
+    "hac.runs.sweeps",
+    inputs=dict(machine=HAC_MACHINE),
+    outputs=dict(
         total="results/hac/runs/total_{traversal}.parquet",
         frames="results/hac/runs/frames_{traversal}.parquet",
         others="results/hac/runs/others_{traversal}.csv",
-    log:
-        "results/logs/hac_sweeps/{traversal}.log",
-    benchmark:
-        "results/benchmarks/hac_sweeps/{traversal}.tsv"
-    priority: 1
-    conda:
-        "../../environment.yml"
-    threads: 4  # seeds, after the first
-    params:
+    ),
+    params=dict(
         seeds=HAC["seeds"],
         sizes=HAC["database"],
         iterations=HAC["iterations"],
@@ -180,127 +168,106 @@ rule hac_sweeps:
         frames_mb=HAC["sweep_frames_mb"],
         others_mb=HAC["others_mb"],
         shares=HAC["gom_shares"],
-        job=job("hac.runs.sweeps"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=4,  # seeds, after the first
+    priority=1,
+)
 
 
-rule hac_layout_sweeps:
-    input:
-        machine=HAC_MACHINE,
-    output:
+plan.simulation(
+    "hac_layout_sweeps",
+    "hac.runs.sweeps",
+    inputs=dict(machine=HAC_MACHINE),
+    outputs=dict(
         total="results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
         frames="results/hac/runs/layouts/{layout}/frames_{traversal}.parquet",
-    log:
-        "results/logs/hac_layout_sweeps/{layout}/{traversal}.log",
-    benchmark:
-        "results/benchmarks/hac_layout_sweeps/{layout}/{traversal}.tsv"
-    priority: 1
-    conda:
-        "../../environment.yml"
-    threads: 4
-    params:
+    ),
+    params=dict(
         seeds=HAC["seeds"],
         sizes=hac_layout_sizes,
         iterations=HAC["iterations"],
         total_mb=HAC["sweep_mb"],
         frames_mb=HAC["sweep_frames_mb"],
-        job=job("hac.runs.sweeps"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=4,
+    priority=1,
+)
 
 
-rule hac_calls:
-    input:
-        machine=HAC_MACHINE,
-    output:
-        total="results/hac/runs/calls/{layout}.parquet",
-    log:
-        "results/logs/hac_calls/{layout}.log",
-    benchmark:
-        "results/benchmarks/hac_calls/{layout}.tsv"
-    priority: 1
-    conda:
-        "../../environment.yml"
-    threads: 4
-    params:
+plan.simulation(
+    "hac_calls",
+    "hac.runs.sweeps",
+    inputs=dict(machine=HAC_MACHINE),
+    outputs=dict(total="results/hac/runs/calls/{layout}.parquet"),
+    params=dict(
         traversal=BY_CALLS,
         seeds=HAC["seeds"],
         sizes=hac_layout_sizes,
         iterations=HAC["iterations"],
         total_mb={BY_CALLS: HAC["sweep_mb"]["T1-"]},
-        job=job("hac.runs.sweeps"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=4,
+    priority=1,
+)
 
 
-rule hac_fit:
-    input:
+plan.simulation(
+    "hac_fit",
+    "hac.tables.fit_to_calibration",
+    inputs=dict(
         sweep=HAC_TOTAL["T1"],
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         calibration="data/calibration.yaml",
-    output:
-        table="results/hac/fit.csv",
-    log:
-        "results/logs/hac_fit.log",
-    benchmark:
-        "results/benchmarks/hac_fit.tsv"
-    priority: 1
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    outputs=dict(table="results/hac/fit.csv"),
+    params=dict(
         cache_mb=HAC["points_mb"]["T1"],
         sizes=HAC["database"],
-        job=job("hac.tables.fit_to_calibration"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    priority=1,
+)
 
 
-rule hac_points:
-    input:
+plan.simulation(
+    "hac_points",
+    "hac.jobs.at_points",
+    inputs=dict(
         sweeps=HAC_SWEEPS,
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
-    output:
+    ),
+    outputs=dict(
         projections="results/hac/projections.csv",
         projections_by_seed="results/hac/projections_by_seed.csv",
         elapsed="results/hac/elapsed.csv",
-    log:
-        "results/logs/hac_points.log",
-    benchmark:
-        "results/benchmarks/hac_points.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    params=dict(
         points_mb=HAC["points_mb"],
         iterations=HAC["iterations"],
         sizes=HAC["database"],
-        job=job("hac.jobs.at_points"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule hac_variants:
-    input:
+plan.simulation(
+    "hac_variants",
+    "hac.jobs.other_tables",
+    inputs=dict(
         sweeps=HAC_SWEEPS,
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
-    output:
+    ),
+    outputs=dict(
         hit_time="results/hac/hit_time.csv",
         updates="results/hac/updates.csv",
         server="results/hac/server.csv",
         cost_sensitivity="results/hac/cost_sensitivity.csv",
         dynamic="results/hac/dynamic.csv",
-    log:
-        "results/logs/hac_variants.log",
-    benchmark:
-        "results/benchmarks/hac_variants.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    params=dict(
         points_mb=HAC["points_mb"],
         hit_time_mb=HAC["hit_time_mb"],
         updates_mb=HAC["updates_mb"],
@@ -309,32 +276,26 @@ rule hac_variants:
         dynamic=HAC["dynamic"],
         shares=HAC["gom_shares"],
         sizes=HAC["database"],
-        job=job("hac.jobs.other_tables"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule hac_layouts:
-    input:
-        calibration="data/calibration.yaml",
-    output:
-        table="results/hac/layouts.csv",
-    log:
-        "results/logs/hac_layouts.log",
-    benchmark:
-        "results/benchmarks/hac_layouts.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+plan.simulation(
+    "hac_layouts",
+    "hac.layouts.layouts",
+    inputs=dict(calibration="data/calibration.yaml"),
+    outputs=dict(table="results/hac/layouts.csv"),
+    params=dict(
         seeds=HAC["seeds"],
         sizes=HAC["database"],
-        job=job("hac.layouts.layouts"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule hac_under_conditions:
-    input:
+plan.simulation(
+    "hac_under_conditions",
+    "hac.conditions.under_conditions",
+    inputs=dict(
         total=HAC_SWEEPS,
         frames=HAC_FRAMES.values(),
         others_total=collect(
@@ -353,73 +314,59 @@ rule hac_under_conditions:
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
-    output:
+    ),
+    outputs=dict(
         fig9="results/hac/runs/conditions/fig9.csv",
         fig10="results/hac/runs/conditions/fig10.csv",
         fig11="results/hac/runs/conditions/fig11.csv",
         projections="results/hac/runs/conditions/projections.csv",
         hit_time="results/hac/runs/conditions/hit_time.csv",
-    log:
-        "results/logs/hac_under_conditions.log",
-    benchmark:
-        "results/benchmarks/hac_under_conditions.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    params=dict(
         points_mb=HAC["points_mb"],
         hit_time_mb=HAC["hit_time_mb"],
         least_share=HAC["least_share"],
         iterations=HAC["iterations"],
         layouts=HAC["layouts"],
         sizes=HAC["database"],
-        job=job("hac.conditions.under_conditions"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule hac_sensitivity:
-    input:
+plan.simulation(
+    "hac_sensitivity",
+    "hac.jobs.sensitivity",
+    inputs=dict(
         machine=HAC_MACHINE,
         drives=HAC_DRIVES,
         fit="results/hac/fit.csv",
-    output:
-        table="results/hac/runs/sensitivity_{traversal}.csv",
-    log:
-        "results/logs/hac_sensitivity/{traversal}.log",
-    benchmark:
-        "results/benchmarks/hac_sensitivity/{traversal}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    outputs=dict(table="results/hac/runs/sensitivity_{traversal}.csv"),
+    params=dict(
         points_mb=HAC["points_mb"],
         settings=HAC["sensitivity"],
         layouts=HAC["layouts"],
         sizes=HAC["database"],
         seeds=HAC["seeds"][:2],  # two seeds are enough for differences
-        job=job("hac.jobs.sensitivity"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
 # Measured, so never the same twice: shown in the report and the notebook, but neither archived nor judged. It takes all
 # available cores, so that no other job of the run disturbs it.
-rule hac_measured:
-    output:
+plan.simulation(
+    "hac_measured",
+    "hac.jobs.measured_times",
+    outputs=dict(
         hit_time="results/hac/runs/hit_time_measured.csv",
         penalty="results/hac/runs/penalty_measured.csv",
-    log:
-        "results/logs/hac_measured.log",
-    benchmark:
-        "results/benchmarks/hac_measured.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1024
-    params:
+    ),
+    params=dict(
         seed=HAC["seeds"][0],
         sizes=HAC["database"],
         hit_time_mb=HAC["hit_time_mb"],
         points_mb=HAC["points_mb"],
         iterations=HAC["iterations"],
-        job=job("hac.jobs.measured_times"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=1024,
+)

@@ -1,144 +1,135 @@
 # The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
 # those without from the server's capture.
+plan = PLANS["mq"]
 
 
 include: "inputs.smk"
 
 
 MQ_COMPARED = ["mq", "lru"]  # the policies of Table 4, which are replayed first
-TABLES["mq"] = [
-    stacked(
-        "mq",
-        "table2",
-        runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_STREAMS),
-    ),
-    stacked(
-        "mq",
-        "fit",
-        runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS),
-    ),
-    table(
-        "mq.tables.write_rules",
-        "write_rules",
-        runs=collect(
-            "results/mq/runs/replay/{capture}.csv", capture=MQ_VARIANTS.values()
-        ),
-        published="studies/mq/published/table3.csv",
-        options={"cache_mb": MQ["table3_mb"]},
-    ),
-    table(
-        "mq.first_level.claims_over_size",
-        "first_level_claims",
-        levels="first_level_fit",
-        ledger="studies/mq/ledger.yaml",
-    ),
-    table(
-        "mq.tables.bounds",
-        "bounds",
-        table4="table4",
-        fig7="fig7",
-        lru_curve="lru_curve",
-    ),
-]
+for variant, capture in reversed(MQ_VARIANTS.items()):
+    plan.stacked(f"table3{variant}", runs=f"results/mq/runs/split/{capture}.csv")
+    plan.table(
+        "mq.tables.table4",
+        f"table4{variant}",
+        part="first",
+        replays=f"results/mq/runs/replay/{capture}_first.csv",
+        rates=f"fig7{variant}",
+        options={"cache_mb": MQ["cache_mb"]},
+    )
+plan.stacked(
+    "table2",
+    runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_STREAMS),
+)
+plan.stacked(
+    "fit",
+    runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS),
+)
+plan.table(
+    "mq.tables.write_rules",
+    "write_rules",
+    runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_VARIANTS.values()),
+    published="studies/mq/published/table3.csv",
+    options={"cache_mb": MQ["table3_mb"]},
+)
+plan.table(
+    "mq.first_level.claims_over_size",
+    "first_level_claims",
+    levels="first_level_fit",
+    ledger="studies/mq/ledger.yaml",
+)
+plan.table(
+    "mq.tables.bounds",
+    "bounds",
+    table4="table4",
+    fig7="fig7",
+    lru_curve="lru_curve",
+)
 for variant, capture in MQ_VARIANTS.items():
-    TABLES["mq"] = [
-        stacked("mq", f"table3{variant}", runs=f"results/mq/runs/split/{capture}.csv"),
-        table(
-            "mq.tables.table4",
-            f"table4{variant}",
-            part="first",
-            replays=f"results/mq/runs/replay/{capture}_first.csv",
-            rates=f"fig7{variant}",
-            options={"cache_mb": MQ["cache_mb"]},
-        ),
-        *TABLES["mq"],
-        table(
-            "mq.claims.logged",
-            f"logged{variant}",
-            table4=f"table4{variant}",
-            fig7=f"fig7{variant}",
-            fit=f"results/mq/runs/fit{variant}.csv",
-            facts=capture_facts(mq_source(capture)),
-            options={"raw": config["captures"][mq_source(capture)]},
-        ),
-    ]
+    plan.table(
+        "mq.claims.logged",
+        f"logged{variant}",
+        table4=f"table4{variant}",
+        fig7=f"fig7{variant}",
+        fit=f"results/mq/runs/fit{variant}.csv",
+        facts=capture_facts(mq_source(capture)),
+        options={"raw": config["captures"][mq_source(capture)]},
+    )
 MQ_TABLES4 = {capture: f"table4{variant}" for variant, capture in MQ_VARIANTS.items()}
 MQ_RATES = {capture: f"fig7{variant}" for variant, capture in MQ_VARIANTS.items()}
-FIGURES["mq"] = [
-    figure("mq.figures.table2", "table2", "Table 2", "hit ratios", table="table2"),
-    figure(
-        "mq.figures.table3",
-        "table3",
-        "Table 3",
-        "hits by distance",
-        table="table3",
-        published="studies/mq/published/table3.csv",
-    ),
-    figure(
-        "mq.figures.table4",
-        "table4",
-        "Table 4",
-        "hit ratios next to the published",
-        part="first",
-        tables=MQ_TABLES4,
-        published="studies/mq/published/table4.csv",
-    ),
-    figure("mq.figures.fig2", "fig2", "Figure 2", "distances, client", table="fig2"),
-    figure("mq.figures.fig3", "fig3", "Figure 3", "distances, server", table="fig3"),
-    figure("mq.figures.fig4", "fig4", "Figure 4", "frequencies", table="fig4"),
-    figure(
-        "mq.figures.fig7",
-        "fig7",
-        "Figure 7",
-        "transaction rates next to the published",
-        tables=MQ_RATES,
-        published="studies/mq/published/fig7.csv",
-        options={"fitted": mq_fitted()},
-    ),
-    figure(
-        "mq.figures.fig7_components",
-        "fig7_components",
-        "Figure 7",
-        "where the time goes",
-        part="further",
-        table="fig7_components",
-    ),
-    figure(
-        "mq.figures.fig7_sensitivity",
-        "fig7_sensitivity",
-        "Figure 7",
-        "the model's assumptions",
-        part="further",
-        table="fig7_sensitivity",
-    ),
-    figure(
-        "mq.figures.sensitivity",
-        "sensitivity",
-        "Sensitivity",
-        "MQ's parameters",
-        part="further",
-        table="sensitivity",
-    ),
-    figure(
-        "mq.figures.first_level_fit",
-        "first_level_fit",
-        "First level",
-        "calibrated on Table 3",
-        part="further",
-        table="first_level_fit",
-        counts="first_level_claims",
-        published="studies/mq/published/table4.csv",
-    ),
-    figure(
-        "mq.figures.first_level",
-        "first_level",
-        "First level",
-        "simulated first levels",
-        part="further",
-        table="first_level",
-    ),
-]
-OUTPUTS += [
+plan.figure("mq.figures.table2", "table2", "Table 2", "hit ratios", table="table2")
+plan.figure(
+    "mq.figures.table3",
+    "table3",
+    "Table 3",
+    "hits by distance",
+    table="table3",
+    published="studies/mq/published/table3.csv",
+)
+plan.figure(
+    "mq.figures.table4",
+    "table4",
+    "Table 4",
+    "hit ratios next to the published",
+    part="first",
+    tables=MQ_TABLES4,
+    published="studies/mq/published/table4.csv",
+)
+plan.figure("mq.figures.fig2", "fig2", "Figure 2", "distances, client", table="fig2")
+plan.figure("mq.figures.fig3", "fig3", "Figure 3", "distances, server", table="fig3")
+plan.figure("mq.figures.fig4", "fig4", "Figure 4", "frequencies", table="fig4")
+plan.figure(
+    "mq.figures.fig7",
+    "fig7",
+    "Figure 7",
+    "transaction rates next to the published",
+    tables=MQ_RATES,
+    published="studies/mq/published/fig7.csv",
+    options={"fitted": mq_fitted()},
+)
+plan.figure(
+    "mq.figures.fig7_components",
+    "fig7_components",
+    "Figure 7",
+    "where the time goes",
+    part="further",
+    table="fig7_components",
+)
+plan.figure(
+    "mq.figures.fig7_sensitivity",
+    "fig7_sensitivity",
+    "Figure 7",
+    "the model's assumptions",
+    part="further",
+    table="fig7_sensitivity",
+)
+plan.figure(
+    "mq.figures.sensitivity",
+    "sensitivity",
+    "Sensitivity",
+    "MQ's parameters",
+    part="further",
+    table="sensitivity",
+)
+plan.figure(
+    "mq.figures.first_level_fit",
+    "first_level_fit",
+    "First level",
+    "calibrated on Table 3",
+    part="further",
+    table="first_level_fit",
+    counts="first_level_claims",
+    published="studies/mq/published/table4.csv",
+)
+plan.figure(
+    "mq.figures.first_level",
+    "first_level",
+    "First level",
+    "simulated first levels",
+    part="further",
+    table="first_level",
+)
+plan.outputs += [
     *collect("results/traces/{capture}.trace", capture=CAPTURES),
     *collect(
         "results/mq/{item}{variant}.csv",
@@ -159,7 +150,7 @@ OUTPUTS += [
         ],
     ),
 ]
-SOURCES += [
+plan.read += [
     *config["captures"].values(),
     capture_facts(MQ["server"]),
     capture_facts(MQ["calibrated"]["capture"]),
@@ -168,10 +159,10 @@ SOURCES += [
     "studies/mq/published/fig7.csv",
     "studies/mq/machine.yaml",
 ]
-SEEDS["mq.fig7"] = MQ["seed"]
+plan.seed = MQ["seed"]
 
 
-CONDITIONS["mq"] = ["table4", "fig7"]
+plan.conditions = ["table4", "fig7"]
 
 
 rule mq_first_level:
@@ -199,8 +190,10 @@ rule mq_first_level:
         "../../workflow/scripts/mq_first_level.py"
 
 
-rule mq_under_conditions:
-    input:
+plan.simulation(
+    "mq_under_conditions",
+    "mq.conditions.under_conditions",
+    inputs=dict(
         replays=f"results/mq/runs/replay/{MQ['server']}.csv",
         first_levels="results/mq/first_level_fit.csv",
         long=f"results/traces/{MQ['calibrated']['capture']}.trace",
@@ -209,108 +202,82 @@ rule mq_under_conditions:
         rates="results/mq/fig7_sensitivity.csv",
         table4=f"results/mq/table4{VARIANT}.csv",
         fig7=f"results/mq/fig7{VARIANT}.csv",
-    output:
+    ),
+    outputs=dict(
         table4="results/mq/runs/conditions/table4.csv",
         fig7="results/mq/runs/conditions/fig7.csv",
-    log:
-        "results/logs/mq_under_conditions.log",
-    benchmark:
-        "results/benchmarks/mq_under_conditions.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 4  # sizes of a cache behind each first level
-    params:
+    ),
+    params=dict(
         cache_mb=MQ["cache_mb"],
         threshold_mb=MQ["table3_mb"],
-        job=job("mq.conditions.under_conditions"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=4,  # sizes of a cache behind each first level
+)
 
 
-rule mq_first_replay:
-    input:
-        trace="results/traces/{capture}.trace",
-    output:
-        table="results/mq/runs/replay/{capture}_first.csv",
-    log:
-        "results/logs/mq_first_replay/{capture}.log",
-    benchmark:
-        "results/benchmarks/mq_first_replay/{capture}.tsv"
-    priority: mq_first_priority
-    conda:
-        "../../environment.yml"
-    threads: min(HALF, 6)  # combinations of policy and treatment of writes
-    params:
+plan.simulation(
+    "mq_first_replay",
+    "mq.runs.replay_policies",
+    inputs=dict(trace="results/traces/{capture}.trace"),
+    outputs=dict(table="results/mq/runs/replay/{capture}_first.csv"),
+    params=dict(
         policies={name: MQ["policies"][name] for name in MQ_COMPARED},
         cache_mb=MQ["table2_mb"],
         writes=mq_writes,
         warm_up=MQ["warm_up"],
-        job=job("mq.runs.replay_policies"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=min(HALF, 6),  # combinations of policy and treatment of writes
+    priority=mq_first_priority,
+)
 
 
-rule mq_replay:
-    input:
+plan.simulation(
+    "mq_replay",
+    "mq.runs.replay_policies",
+    inputs=dict(
         trace="results/traces/{capture}.trace",
         known="results/mq/runs/replay/{capture}_first.csv",
-    output:
-        table="results/mq/runs/replay/{capture}.csv",
-    log:
-        "results/logs/mq_replay/{capture}.log",
-    benchmark:
-        "results/benchmarks/mq_replay/{capture}.tsv"
-    priority: 1  # long jobs first, so that none is left alone at the end
-    conda:
-        "../../environment.yml"
-    threads: 16  # combinations of policy, parameters and treatment of writes
-    params:
+    ),
+    outputs=dict(table="results/mq/runs/replay/{capture}.csv"),
+    params=dict(
         policies=MQ["policies"],
         cache_mb=MQ["table2_mb"],
         writes=mq_writes,
         warm_up=MQ["warm_up"],
-        job=job("mq.runs.replay_policies"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=16,  # combinations of policy, parameters and treatment of writes
+    priority=1,  # long jobs first, so that none is left alone at the end
+)
 
 
-rule mq_split:
-    input:
+plan.simulation(
+    "mq_split",
+    "mq.runs.split_policies",
+    inputs=dict(
         trace="results/traces/{capture}.trace",
         replays="results/mq/runs/replay/{capture}.csv",
-    output:
-        table="results/mq/runs/split/{capture}.csv",
-    log:
-        "results/logs/mq_split/{capture}.log",
-    benchmark:
-        "results/benchmarks/mq_split/{capture}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    outputs=dict(table="results/mq/runs/split/{capture}.csv"),
+    params=dict(
         policies=MQ["policies"],
         cache_mb=MQ["table3_mb"],
-        job=job("mq.runs.split_policies"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule mq_streams:
-    input:
-        traces=collect("results/traces/{capture}.trace", capture=MQ_CAPTURES),
-    output:
+plan.simulation(
+    "mq_streams",
+    "mq.runs.stream_tables",
+    inputs=dict(traces=collect("results/traces/{capture}.trace", capture=MQ_CAPTURES)),
+    outputs=dict(
         fig2="results/mq/fig2.csv",
         fig3="results/mq/fig3.csv",
         fig4="results/mq/fig4.csv",
         lru_curve="results/mq/lru_curve.csv",
         sensitivity="results/mq/sensitivity.csv",
         first_level="results/mq/first_level.csv",
-    log:
-        "results/logs/mq_streams.log",
-    benchmark:
-        "results/benchmarks/mq_streams.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    params=dict(
         server=MQ["server"],
         client=MQ["client"],
         cache_mb=MQ["cache_mb"],
@@ -318,60 +285,51 @@ rule mq_streams:
         variations=MQ["sensitivity"],
         first_level_of=MQ["first_level"],
         warm_up=MQ["warm_up"],
-        job=job("mq.runs.stream_tables"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule mq_fig7:
-    input:
+plan.simulation(
+    "mq_fig7",
+    "mq.rates.fig7",
+    inputs=dict(
         trace=mq_trace,
         facts=mq_facts,
         machine="studies/mq/machine.yaml",
         calibration="data/calibration.yaml",
-    output:
+    ),
+    outputs=dict(
         rates="results/mq/fig7{variant}.csv",
         components="results/mq/fig7_components{variant}.csv",
         objective="results/mq/fig7_objective{variant}.csv",
         fit="results/mq/runs/fit{variant}.csv",
-    log:
-        "results/logs/mq_fig7{variant}.log",
-    benchmark:
-        "results/benchmarks/mq_fig7{variant}.tsv"
-    priority: SOON
-    conda:
-        "../../environment.yml"
-    threads: min(HALF, 2)
-    params:
+    ),
+    params=dict(
         capture=mq_capture,
         raw=mq_raw,
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        job=job("mq.rates.fig7"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=min(HALF, 2),
+    priority=SOON,
+)
 
 
-rule mq_fig7_sensitivity:
-    input:
+plan.simulation(
+    "mq_fig7_sensitivity",
+    "mq.rates.fig7_sensitivity",
+    inputs=dict(
         trace=collect("results/traces/{capture}.trace", capture=MQ["server"])[0],
         facts=capture_facts(MQ["server"]),
         machine="studies/mq/machine.yaml",
         fit="results/mq/runs/fit.csv",
-    output:
-        table="results/mq/fig7_sensitivity.csv",
-    log:
-        "results/logs/mq_fig7_sensitivity.log",
-    benchmark:
-        "results/benchmarks/mq_fig7_sensitivity.tsv"
-    priority: 2
-    conda:
-        "../../environment.yml"
-    threads: 16
-    params:
+    ),
+    outputs=dict(table="results/mq/fig7_sensitivity.csv"),
+    params=dict(
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],
         seed=MQ["seed"],
-        job=job("mq.rates.fig7_sensitivity"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=16,
+    priority=2,
+)

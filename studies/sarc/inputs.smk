@@ -14,11 +14,7 @@ def sarc_fit_before(wildcards):
     """What a step of the fit builds on: those before it."""
     steps = list(STEPS)
     before = steps[: steps.index(wildcards.step)]
-    return (
-        {"before": [f"results/sarc/runs/fit/{step}.csv" for step in before]}
-        if before
-        else {}
-    )
+    return [f"results/sarc/runs/fit/{step}.csv" for step in before]
 
 
 def sarc_policies(wildcards):

@@ -1,78 +1,75 @@
 # The virtual-log study.
+plan = PLANS["vlog"]
 VLOG = config["vlog"]
 VLOG_HOSTS = "studies/vlog/machine.yaml"
 VLOG_DRIVES = drive_files(*{entry["drive"] for entry in VLOG["platforms"].values()})
 VLOG_LATER = VLOG["what_if"]["platforms"]
 VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
-TABLES["vlog"] = [
-    table("vlog.runs.table2", "table2", part="first", latencies="fig9"),
-    table("vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions"),
-    table("vlog.gap.limits", "speedup_limits", latencies="fig9"),
-    table(
-        "vlog.checks.checks",
-        "statements",
-        fig1="fig1",
-        fig2="fig2",
-        fig6="fig6",
-        fig7="fig7",
-        fig8="fig8",
-        bursts=["fig10", "fig11"],
-    ),
-    table(
-        "vlog.claims.logged",
-        "logged",
-        latencies="fig9",
-        options={
-            "platforms": list(VLOG["platforms"]),
-            "utilisation": VLOG["workload"]["utilisation"],
-        },
-    ),
-]
-CONDITIONS["vlog"] = ["table2", "fig9"]
-FIGURES["vlog"] = [
-    figure(
-        "vlog.figures.fig9", "fig9", "Figure 9", "latency by component", table="fig9"
-    ),
-    figure(
-        "vlog.figures.speedup_conditions",
-        "speedup_conditions",
-        "Table 2",
-        "conditions of the speed-up",
-        part="further",
-        table="speedup_conditions",
-    ),
-    figure(
-        "vlog.figures.host_range",
-        "host_range",
-        "Table 2",
-        "host times",
-        part="further",
-        table="host_range",
-    ),
-    figure("vlog.figures.fig1", "fig1", "Figure 1", "locating a sector", table="fig1"),
-    figure("vlog.figures.fig2", "fig2", "Figure 2", "switch threshold", table="fig2"),
-    figure("vlog.figures.fig6", "fig6", "Figure 6", "small files", table="fig6"),
-    figure("vlog.figures.fig7", "fig7", "Figure 7", "a large file", table="fig7"),
-    figure("vlog.figures.fig8", "fig8", "Figure 8", "utilisation", table="fig8"),
-    figure(
-        "vlog.figures.fig10",
-        "fig10",
-        "Figures 10, 11",
-        "idle time",
-        lfs="fig10",
-        log="fig11",
-    ),
-    figure(
-        "vlog.figures.what_if",
-        "what_if",
-        "What if",
-        "a disk and flash of 2015",
-        part="further",
-        table="what_if",
-    ),
-]
-OUTPUTS += collect(
+plan.table("vlog.runs.table2", "table2", part="first", latencies="fig9")
+plan.table("vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions")
+plan.table("vlog.gap.limits", "speedup_limits", latencies="fig9")
+plan.table(
+    "vlog.checks.checks",
+    "statements",
+    fig1="fig1",
+    fig2="fig2",
+    fig6="fig6",
+    fig7="fig7",
+    fig8="fig8",
+    bursts=["fig10", "fig11"],
+)
+plan.table(
+    "vlog.claims.logged",
+    "logged",
+    latencies="fig9",
+    options={
+        "platforms": list(VLOG["platforms"]),
+        "utilisation": VLOG["workload"]["utilisation"],
+    },
+)
+plan.conditions = ["table2", "fig9"]
+plan.figure(
+    "vlog.figures.fig9", "fig9", "Figure 9", "latency by component", table="fig9"
+)
+plan.figure(
+    "vlog.figures.speedup_conditions",
+    "speedup_conditions",
+    "Table 2",
+    "conditions of the speed-up",
+    part="further",
+    table="speedup_conditions",
+)
+plan.figure(
+    "vlog.figures.host_range",
+    "host_range",
+    "Table 2",
+    "host times",
+    part="further",
+    table="host_range",
+)
+plan.figure("vlog.figures.fig1", "fig1", "Figure 1", "locating a sector", table="fig1")
+plan.figure("vlog.figures.fig2", "fig2", "Figure 2", "switch threshold", table="fig2")
+plan.figure("vlog.figures.fig6", "fig6", "Figure 6", "small files", table="fig6")
+plan.figure("vlog.figures.fig7", "fig7", "Figure 7", "a large file", table="fig7")
+plan.figure("vlog.figures.fig8", "fig8", "Figure 8", "utilisation", table="fig8")
+plan.figure(
+    "vlog.figures.fig10",
+    "fig10",
+    "Figures 10, 11",
+    "idle time",
+    lfs="fig10",
+    log="fig11",
+)
+plan.figure(
+    "vlog.figures.what_if",
+    "what_if",
+    "What if",
+    "a disk and flash of 2015",
+    part="further",
+    table="what_if",
+)
+plan.outputs += collect(
     "results/vlog/{item}.csv",
     item=[
         "fig1",
@@ -87,49 +84,49 @@ OUTPUTS += collect(
         "what_if",
     ],
 )
-FURTHER += collect(
+plan.further += collect(
     "results/vlog/{item}.csv", item=["host_range", "sensitivity", "hosts"]
 )
-SOURCES += [
+plan.read += [
     VLOG_HOSTS,
     *VLOG_DRIVES,
     *VLOG_LATER_DRIVES,
     "studies/vlog/published/trends.csv",
 ]
-SEEDS["vlog"] = VLOG["workload"]["seed"]
+plan.seed = VLOG["workload"]["seed"]
 
 
-rule vlog_updates:
-    input:
+plan.simulation(
+    "vlog_updates",
+    "vlog.platforms.updates",
+    inputs=dict(
         hosts=VLOG_HOSTS,
         drives=VLOG_DRIVES,
-    output:
+    ),
+    outputs=dict(
         fig9="results/vlog/fig9.csv",
         speedup_conditions="results/vlog/speedup_conditions.csv",
         table2_conditions="results/vlog/runs/conditions/table2.csv",
         fig9_conditions="results/vlog/runs/conditions/fig9.csv",
-    log:
-        "results/logs/vlog_updates.log",
-    benchmark:
-        "results/benchmarks/vlog_updates.tsv"
-    priority: SOON - 1  # Table 2 comes next
-    conda:
-        "../../environment.yml"
-    threads: 2
-    params:
+    ),
+    params=dict(
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         gap_seeds=VLOG["gap_seeds"],
-        job=job("vlog.platforms.updates"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=2,
+    priority=SOON - 1,  # Table 2 comes next
+)
 
 
-rule vlog_files:
-    input:
+plan.simulation(
+    "vlog_files",
+    "vlog.platforms.files",
+    inputs=dict(
         hosts=VLOG_HOSTS,
         drives=VLOG_DRIVES,
-    output:
+    ),
+    outputs=dict(
         fig1="results/vlog/fig1.csv",
         fig2="results/vlog/fig2.csv",
         fig6="results/vlog/fig6.csv",
@@ -137,14 +134,8 @@ rule vlog_files:
         fig8="results/vlog/fig8.csv",
         fig10="results/vlog/fig10.csv",
         fig11="results/vlog/fig11.csv",
-    log:
-        "results/logs/vlog_files.log",
-    benchmark:
-        "results/benchmarks/vlog_files.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 2
-    params:
+    ),
+    params=dict(
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         files_on=VLOG["files_on"],
@@ -158,50 +149,42 @@ rule vlog_files:
         burst_kb=VLOG["burst_kb"],
         idle_ms=VLOG["idle_ms"],
         burst_updates=VLOG["burst_updates"],
-        job=job("vlog.platforms.files"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=2,
+)
 
 
-rule vlog_variations:
-    input:
+plan.simulation(
+    "vlog_variations",
+    "vlog.platforms.variations",
+    inputs=dict(
         hosts=VLOG_HOSTS,
         drives=VLOG_DRIVES,
-    output:
+    ),
+    outputs=dict(
         host_range="results/vlog/host_range.csv",
         sensitivity="results/vlog/sensitivity.csv",
         hosts="results/vlog/hosts.csv",
-    log:
-        "results/logs/vlog_variations.log",
-    benchmark:
-        "results/benchmarks/vlog_variations.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    params=dict(
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         factors=VLOG["host_factors"],
-        job=job("vlog.platforms.variations"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule vlog_what_if:
-    input:
+plan.simulation(
+    "vlog_what_if",
+    "vlog.platforms.later",
+    inputs=dict(
         hosts=VLOG_HOSTS,
         drives=VLOG_LATER_DRIVES,
-    output:
-        table="results/vlog/what_if.csv",
-    log:
-        "results/logs/vlog_what_if.log",
-    benchmark:
-        "results/benchmarks/vlog_what_if.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 2
-    params:
+    ),
+    outputs=dict(table="results/vlog/what_if.csv"),
+    params=dict(
         platforms=VLOG_LATER,
         workload=VLOG["what_if"]["workload"],
-        job=job("vlog.platforms.later"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    threads=2,
+)

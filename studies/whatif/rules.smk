@@ -1,4 +1,5 @@
 # The what-if: the five conclusions on the machines of five years, from the archived tables and from replays that take seconds.
+plan = PLANS["whatif"]
 
 
 include: "inputs.smk"
@@ -11,54 +12,44 @@ WHATIF_DRIVES = drive_files(
     "st19101", "atlas10k", "atlas10k_v", "constellation_es3", "ultrastar_146z10"
 )
 CONCLUSIONS = ["hac", "mq", "epcm", "vlog", "sarc"]
-TABLES["whatif"] = [
-    *(
-        stacked("whatif", study, runs=[f"results/whatif/runs/{study}_cells.csv"])
-        for study in CONCLUSIONS
-    ),
-    table(
-        "whatif.tables.summary", "summary", tables=whatif_tables("cells", CONCLUSIONS)
-    ),
-    table(
-        "whatif.tables.crossovers",
-        "crossovers",
-        tables=whatif_tables("crossovers", CONCLUSIONS),
-        overheads="results/whatif/runs/hac_overheads.csv",
-    ),
-    table(
-        "whatif.tables.gathered", "curves", tables=whatif_tables("curve", CONCLUSIONS)
-    ),
-    stacked(
-        "whatif", "checks", runs=list(whatif_tables("checks", CONCLUSIONS).values())
-    ),
-    stacked("whatif", "rotation", runs=["results/whatif/runs/vlog_rotation.csv"]),
-    table("whatif.tables.parameters", "parameters", machines=WHATIF_MACHINES),
-]
-FIGURES["whatif"] = [
-    figure(
-        "whatif.figures.verdicts", "summary", "Summary", "what holds", summary="summary"
-    ),
-    *(
-        figure(
-            f"whatif.figures.{study}_gain",
-            study,
-            name,
-            "gain over device time",
-            part="further",
-            curve=f"results/whatif/runs/{study}_curve.csv",
-            cells=f"results/whatif/runs/{study}_cells.csv",
-            **more,
-        )
-        for study, name, more in [
-            ("hac", "HAC", {}),
-            ("mq", "MQ", {}),
-            ("epcm", "EPCM", {}),
-            ("vlog", "Virtual log", {"rotation": "rotation"}),
-            ("sarc", "SARC", {}),
-        ]
-    ),
-]
-SOURCES += [
+for study in CONCLUSIONS:
+    plan.stacked(study, runs=[f"results/whatif/runs/{study}_cells.csv"])
+plan.table(
+    "whatif.tables.summary", "summary", tables=whatif_tables("cells", CONCLUSIONS)
+)
+plan.table(
+    "whatif.tables.crossovers",
+    "crossovers",
+    tables=whatif_tables("crossovers", CONCLUSIONS),
+    overheads="results/whatif/runs/hac_overheads.csv",
+)
+plan.table(
+    "whatif.tables.gathered", "curves", tables=whatif_tables("curve", CONCLUSIONS)
+)
+plan.stacked("checks", runs=list(whatif_tables("checks", CONCLUSIONS).values()))
+plan.stacked("rotation", runs=["results/whatif/runs/vlog_rotation.csv"])
+plan.table("whatif.tables.parameters", "parameters", machines=WHATIF_MACHINES)
+plan.figure(
+    "whatif.figures.verdicts", "summary", "Summary", "what holds", summary="summary"
+)
+for study, name, more in [
+    ("hac", "HAC", {}),
+    ("mq", "MQ", {}),
+    ("epcm", "EPCM", {}),
+    ("vlog", "Virtual log", {"rotation": "rotation"}),
+    ("sarc", "SARC", {}),
+]:
+    plan.figure(
+        f"whatif.figures.{study}_gain",
+        study,
+        name,
+        "gain over device time",
+        part="further",
+        curve=f"results/whatif/runs/{study}_curve.csv",
+        cells=f"results/whatif/runs/{study}_cells.csv",
+        **more,
+    )
+plan.read += [
     WHATIF_MACHINES,
     "studies/whatif/machine.schema.yaml",
     *WHATIF_DRIVES,
@@ -71,70 +62,51 @@ WHATIF_EPCM = whatif_outputs("epcm")
 WHATIF_VLOG = whatif_outputs("vlog", "rotation")
 
 
-rule whatif_hac:
-    input:
+plan.simulation(
+    "whatif_hac",
+    "whatif.hac.job",
+    inputs=dict(
         machines=WHATIF_MACHINES,
         drives=WHATIF_DRIVES,
         elapsed="results/hac/elapsed.csv",
         parts="results/hac/fig11.csv",
-    output:
-        **WHATIF_HAC,
-    log:
-        "results/logs/whatif_hac.log",
-    benchmark:
-        "results/benchmarks/whatif_hac.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        job=job("whatif.hac.job"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    outputs=WHATIF_HAC,
+)
 
 
-rule whatif_mq:
-    input:
+plan.simulation(
+    "whatif_mq",
+    "whatif.mq.job",
+    inputs=dict(
         machines=WHATIF_MACHINES,
         drives=WHATIF_DRIVES,
         recorded="results/mq/fig7.csv",
         calibrated="results/mq/fig7_calibrated.csv",
-    output:
-        **WHATIF_MQ,
-    log:
-        "results/logs/whatif_mq.log",
-    benchmark:
-        "results/benchmarks/whatif_mq.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        job=job("whatif.mq.job"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    outputs=WHATIF_MQ,
+)
 
 
-rule whatif_sarc:
-    input:
+plan.simulation(
+    "whatif_sarc",
+    "whatif.sarc.job",
+    inputs=dict(
         machines=WHATIF_MACHINES,
         drives=WHATIF_DRIVES,
         components="results/sarc/components.csv",
         internals="results/sarc/internals.csv",
         responses="results/sarc/fig6.csv",
-    output:
-        **WHATIF_SARC,
-    log:
-        "results/logs/whatif_sarc.log",
-    benchmark:
-        "results/benchmarks/whatif_sarc.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        points=WHATIF["sarc"],
-        job=job("whatif.sarc.job"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    outputs=WHATIF_SARC,
+    params=dict(points=WHATIF["sarc"]),
+)
 
 
-rule whatif_epcm:
-    input:
+plan.simulation(
+    "whatif_epcm",
+    "whatif.epcm.job",
+    inputs=dict(
         machines=WHATIF_MACHINES,
         drives=WHATIF_DRIVES,
         machine="studies/epcm/machine.yaml",
@@ -142,40 +114,26 @@ rule whatif_epcm:
         fit="results/epcm/fit.csv",
         archived="results/epcm/today.csv",
         files=[path for build in WHATIF_BUILDS for path in build_files(build)],
-    output:
-        **WHATIF_EPCM,
-    log:
-        "results/logs/whatif_epcm.log",
-    benchmark:
-        "results/benchmarks/whatif_epcm.tsv"
-    conda:
-        "../../environment.yml"
-    params:
+    ),
+    outputs=WHATIF_EPCM,
+    params=dict(
         captures=WHATIF_BUILDS,
         settings=EPCM,
         measured=WHATIF["measured_runs"],
-        job=job("whatif.epcm.job"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+)
 
 
-rule whatif_vlog:
-    input:
+plan.simulation(
+    "whatif_vlog",
+    "whatif.vlog.job",
+    inputs=dict(
         machines=WHATIF_MACHINES,
         drives=WHATIF_DRIVES,
         hosts=VLOG_HOSTS,
         what_if="results/vlog/what_if.csv",
         table2="results/vlog/table2.csv",
-    output:
-        **WHATIF_VLOG,
-    log:
-        "results/logs/whatif_vlog.log",
-    benchmark:
-        "results/benchmarks/whatif_vlog.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        workload=WHATIF["workload"],
-        job=job("whatif.vlog.job"),
-    script:
-        "../../workflow/scripts/simulate.py"
+    ),
+    outputs=WHATIF_VLOG,
+    params=dict(workload=WHATIF["workload"]),
+)

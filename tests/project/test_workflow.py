@@ -51,6 +51,12 @@ def read_rules():
     return rules
 
 
+def simulations():
+    """Names of the simulations that the studies declare, whatever files are here."""
+    text = "\n".join(path.read_text() for path in RULES)
+    return set(re.findall(r'^plan\.simulation\(\s*"(\w+)"', text, re.MULTILINE))
+
+
 def grouped_rules():
     """Names of the rules that are made in a loop over the studies, of `all` alone."""
     return {f"{study}_{kind}" for study in studies() for kind in KINDS}
@@ -121,7 +127,7 @@ def test_every_script_and_caption_is_used():
 def functions(files=RULES):
     """Dotted names of the functions that the rule files name."""
     text = "\n".join(file.read_text() for file in files)
-    return sorted(set(re.findall(r'\b(?:job|table|figure)\(\s*"([\w.]+)"', text)))
+    return sorted(set(re.findall(r'\b(?:job\(CODE, |(?:table|figure)\(|simulation\(\s*"\w+",)\s*"([\w.]+)"', text)))
 
 
 @pytest.mark.parametrize("name", functions())
@@ -169,7 +175,7 @@ def test_whole_archived_run_can_be_planned(tmp_path):
     folder = copy_tree(tmp_path)
     (folder / "data" / "raw").symlink_to(ROOT / "data" / "raw")
     planned = planned_rules(folder, "supplement")
-    assert set(planned) >= {*read_rules(), *grouped_rules(), "supplement"} - ON_REQUEST
+    assert set(planned) >= {*read_rules(), *simulations(), *grouped_rules(), "supplement"} - ON_REQUEST
     main = planned_rules(folder)
     assert set(main) >= grouped_rules() | {"claims", "missing_facts", "paper", "manifest", "mq_first_figures"}
     rest = {rule for rule, number in planned.items() if number > main.get(rule, 0)}
@@ -305,7 +311,7 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
         os.utime(path, (second, second))  # git writes a clone in the order of the names
     assert {"results/mq/table4.csv", "results/claims.csv"} <= set(digests(folder))
     planned = planned_rules(folder, "supplement")
-    assert set(planned) >= {*read_rules(), *grouped_rules(), "supplement"} - ON_REQUEST
+    assert set(planned) >= {*read_rules(), *simulations(), *grouped_rules(), "supplement"} - ON_REQUEST
 
 
 def test_forced_run_gives_the_same_bytes(tree, first_run):

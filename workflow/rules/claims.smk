@@ -49,8 +49,8 @@ use rule claims as claims_calibrated with:
 rule missing_facts:
     input:
         claims="results/claims.csv",
-        conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
-        facts=collect("studies/{study}/missing_facts.yaml", study=CONDITIONS),
+        conditions=collect("results/{study}/conditions.csv", study=VARIED),
+        facts=collect("studies/{study}/missing_facts.yaml", study=VARIED),
     output:
         table="results/missing_facts.csv",
     log:
@@ -60,18 +60,15 @@ rule missing_facts:
     conda:
         "../../environment.yml"
     params:
-        job=job("misspenalty_studies.common.claims.missing.missing_facts_table"),
+        job=job(CODE, "misspenalty_studies.common.claims.missing.missing_facts_table"),
     script:
         "../scripts/simulate.py"
-
-
-OUTPUTS.append("results/reasons.csv")
 
 
 rule reasons:
     input:
         claims="results/claims.csv",
-        conditions=collect("results/{study}/conditions.csv", study=CONDITIONS),
+        conditions=collect("results/{study}/conditions.csv", study=VARIED),
         reasons=REASONS,
         tables=collect("results/{table}", table=tables_of(REASONS)),
     output:
@@ -83,12 +80,9 @@ rule reasons:
     conda:
         "../../environment.yml"
     params:
-        job=job("misspenalty_studies.common.claims.reasons.reasons_table"),
+        job=job(CODE, "misspenalty_studies.common.claims.reasons.reasons_table"),
     script:
         "../scripts/simulate.py"
-
-
-OUTPUTS.append("results/recomputed.csv")
 
 
 rule recomputed:
@@ -104,8 +98,8 @@ rule recomputed:
         "../../environment.yml"
     params:
         studies=list(TITLES),
-        archived=ARCHIVED,
-        job=job("misspenalty_studies.common.reporting.recomputed.recomputed"),
+        archived={s: plan.archived for s, plan in PLANS.items() if plan.archived},
+        job=job(CODE, "misspenalty_studies.common.reporting.recomputed.recomputed"),
     script:
         "../scripts/simulate.py"
 
@@ -122,7 +116,7 @@ rule manifest:
         "../../environment.yml"
     params:
         benchmarks="results/benchmarks",
-        seeds=SEEDS,
+        seeds={s: plan.seed for s, plan in PLANS.items() if plan.seed is not None},
         config=config,
         code=CODE.digest(),
     script:

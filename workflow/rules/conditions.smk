@@ -1,9 +1,9 @@
-# One job per study judges the claims that are not reproduced, on the study's tables under other conditions (CONDITIONS in
-# its rule file).
+# One job per study judges the claims that are not reproduced, on the study's tables under other conditions (`conditions`
+# in its rule file).
 from misspenalty_studies.common.judge import table_files
 
-for study, items in CONDITIONS.items():
-    OUTPUTS.append(f"results/{study}/conditions.csv")
+VARIED = [study for study, plan in PLANS.items() if plan.conditions]
+for study in VARIED:
 
     rule:
         name:
@@ -13,7 +13,10 @@ for study, items in CONDITIONS.items():
             tables=collect(
                 "results/{table}", table=table_files(studies=[study]).values()
             ),
-            varied=collect(f"results/{study}/runs/conditions/{{item}}.csv", item=items),
+            varied=collect(
+                f"results/{study}/runs/conditions/{{item}}.csv",
+                item=PLANS[study].conditions,
+            ),
         output:
             table=f"results/{study}/conditions.csv",
         log:

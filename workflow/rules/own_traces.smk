@@ -57,7 +57,7 @@ rule trace_tables:
     threads: 2
     params:
         row=own_row,
-        job=job("misspenalty.characterize.runs.tables"),
+        job=job(CODE, "misspenalty.characterize.runs.tables"),
     script:
         "../scripts/simulate.py"
 

@@ -80,7 +80,12 @@ use rule paper as supplement_pdf with:
 
 rule latex:
     input:
-        tables=[path for path in [*OUTPUTS, *FURTHER] if path.endswith(".csv")],
+        tables=[
+            path
+            for plan in PLANS.values()
+            for path in [*plan.files(), *plan.files(supplement=True)]
+            if path.endswith(".csv")
+        ],
     output:
         folder=directory("results/latex"),
     log:

@@ -1,24 +1,23 @@
-# One job per study and part (PARTS) makes its light tables (TABLES in the study's rule file).
+# One job per study and part makes its light tables, one after another.
 
-for study, part, job_name, entries in in_parts(TABLES, "tables"):
-    made = [path for entry in entries for path in entry["outputs"].values()]
-    (FURTHER if part == "further" else OUTPUTS).extend(made)
+for plan in PLANS.values():
+    for part, job_name, entries in plan.parts("tables"):
 
-    rule:
-        name:
-            job_name
-        input:
-            files=files_of(entries),
-        output:
-            files=made,
-        log:
-            f"results/logs/{job_name}.log",
-        benchmark:
-            f"results/benchmarks/{job_name}.tsv"
-        priority: SOON if part == "first" else 0
-        conda:
-            "../../environment.yml"
-        params:
-            tables=entries,
-        script:
-            "../scripts/tables.py"
+        rule:
+            name:
+                job_name
+            input:
+                files=files_of(entries),
+            output:
+                files=[path for e in entries for path in e["outputs"].values()],
+            log:
+                f"results/logs/{job_name}.log",
+            benchmark:
+                f"results/benchmarks/{job_name}.tsv"
+            priority: SOON if part == "first" else 0
+            conda:
+                "../../environment.yml"
+            params:
+                tables=entries,
+            script:
+                "../scripts/tables.py"

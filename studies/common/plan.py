@@ -1,0 +1,252 @@
+"""What the workflow makes for a study, as the study's `rules.smk` declares it: simulations, tables, figures, files.
+
+``workflow/rules/`` makes rules of these declarations, the same way for every study.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from misspenalty.errors import ParameterError
+
+JOBS = "misspenalty_studies.common.reporting.jobs"  # what every job runs in
+PARTS = ("first", None, "further")  # made before all else; by `make reproduce`; by `make supplement`
+
+
+def job(sources, function):
+    """Return what a rule calls, with the digest of the code it depends on, so that an edit of that code reruns it.
+
+    Parameters
+    ----------
+    sources : Sources
+        The code, see `misspenalty_studies.common.reporting.provenance`.
+    function : str
+        Dotted name; one without ``misspenalty`` is a function of the studies.
+
+    Returns
+    -------
+    dict of str
+        ``function``, its full name, and ``code``, a SHA-256.
+    """
+    full = function if "misspenalty" in function else f"misspenalty_studies.{function}"
+    return {"function": full, "code": sources.digest(full, JOBS)}
+
+
+def files_of(entries):
+    """Return the inputs of tables or figures, given as declared, that none of them makes itself.
+
+    Examples
+    --------
+    >>> first = {"inputs": {"runs": ["a.csv", "b.csv"]}, "outputs": {"fig9": "fig9.csv"}}
+    >>> files_of([first, {"inputs": {"table": "fig9.csv", "by": {"lru": "c.csv"}}}])
+    ['a.csv', 'b.csv', 'c.csv']
+    """
+    made = {path for entry in entries for path in entry.get("outputs", {}).values()}
+    found = []
+    for entry in entries:
+        for source in entry["inputs"].values():
+            source = source.values() if isinstance(source, dict) else source
+            found += [source] if isinstance(source, str) else source
+    return [path for path in dict.fromkeys(found) if path not in made]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A job that calls a function of the study and writes the tables it returns.
+
+    ``inputs`` are its files by argument, ``outputs`` its tables by name, ``params`` other arguments; they hold
+    wildcards and functions of wildcards as in any rule of Snakemake.
+    """
+
+    name: str
+    job: dict[str, str]
+    inputs: dict[str, Any]
+    outputs: dict[str, str]
+    params: dict[str, Any]
+    threads: int
+    priority: Any
+
+    @property
+    def place(self):
+        """The rule's name and its wildcards, under which its log and its costs are kept.
+
+        The wildcard ``variant`` is a suffix and may be empty, so it makes no folder.
+        """
+        wildcards = dict.fromkeys(re.findall(r"\{(\w+)", next(iter(self.outputs.values()))))
+        return self.name + "".join("{variant}" if name == "variant" else f"/{{{name}}}" for name in wildcards)
+
+
+@dataclass
+class Plan:
+    """What the workflow makes for one study.
+
+    Parameters
+    ----------
+    study : str
+        Id of the study, the name of its folder.
+    sources : Sources
+        The code, whose digests decide whether a job runs again.
+
+    Attributes
+    ----------
+    simulations : list of Simulation
+        Each becomes a rule, see `simulation`.
+    tables, figures : list of dict
+        Light tables and figures, in the order in which they are made; see `table`, `figure`.
+    outputs, further : list of str
+        Tables of simulations that `make reproduce` makes, and those that `make supplement` adds.
+    measured : list of str
+        Files with times measured on this machine: made, but neither archived nor listed in the manifest.
+    read : list of str
+        Files that are read but not made.
+    archived : list of str
+        Registered files that are not here, for which the study's archived tables are read.
+    conditions : list of str
+        Tables that are also made under other conditions, ``results/<study>/runs/conditions/<item>.csv``.
+    seed : int or sequence of int, optional
+        What its random numbers start from.
+    """
+
+    study: str
+    sources: Any
+    simulations: list[Simulation] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    figures: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    further: list[str] = field(default_factory=list)
+    measured: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    archived: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    seed: Any = None
+
+    def path(self, name):
+        """Return the path of a table of this study by its name; return paths, and lists or dicts of them, as they are.
+
+        Examples
+        --------
+        >>> Plan("mq", sources=None).path({"lru": "table4", "raw": "data/raw.csv"})
+        {'lru': 'results/mq/table4.csv', 'raw': 'data/raw.csv'}
+        """
+        if isinstance(name, dict):
+            return {key: self.path(one) for key, one in name.items()}
+        if not isinstance(name, str):
+            return [self.path(one) for one in name]
+        return f"results/{self.study}/{name}.csv" if Path(name).name == name else name
+
+    def simulation(self, name, function, *, outputs, inputs=None, params=None, threads=1, priority=0):
+        """Declare a simulation: rule `name` calls `function` and writes `outputs`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the rule, with the study's as its beginning.
+        function : str
+            Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it takes.
+        outputs : dict of str
+            Table that the function returns -> file. A function that returns one table has the key ``table``.
+        inputs : dict, optional
+            Argument -> file or files. ``drives`` and ``files`` are read by other means, and are no arguments.
+        params : dict, optional
+            Argument -> value, or a function of the wildcards.
+        threads : int, optional
+            The most that it can use.
+        priority : int or callable, optional
+            Jobs of higher priority start first.
+
+        Raises
+        ------
+        ParameterError
+            If it has no inputs, but outputs outside ``runs``: a fresh clone's archived tables would be taken for done.
+        """
+        if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
+            raise ParameterError(
+                f"{name}: has no inputs, so {archived[0]} of an earlier run would be taken for done; "
+                f"write it to results/{self.study}/runs/"
+            )
+        called = job(self.sources, function)
+        self.simulations.append(Simulation(name, called, inputs or {}, outputs, params or {}, threads, priority))
+
+    def table(self, function, *names, part=None, options=None, **inputs):
+        """Declare light tables, which one job per study and part makes one after another.
+
+        Parameters
+        ----------
+        function : str
+            Dotted name, see `job`; it returns as many tables as there are names.
+        *names : str
+            The tables, ``results/<study>/<name>.csv``.
+        part : {None, "first", "further"}, optional
+            When it is made, see `PARTS`.
+        options : dict, optional
+            Arguments that are no tables.
+        **inputs : str, list or dict
+            Argument -> tables of this study by name, or paths.
+        """
+        self.tables.append(
+            {
+                "part": part,
+                "job": job(self.sources, function),
+                "outputs": {name: self.path(name) for name in names},
+                "inputs": {name: self.path(source) for name, source in inputs.items()},
+                "options": options or {},
+            }
+        )
+
+    def stacked(self, name, runs, part=None):
+        """Declare a light table that is its runs concatenated."""
+        self.table("common.points.stacked", name, part=part, runs=runs)
+
+    def figure(self, function, name, item, shows, part=None, options=None, **inputs):
+        """Declare a figure.
+
+        Parameters
+        ----------
+        function : str
+            Dotted name, see `job`; it takes tables and returns a Matplotlib figure.
+        name : str
+            Its files are ``results/<study>/<name>.pdf``, ``.svg`` and ``.png``; a name with a folder is not archived.
+        item, shows : str
+            What it is in the paper, and what it shows, for lists of figures.
+        part, options, **inputs
+            See `table`.
+        """
+        self.figures.append(
+            {
+                "part": part,
+                "job": job(self.sources, function),
+                "output": f"results/{self.study}/{name}",
+                "archived": Path(name).name == name,
+                "caption": f"results/{self.study}/runs/captions/{Path(name).name}.rst",
+                "labels": {"item": item, "shows": shows},
+                "inputs": {name: self.path(source) for name, source in inputs.items()},
+                "options": options or {},
+            }
+        )
+
+    def parts(self, kind):
+        """Return the tables or figures that one job makes: for each part, the name of its rule and its entries.
+
+        Parameters
+        ----------
+        kind : {"tables", "figures"}
+            Which of them.
+        """
+        found = []
+        for part in PARTS:
+            entries = [entry for entry in getattr(self, kind) if entry["part"] == part]
+            if entries:
+                found.append((part, "_".join(filter(None, [self.study, part, kind])), entries))
+        return found
+
+    def files(self, supplement=False):
+        """Return the files that `make reproduce` makes for this study, or those that `make supplement` adds."""
+        wanted = ("further",) if supplement else ("first", None)
+        made = self.further if supplement else [*self.outputs, *self._judged()]
+        tables = [path for e in self.tables if e["part"] in wanted for path in e["outputs"].values()]
+        drawn = [e["output"] for e in self.figures if e["part"] in wanted and e["archived"]]
+        return [*made, *tables, *(f"{path}.{form}" for path in drawn for form in ("pdf", "svg", "png"))]
+
+    def _judged(self):
+        return [f"results/{self.study}/conditions.csv"] if self.conditions else []

@@ -1,0 +1,24 @@
+# One rule per simulation that a study declares in its rule file.
+
+for simulation in declared("simulations"):
+
+    rule:
+        name:
+            simulation.name
+        input:
+            **simulation.inputs,
+        output:
+            **simulation.outputs,
+        log:
+            f"results/logs/{simulation.place}.log",
+        benchmark:
+            f"results/benchmarks/{simulation.place}.tsv"
+        priority: simulation.priority
+        conda:
+            "../../environment.yml"
+        threads: simulation.threads
+        params:
+            **simulation.params,
+            job=simulation.job,
+        script:
+            "../scripts/simulate.py"
