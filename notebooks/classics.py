@@ -78,7 +78,7 @@ for name, table in (("with a loop", curve), ("popular blocks", popular)):
 
 # %% [markdown]
 # No: ARC and CAR find nothing in a pure loop, and stay behind LIRS and CLOCK-Pro where the loop is half of the work.
-# Without a loop, little separates the four. On the authors' own traces, ARC's printed hit ratios come out:
+# Without a loop, little separates the four. On the authors' own traces, ARC's printed hit ratios are reproduced:
 #
 # ![Published and reproduced hit ratios on ARC's OLTP trace](../results/classics/oltp.png)
 #

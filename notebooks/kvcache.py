@@ -87,7 +87,7 @@ for place in ("dram", "ssd"):
 # %% [markdown]
 # A large cache in memory saves a third of the waiting; from flash it saves much less, because loading then takes nearly
 # as long as computing. At the largest size LRU is close to OPT. In a smaller cache the policy matters, and it has to
-# keep whole prefixes: hits behind a gap are worth nothing. The paper's Figure 9, next to ours:
+# keep whole prefixes: a hit behind a gap saves nothing. The paper's Figure 9, next to ours:
 #
 # ![Published hit rates by cache size, and three ways to count LRU's](../results/kvcache/capacity.png)
 #

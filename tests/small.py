@@ -75,6 +75,6 @@ def digests(folder):
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for pattern in ARCHIVED
         for path in (folder / "results").rglob(pattern)
-        if not path.stem.endswith("_measured")  # never the same twice
+        if not path.stem.endswith("_measured")  # varies between runs
         and path.relative_to(folder).as_posix() not in AS_THEY_ARE
     }

@@ -47,7 +47,7 @@ def read(name):
     """
     path = root() / name
     if not path.is_file():
-        raise InputError("is not there yet", path=name, remedy="run `make reproduce` first, then this cell again")
+        raise InputError("does not exist yet", path=name, remedy="run `make reproduce` first, then this cell again")
     return pd.read_csv(path)
 
 

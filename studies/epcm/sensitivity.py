@@ -1,7 +1,7 @@
 """Try the EPCM study's other readings: every choice that the paper leaves open, changed one at a time.
 
 Nothing here is judged: the criterion in `misspenalty_studies.epcm.runs` was fixed first. The tables show how much each
-choice matters, and which of them decide whether EPCM comes out ahead.
+choice matters, and which of them decide whether EPCM is the best.
 """
 
 from dataclasses import replace

@@ -139,7 +139,7 @@ def leads(runs):
     -------
     DataFrame
         The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
-        used afterwards), ``correct`` (within as many events as their place among the predicted: correct predictions),
+        used afterwards), ``correct`` (correct predictions: used within n events, where n is the rank in the list),
         ``never_used`` (files prefetched that are not opened or executed in the rest of the run), ``pages, pages_used,
         copies_in_reads, copies_ahead``; ``lead_ms`` and ``correct_lead_ms``, the mean time from prefetch to first use;
         ``first_predicted`` (events that were the first file just predicted, whether or not any of it was absent) and

@@ -69,7 +69,7 @@ def fig9(table, published):
     published ones as marks (right; Figure 9).
 
     Operations are counted while the traversal runs on a cache, and priced for the paper's 133 MHz Alpha. The only free
-    cost was fitted to the share of conversion in T1, so that share proves nothing. The layout of OO7's objects rests on
+    cost was fitted to the share of conversion in T1, so that share is no evidence. The layout of OO7's objects rests on
     shares of a page that are recollected from the paper.
 
     Parameters

@@ -44,12 +44,12 @@ def hit_time_measured(table, priced, published):
     """Hit time measured on the machine that made this report: what each mechanism adds to the bare program, in the
     lines of the paper's Table 3, next to the published and the priced shares.
 
-    Whiskers are quartiles. A measurement is never the same twice; no claim reads it.
+    Whiskers are quartiles. A measurement varies between runs; no claim depends on it.
 
     Parameters
     ----------
     table : DataFrame
-        ``traversal, line, seconds`` with ``low, high``, from `hac_measured.hit_time`; never the same twice.
+        ``traversal, line, seconds`` with ``low, high``, from `hac_measured.hit_time`; it varies between runs.
     priced, published : DataFrame
         As in `hit_time`.
     """

@@ -352,7 +352,7 @@ plan.simulation(
 )
 
 
-# Measured, so never the same twice: shown in the report and the notebook, but neither archived nor judged. It takes all
+# Measured, so it varies between runs: shown in the report and the notebook, but neither archived nor judged. It takes all
 # available cores, so that no other job of the run disturbs it.
 plan.simulation(
     "hac_measured",

@@ -80,7 +80,7 @@ def level_of(mb):
 
 
 def over_another(trace, levels, threshold_mb, cache_mb):
-    """Compute Table 4 behind a first level calibrated over another capture, with all reads that the level lets through.
+    """Compute Table 4 behind a first level calibrated over another capture, with all its read misses.
 
     Parameters
     ----------

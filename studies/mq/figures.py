@@ -233,7 +233,7 @@ def fig4(table):
 @styled
 def first_level_fit(table, counts, published):
     """The first level calibrated on Table 3: the share of re-accesses closer than 64 k references as its size grows,
-    with the published share dotted, the number of claims on hit ratios that come out, and the hit ratios of MQ and LRU,
+    with the published share dotted, the number of reproduced claims on hit ratios, and the hit ratios of MQ and LRU,
     with the published ones as hollow marks at the size found.
 
     Parameters

@@ -85,8 +85,8 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     shown_mb : sequence of int
         First-level sizes that are tabulated next to the one found.
     reads : int, optional
-        Length of every stream, in reads: how far apart re-accesses are, and how many blocks are read for the first
-        time, depends on it. By default all that the first level lets through.
+        Length of every stream, in reads: the temporal distance of re-accesses and the number of blocks read for the
+        first time depend on it. By default all misses of the first level.
     threads : int, optional
         First levels tabulated at a time.
 

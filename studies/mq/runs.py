@@ -213,11 +213,11 @@ def behind(trace, cache_mb, reads=None):
     Raises
     ------
     ParameterError
-        The first level lets nothing through, or fewer reads than asked for.
+        The first level absorbs every read, or fewer reads than asked for miss it.
     """
     ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
     if not len(ids):
-        raise ParameterError(f"a first level of {cache_mb} MB lets nothing through")
+        raise ParameterError(f"a first level of {cache_mb} MB absorbs every read")
     if reads is not None:
         end = _end_of(write, reads, cache_mb)
         ids, write, cause = ids[:end], write[:end], cause[:end]

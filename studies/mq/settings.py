@@ -65,10 +65,10 @@ class Calibrated(Settings):
 
     capture: Name = setting(what="Capture behind a smaller first level, over which it is simulated.")
     reads: int = setting(
-        what="Reads of the stream behind it, which decide the share of first reads; the paper's Table 1.", ge=1
+        what="Reads of the stream behind it, which determine the share of cold reads; the paper's Table 1.", ge=1
     )
     shorter: Name | None = setting(
-        None, "Another capture over which the size is found too, without a length: a condition, not a result."
+        None, "Another capture over which the size is also calibrated, untruncated: a condition, not a result."
     )
     shown_mb: Distinct[Annotated[int, Field(ge=1, le=4096)]] = setting(
         what="Sizes of the first level, MB, for which hit ratios are shown next to the calibrated one."
@@ -104,7 +104,7 @@ class MqSettings(Settings):
     lru_curve_mb: Distinct[Positive] = setting(
         [128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048],
         "LRU caches for the doubling argument, MB.",
-        "Fine enough that the line between two points is the curve.",
+        "Fine enough to interpolate between two points.",
     )
     writes: Annotated[Distinct[Literal["count", "ignore", "refresh"]], AfterValidator(_counted)] = setting(
         ["count", "ignore", "refresh"],
@@ -149,7 +149,7 @@ class MqSettings(Settings):
     first_level: FirstLevel = setting(
         {"sizes_mb": [16, 32, 64, 128]},
         "Simulated first levels on the client's capture.",
-        "What they let through drives the storage cache, so the ratio of the two levels varies on one workload.",
+        "Their misses drive the storage cache, so the ratio of the two levels varies on one workload.",
         block=True,
     )
     seed: int = setting(

@@ -1,7 +1,7 @@
 """The SARC study's readings: what the paper prints or leaves open, what was decided, and how much each decision
 matters.
 
-A reading is decided by the paper's words, before its result is known; if a result had been seen, it is not blind. Here
+A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. Here
 the claims are counted with one reading reversed at a time, with those of 2026-11-27 reversed back together, and with
 further mechanisms that the paper does not exclude. All of it runs in short phases with one seed. Where a reading
 affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: another factor

@@ -228,7 +228,7 @@ def first_level_fit():
 
 
 def first_level_claims():
-    """How many claims come out at each size."""
+    """Count the reproduced claims at each size."""
     table = first_level_fit().drop_duplicates("first_level_mb")[["first_level_mb", "chosen", "short_share_pct"]]
     return table.assign(judged=26, reproduced=[10, 20, 15], direction=4)
 

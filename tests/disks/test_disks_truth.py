@@ -12,7 +12,7 @@ from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.requests import demerit, read_requests, replay
 from misspenalty.errors import ParameterError
 
-# DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, but for the one we miss.
+# DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, except for the one we miss.
 DEMERITS = {
     # missed: one request of 9,999 comes 0.18 ms late for its first sector and loses a revolution, the real drive none.
     # Reads behind writes are 0.18 ms quicker than simulated, writes behind reads 0.19 ms slower: next to a read's,

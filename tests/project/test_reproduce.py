@@ -225,7 +225,7 @@ def test_the_first_results_are_announced_and_are_those_of_the_workflow():
 
 
 def test_first_results_are_compared_with_those_before(folder):
-    """A table that comes out otherwise is told, with where and by how much."""
+    """A table that differs is reported, with the place and the difference."""
     module = runpy.run_path(str(SCRIPT))
     (folder / "results" / "mq").mkdir(parents=True)
     (folder / "results" / "vlog").mkdir(parents=True)

@@ -99,7 +99,7 @@ class ClosedHistory:
 
 
 class LRUMAD(Cache):
-    """Evicts the lowest mean aggregate delay per step since the last request; of equals, the first ever requested."""
+    """Evict the lowest mean aggregate delay per step since the last request; on ties, the first ever requested."""
 
     history = History
 

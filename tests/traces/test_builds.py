@@ -382,7 +382,7 @@ DAMAGE = {
     "no file": (set_to("events", "file", 3, -1), "row 4 names no file"),
     "process": (set_to("events", "process", 4, 2), "row 5 is of a process that its run does not have"),
     "run": (set_to("events", "run", 7, 2), "row 8 is of a process that its run does not have"),
-    "earlier run": (set_to("events", "run", 7, 0), "row 8 is of an earlier run"),
+    "earlier run": (set_to("events", "run", 7, 0), "row 8 has a lower run number"),
     "time": (set_to("events", "time_us", 7, 5), "row 8 begins before"),
     "kind": (set_to("events", "kind", 3, "mail"), "of kind 'mail'"),
     "child": (set_to("events", "other", 2, 7), "row 3 is about a process that its run does not have"),

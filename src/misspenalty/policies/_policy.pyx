@@ -94,9 +94,9 @@ cdef class Policy(Kernel):
         cdef block_t highest = 0
         cdef int64_t hits = 0
         if hit.shape[0] < n:
-            raise IndexError(f"hit has {hit.shape[0]} places for {n} ids")
+            raise IndexError(f"hit has length {hit.shape[0]}, must be {n}")
         if refresh is not None and refresh.shape[0] < n:
-            raise IndexError(f"refresh has {refresh.shape[0]} places for {n} ids")
+            raise IndexError(f"refresh has length {refresh.shape[0]}, must be {n}")
         if evicted is not None and evicted.shape[0] < n:
             raise IndexError(f"evicted has {evicted.shape[0]} places for {n} ids")
         if n > MAX_BLOCKS - self.requests:

@@ -1,7 +1,7 @@
 """Kernel of SIEVE; the definition is in sieve.py.
 
 The queue is an array, tail first, without links. The hand reads it and writes the survivors back one after another
-at the tail, so that the gap left by the evicted lies between `kept` and `hand`, and is gone when the hand turns.
+at the tail, so that the gap left by the evicted lies between `kept` and `hand`, and closes when the hand wraps.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t

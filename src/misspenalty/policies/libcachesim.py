@@ -1,4 +1,4 @@
-"""libCacheSim's versions of SLRU, W-TinyLFU and LIRS, equal to the last miss.
+"""libCacheSim's versions of SLRU, W-TinyLFU and LIRS, with identical miss counts.
 
 libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results for these three policies are results of
 its programs. These differ from the policies' papers, and from our `slru`, `wtinylfu` and `lirs`, by more than a choice

@@ -169,7 +169,7 @@ def _check_processes(processes, path):
     if processes.empty:
         raise InputError("contains no processes", path=path)
     run, number, parent = (processes[name].to_numpy() for name in ("run", "process", "parent"))
-    _stop(np.diff(run, prepend=run[0]) < 0, path, "is of an earlier run than the row before")
+    _stop(np.diff(run, prepend=run[0]) < 0, path, "has a lower run number than the row before")
     begins = np.flatnonzero(np.diff(run, prepend=run[0] - 1))
     first = dict(zip(run[begins].tolist(), zip(begins, [*begins[1:], len(run)], strict=True), strict=True))
     expected = np.arange(len(run)) - np.repeat(begins, np.diff([*begins, len(run)]))
@@ -199,7 +199,7 @@ def _check_events(events, files, processes, first, path):
     run, time, process = (events[name].to_numpy() for name in ("run", "time_us", "process"))
     kind, file, other = events["kind"].cat.codes.to_numpy(), events["file"].to_numpy(), events["other"].to_numpy()
     steps = np.diff(run, prepend=run[0])
-    _stop(steps < 0, path, "is of an earlier run than the row before")
+    _stop(steps < 0, path, "has a lower run number than the row before")
     _stop((np.diff(time, prepend=time[0]) < 0) & (steps == 0), path, "begins before the row before")
     begin, count = np.zeros(len(run), np.int64), np.zeros(len(run), np.int64)
     for number in np.unique(run).tolist():

@@ -1,4 +1,4 @@
-"""What a run replays, and what of it counts: reads and writes, warm-up, compulsory misses."""
+"""Select the references that are replayed and those that are counted: reads and writes, warm-up, compulsory misses."""
 
 from collections.abc import Iterator
 from typing import Any

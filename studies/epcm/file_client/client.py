@@ -135,7 +135,7 @@ class ClientRun:
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
         prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), how many of those were used
         (`pages_used`); files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same for
-        files used within as many events as their place among the predicted (`foretold`, `foretold_time`); files
+        files used within n events, where n is their rank among the predicted (`foretold`, `foretold_time`); files
         prefetched and not opened or executed in the rest of the run (`wrong`); events that were the first file just
         predicted, and the time from the prediction to them, ns, whether or not anything had to be fetched (`right`,
         `right_time`); disk requests (`reads`, `writes`) and their sectors; frames evicted (`evictions`).
