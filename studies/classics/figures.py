@@ -16,7 +16,6 @@ from misspenalty.plotting.style import (
     styled,
 )
 
-NAMES = {"clockpro": "CLOCK-Pro", "clock": "CLOCK", "car": "CAR"}
 LOOPING = ("cs", "gli", "multi2", "sprite")
 LOOPING_POLICIES = ("opt", "lirs", "clockpro", "arc", "car", "lru")
 PROGRAM_SERIES = (
@@ -30,10 +29,6 @@ PROGRAM_SERIES = (
 )
 COLUMNS = ["trace", "cache_blocks", "policy", "hit_ratio_pct"]
 MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
-
-
-def _name(policy):
-    return NAMES.get(policy, policy_name(policy))
 
 
 @styled
@@ -70,7 +65,7 @@ def oltp(table, published):
             axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **counted)
         marks = printed[printed["policy"] == policy]
         axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
-        axes.set_title(_name(policy))
+        axes.set_title(policy_name(policy))
         axes.set_xscale("log")
         axes.set_ylim(0, 80)
     figure.supxlabel("Cache size (pages)", fontsize=7)
@@ -96,7 +91,7 @@ def looping(table, published):
     for axes, trace in zip(panels, LOOPING, strict=True):
         for policy in LOOPING_POLICIES:
             rows = table[(table["trace"] == trace) & (table["policy"] == policy)].sort_values("cache_blocks")
-            line = policy_line(policy) | {"label": _name(policy), "markersize": 2.4}
+            line = policy_line(policy) | {"label": policy_name(policy), "markersize": 2.4}
             axes.plot(rows["cache_blocks"], rows["hit_ratio_pct"], **line)
         marks = published[(published["trace"] == trace) & (published["policy"] == "lru")]
         axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
@@ -138,7 +133,7 @@ def program(table):
         if reading == "program":
             look |= {"markerfacecolor": "none", "markersize": 4}
         places = rows["trace"].map(traces.index) + 0.12 * (number - (len(shown) - 1) / 2)
-        label = _name(policy) + (" (program's rules)" if reading == "program" else "")
+        label = policy_name(policy) + (" (program's rules)" if reading == "program" else "")
         axes.plot(places, rows["points"], label=label, **look)
     axes.set_xticks(range(len(traces)), traces)
     axes.set_ylabel("Ours minus the program's miss ratio (points)")

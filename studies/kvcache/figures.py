@@ -26,7 +26,6 @@ MEASURES = {
 }
 KINDS = {"dram": "memory of the server", "remote": "memory of another server", "ssd": "flash drive"}
 MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
-NAMES = {"clockpro": "CLOCK-Pro", "slru": "SLRU", "random": "Random", "wtinylfu": "W-TinyLFU"}
 
 
 @styled
@@ -118,7 +117,7 @@ def prefixes(table):
         axes.plot(rows["block_hit_pct"], places, "o", color="white", markeredgecolor="#004c8c", markersize=4)
         axes.plot(rows["prefix_block_pct"], places, "o", color="#004c8c", markersize=3)
         axes.set(title=f"{_tokens(size)} tokens", xlabel="Block references (%)", xlim=(0, None))
-        axes.set_yticks(places, [_name(policy) for policy in order])
+        axes.set_yticks(places, [policy_name(policy) for policy in order])
     return figure
 
 
@@ -151,7 +150,7 @@ def ttft(table):
         axes.hlines(places, prefill, times, color=colour, linewidth=1.2)
         axes.plot(times, places, "o", color=colour, markersize=3)
     axes.axvline(without, color=GREY, linestyle="--", linewidth=0.8)
-    axes.set_yticks(range(len(order)), [_name(policy) for policy in order])
+    axes.set_yticks(range(len(order)), [policy_name(policy) for policy in order])
     axes.set(xlabel="Mean time to first token (s)", ylim=(-0.7, len(order) - 0.3))
     handles = [Patch(facecolor="#d4e3f0", edgecolor=GREY, linewidth=0.4, label="prefill")]
     handles += [
@@ -166,10 +165,6 @@ def ttft(table):
 def _share_of_highest(marks, published):
     highest = published.groupby("workload")["hit_pct"].max()
     return 100 * marks["hit_pct"] / marks["workload"].map(highest)
-
-
-def _name(policy):
-    return NAMES.get(policy, policy_name(policy))
 
 
 def _tokens(count, _=None):

@@ -18,7 +18,6 @@ from misspenalty.plotting.style import (
 from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.trace import format_bytes
 
-NAMES = {"wtinylfu": "W-TinyLFU", "clockpro": "CLOCK-Pro", "random": "Random"}  # names that upper case would misspell
 SHOWN = 5  # online policies drawn in colour, the best ones; the others are drawn in grey
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
@@ -33,11 +32,6 @@ COMPONENTS = {  # column of the penalty table: name, colour
     "bus_us": ("bus", "#6b4c9a"),
     "cache_us": ("drive's cache", "#c3b1dc"),
 }
-
-
-def name_of(policy):
-    """Return the name under which figures show a policy."""
-    return NAMES.get(policy) or policy_name(policy)
 
 
 @styled
@@ -130,11 +124,7 @@ def curves(table):
     shown = {"opt", *BOUNDS, "lru", *mean.index[:SHOWN]}
     for policy in policy_order(table["policy"])[::-1]:
         rows = table[table["policy"] == policy].sort_values("cache_bytes")
-        look = (
-            policy_line(policy) | {"label": name_of(policy)}
-            if policy in shown
-            else {"color": "#cccccc", "linewidth": 0.7, "zorder": 1}
-        )
+        look = policy_line(policy) if policy in shown else {"color": "#cccccc", "linewidth": 0.7, "zorder": 1}
         axes.plot(rows["cache_bytes"], 100 * rows["hit_ratio"], **look)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
@@ -174,7 +164,7 @@ def penalty(table):
         if height.max() > 0.002 * top / scale:
             axes.bar(range(len(bars)), height, 0.75, bottom=bottom, color=colour, label=name, linewidth=0)
         bottom += height
-    labels = [f"{name_of(row['policy'])}\n{share:.3g}%" for share, row in ((100 * s, r) for s, r in bars)]
+    labels = [f"{policy_name(row['policy'])}\n{share:.3g}%" for share, row in ((100 * s, r) for s, r in bars)]
     axes.set_xticks(range(len(bars)), labels, fontsize=7)
     axes.set(ylabel=f"Mean response time ({unit})", title=f"Response times on {bars[0][1]['device']}", ylim=(0, None))
     axes.legend(loc="best")

@@ -10,6 +10,7 @@ import pandas as pd
 from misspenalty.characterize import figures
 from misspenalty.io.typesetting import compile_paper
 from misspenalty.plotting import save_figure
+from misspenalty.plotting.style import policy_name
 from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
@@ -68,12 +69,12 @@ def contents(facts, best, times):
         [
             format_bytes(row["cache_bytes"]),
             f"{row['cache_share']:.1%}",
-            figures.name_of(row["policy"]) + (f" (+{row['ties']})" if row["ties"] else ""),
+            policy_name(row["policy"]) + (f" (+{row['ties']})" if row["ties"] else ""),
             f"{row['hit_ratio']:.2%}",
             f"{row['lru']:.2%}",
             f"{row['opt']:.2%}",
             "" if pd.isna(row["of_gap"]) else f"{row['of_gap']:.0%}",
-            "" if pd.isna(row["fastest"]) else figures.name_of(row["fastest"]),
+            "" if pd.isna(row["fastest"]) else policy_name(row["fastest"]),
             "" if pd.isna(row["mean_us"]) else format_us(row["mean_us"]),
         ]
         for _, row in best.iterrows()

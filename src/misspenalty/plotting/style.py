@@ -99,6 +99,13 @@ _POLICIES = {
     "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
     "merlin": ("Merlin", "#2a6f97", "h", "-."),
 }
+_NAMES = {  # of policies without a look of their own that upper case would misspell
+    "b_lru": "B-LRU",
+    "clockpro": "CLOCK-Pro",
+    "fifo_merge": "FIFO-Merge",
+    "random": "Random",
+    "wtinylfu": "W-TinyLFU",
+}
 _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"), ("#4f6d7a", "d", "--")]
 
 
@@ -109,10 +116,10 @@ def policy_order(labels):
 
 
 def policy_name(label):
-    """Return the name under which figures show a policy: its own, or the label in upper case."""
+    """Return the name under which figures and pages show a policy: as its paper spells it, or in upper case."""
     if label.startswith("tinylfu+"):
         return f"TinyLFU + {policy_name(label.removeprefix('tinylfu+'))}"
-    return _POLICIES[label][0] if label in _POLICIES else label.upper()
+    return _POLICIES[label][0] if label in _POLICIES else _NAMES.get(label, label.upper())
 
 
 def policy_line(label):
