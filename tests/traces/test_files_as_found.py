@@ -29,6 +29,22 @@ SQUID = "1066036250.129    133 10.0.0.1 {} GET http://a.org/{} - DIRECT/1.2.3.4 
 BIOSNOOP = "TIME(s)     COMM           PID    DISK    T {}SECTOR     BYTES  LAT(ms)\n"
 META = "k1,GET,50,2,4\nk1,SET,60,1,4\nk2,GET_LEASE,0,1,4\n"
 WIKIBENCH = "9 1190146243.3 http://a.org/b -\n10 1190146243.5 http://a.org/b save\n"
+WIKIBENCH_2010 = "".join(
+    f"{number} 2010-05-27T09:31:{second} http://a.org/{page} {flag}\n"
+    for number, second, page, flag in ((9, "55.63", "a", "-"), (10, "56.63", "b", "save"), (11, "56.73", "a", "-"))
+)
+PHOTOS = "".join(
+    f"{time} 085abb{rest} 1 PHONE 3\n"
+    for time, rest in (
+        ("20160201164604", "02 5 m 129"), ("20160201164605", "02 0 m 100"), ("20160201164606", "02 7 m 1"),
+        ("20160201164705", "02 5 m 129"), ("20160201164705", "02 5 l 90"),
+    )
+)  # fmt: skip
+THESIOS = (
+    "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,from_flash_cache,cache_hit,"
+    "request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time,simulated_disk_start_time,"
+    "simulated_latency\n"
+)
 HAPROXY = (
     '1.2.3.4:5 [06/Feb/2009:12:14:14.655] in s/s1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /a HTTP/1.1"\n'
     "Feb  6 12:14:15 h haproxy[9]: 1.2.3.4:5 [06/Feb/2009:12:14:15.655] in s/s1 10/0/30/69/109 304 0 - - ---- 1/1/1"
@@ -65,6 +81,17 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      [0, SECOND, SECOND], [5, 6, 5], id="IIS: a query makes another object"),
         pytest.param("relative_unix\thashed_host_path_query\tresponse_size\ttime_firstbyte\n0\t-8\t9\t1e-4\n2\t-8\t9\t1\n",
                      {}, "wikimedia_text", [0, 0], None, [0, 2 * SECOND], [9, 9], id="Wikimedia 2019, text"),
+        pytest.param("hashed_host_and_path\turi_query\tcontent_type\tresponse_size\tX_Cache\n"
+                     + "".join(f"7\t{query}\timage/png\t9\tcp4006 hit\n" for query in "-q-"), {},
+                     "wikimedia_2016_short", [0, 1, 0], None, None, [9, 9, 9], id="Wikimedia 2016, other names"),
+        pytest.param(WIKIBENCH_2010, {}, "wikibench_2010", [0, 1, 0], [0, 1, 0], [0, SECOND, 11 * SECOND // 10], None,
+                     id="Wikipedia 2010"),
+        pytest.param(PHOTOS, {}, "tencent_photo", [0, 1, 0, 2], None, [0, SECOND, 61 * SECOND, 61 * SECOND],
+                     [129, 100, 129, 90], id="Tencent's photos: each format and specification is an object"),
+        pytest.param(THESIOS + "f1,0,a,1,WARM,REPLICATED,READ,OTHER,0,0,8192,0,8192,17.0,0,0,0\n"
+                     "f2,4096,a,1,WARM,REPLICATED,WRITE,OTHER,0,-1,1,0,1,17.5,0,0,0\n" + THESIOS
+                     + "f1,4096,a,1,WARM,REPLICATED,READ,OTHER,0,0,1,0,1,18.0,0,0,0\n", {}, "thesios", [0, 1, 2, 1],
+                     [0, 0, 1, 0], [0, 0, SECOND // 2, SECOND], None, id="Thesios: sizes, files apart, headers again"),
         pytest.param("hashed_host_path\turi_query\tcontent_type\tresponse_size\ttime_firstbyte\tx_cache\n"
                      + "".join(f"7\t{query}\timage/png\t9\t1e-4\tcp hit\n" for query in "-q-"), {}, "wikimedia_2016",
                      [0, 1, 0], None, None, [9, 9, 9], id="Wikimedia 2016: a query makes another object"),
@@ -151,6 +178,9 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ('{"messages":[{"role":"user","content":"hi"}]}\n', "texts of prompts; nothing says which prompts share"),
         ('[\n {"timestamp": 0, "hash_ids": [0]}\n]\n', "one JSON array; write an object per line: jq -c"),
         ('{"ts":1,"key":"a"}\n', "is JSON.*jq -r"),
+        ("<!DOCTYPE html>\n<html>404</html>\n", "a web page.*download the file again"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4\nsize 9\n", "a pointer of Git LFS.*git lfs pull"),
+        ("/annex/objects/SHA256E-s9--4.csv\n", "a pointer of git-annex, not the file.*git annex get"),
         ("<html><body>404</body></html>\n", "a web page.*download the file again"),
         (
             "Linux 6.1 (h)\t01/01/24\n\nDevice            r/s     rkB/s\nsda              1.0     4.0\n",

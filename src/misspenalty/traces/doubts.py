@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
-from misspenalty.traces.vocabulary import IGNORE, NEIGHBOURS, Roles, meaning
+from misspenalty.traces.vocabulary import ACTION, IGNORE, NEIGHBOURS, Roles, meaning
 
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
@@ -18,6 +18,13 @@ UNREAD = re.compile(
 )  # units
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of where a request ends
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
+# words of a name that say what it holds: the roles one of which takes it, and what the column may be
+TELLING = (
+    (("size", "sectors", "count", "repeat"), "a size",
+     {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nlb"}),
+    (("op", "write", "read", ACTION), "an operation",
+     {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
+)  # fmt: skip
 STEPS = ("action", "event", "act")  # names of columns of what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # its actions
 Columns = Sequence[Sequence[str]]
@@ -72,6 +79,13 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} may say where a request ends, and no column says how long it is",
                 f"replace it by a length (size, sectors, count), or leave it out, --columns ignore={name} (columns=…)",
             )
+        for known, what, words in TELLING:
+            if place not in used and not roles.keys() & set(known) and words & _words(name):
+                role = known[0]
+                yield (
+                    f"column {name} may be {what}, and no other column is one",
+                    f"say so, --columns {role}={name} (columns=…), or leave it out, ignore={name}",
+                )
         if place in used and table.separator == ";" and found and all(map(THOUSANDS.fullmatch, found)):
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may have points between thousands",
@@ -109,6 +123,18 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
                 f"column {name} ({shown}) may be bytes, or sectors, as all sizes are multiples of {SECTOR}",
                 "say its unit, --address-unit sectors (or bytes; address_unit=…)",
             )
+
+
+def _words(name: str) -> set[str]:
+    """Words of a column's name in lower case: apart by signs, or by a capital letter.
+
+    Examples
+    --------
+    >>> sorted(_words("request_io_size_bytes")), sorted(_words("reqSizeKB"))
+    (['bytes', 'io', 'request', 'size'], ['kb', 'req', 'size'])
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return {word for word in re.split(r"[^a-z0-9]+", apart.lower()) if word}
 
 
 def left_out(name: str, place: int, table: Table) -> bool:

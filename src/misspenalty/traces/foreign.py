@@ -32,11 +32,15 @@ BYTES = (
     (b"tracing", "a recording of trace-cmd", "print it as text: trace-cmd report FILE"),
     (b"%PDF", "a PDF", TABLE),
 )  # fmt: skip
+POINTERS = (  # what a clone has in place of a large file
+    (rb"version https://git-lfs\.github\.com/", "a pointer of Git LFS, not the file itself", "fetch it: git lfs pull"),
+    (rb"/annex/objects/", "a pointer of git-annex, not the file itself", "fetch it: git annex get FILE"),
+)
 SUMMARY = "sums over time name no requests; record these: misspenalty record block, or blktrace"
 CALLS = "name the file and the place of each request: misspenalty record files records both"
 LENGTHS = "nothing says which prompts share a prefix; a trace with hash_ids does (format mooncake)"
 TEXTS = (
-    (r"\A\s*<(!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
+    (r"\A\s*<(?i:!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
     (r"\A\s*\[\s*\{", "one JSON array", "write an object per line: jq -c '.[]' FILE"),
     (r'\A\s*\{\s*"', "JSON, which only traces of prompts may be (format mooncake)", f"write a table, {JSON_LINES}"),
     (r'\A\s*\{"(messages|prompt|conversations)"', "texts of prompts", LENGTHS),
@@ -49,6 +53,11 @@ TEXTS = (
      "what strace prints", CALLS),
     (r"\A(?i:timestamp,(model,request tokens|contexttokens))", "a table of lengths of prompts", LENGTHS),
 )  # fmt: skip
+
+
+def pointer(head: bytes) -> tuple[str, str] | None:
+    """Of which tool a file is a pointer to content that is elsewhere, and how to get it; None if it is none."""
+    return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
 
 
 def recognise(head: bytes) -> tuple[str, str] | None:

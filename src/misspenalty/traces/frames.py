@@ -16,7 +16,7 @@ import pyarrow as pa
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces import doubts
 from misspenalty.traces._compile import Interner
-from misspenalty.traces.layout import LOOKED_AT, epoch_unit
+from misspenalty.traces.layout import LOOKED_AT, compact_date, epoch_unit
 from misspenalty.traces.reader import Requests
 from misspenalty.traces.reading import Reading
 from misspenalty.traces.rows import Rows, check_lifetimes
@@ -88,6 +88,7 @@ def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[T
     if numbers:
         return dataclasses.replace(table, time_unit=numbers), ()
     unit = epoch_unit(float(column[0].as_py() or 0)) if len(column) else "s"
+    unit = (compact_date(str(column[0].as_py())) if len(column) else "") or unit
     return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
 
 

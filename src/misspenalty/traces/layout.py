@@ -20,6 +20,11 @@ ISO = re.compile(
 )
 # Unix times from these on are not seconds; from 1951 to 2046, ticks of 100 ns since 1601 (Windows) come in between
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
+COMPACT = (  # dates written without signs between their parts, and their format
+    (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
+    (re.compile(r"\d{8}T\d{6}Z"), "%Y%m%dT%H%M%SZ"),
+    (re.compile(r"\d{8}T\d{6}"), "%Y%m%dT%H%M%S"),
+)
 EXCEL = re.compile(r'"?sep=(.)"?')
 MOST_ABOVE = 10  # lines of another kind above a header
 COMMENTS = ("#", "//", "%", "--")  # with which comments may begin
@@ -324,8 +329,19 @@ def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[
     if ISO.fullmatch(value):
         return dataclasses.replace(table, time_unit="iso"), []
     size = abs(float(value)) if NUMBER.fullmatch(value) else 0.0
-    unit = epoch_unit(size)
+    unit = compact_date(value) or epoch_unit(size)
     return dataclasses.replace(table, time_unit=unit), [f"times taken as {unit} (--time-unit)"]
+
+
+def compact_date(first: str) -> str:
+    """Return the format of a date whose parts follow one another without signs, or nothing.
+
+    Examples
+    --------
+    >>> compact_date("20160201164604"), compact_date("20160201996604"), compact_date("20240531T120000Z")
+    ('%Y%m%d%H%M%S', '', '%Y%m%dT%H%M%SZ')
+    """
+    return next((form for pattern, form in COMPACT if pattern.fullmatch(first)), "")
 
 
 def epoch_unit(first: float) -> str:

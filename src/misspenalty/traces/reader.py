@@ -268,6 +268,8 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
         head = read_some(stream, 4096, path)
     if not head:
         raise InputError("is empty", path=path, expected="a trace")
+    if pointer := foreign.pointer(head):
+        raise InputError(f"is {pointer[0]}", path=path, remedy=pointer[1])
     if head.startswith(PARQUET):
         head += _footer(path)
     bare = bare_name(path)

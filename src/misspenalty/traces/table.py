@@ -26,7 +26,8 @@ LIFETIMES = ("ignore", "honour")
 READS = ("r", "read", "rd", "rs", "ra", "rm", "rsm", "ram", "get", "gets", "load", "rb", "false")
 WRITES = ("w", "write", "wr", "ws", "wm", "wsm", "wf", "wfs", "wfsm", "set", "put", "store", "wb", "true")
 OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITES}
-TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write"}
+TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write", "no": "read",
+          "yes": "write", "n": "read", "y": "write"}  # fmt: skip
 
 # Options of every table: name to meaning. The command line, `open_trace` and config/traces.tsv take them.
 OPTIONS = {

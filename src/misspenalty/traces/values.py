@@ -392,8 +392,8 @@ def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[
             raise BadValueError(
                 int(np.argmax(index == place)),
                 f"operation {name!r}",
-                f"{expected}; say what it means with --operations {name}=read (operations=…), or leave the column out"
-                " with --columns ignore=… (columns=…)",
+                f"{expected}; say what it means with --operations {name}=read (or write, or ignore; operations=…), or"
+                " leave the column out with --columns ignore=… (columns=…)",
             )
         if meaning is not None and present[place]:
             counts[name] = (meaning, counts.get(name, (meaning, 0))[1] + int(present[place]))

@@ -16,15 +16,16 @@ ROLES: dict[str, tuple[str, ...]] = {
     "block": ("block", "id", "obj_id", "object", "object_id", "key", "block_number", "page", "block_id", "obj", "url",
               "hashed_path_query", "hashed_host_path_query", "hashed_host_path", "uuid", "uri", "cs_uri_stem",
               "cs_uri_query", "request_uri", "page_id", "page_number", "item", "item_id", "cache_key", "key_hash",
-              "hashed_key", "object_key", "content_id", "lpn", "lpa", "block_no", "blkno", "page_no"),
+              "hashed_host_and_path", "hashed_key", "object_key", "content_id", "lpn", "lpa", "block_no", "blkno",
+              "page_no"),
     "offset": ("offset", "byte_offset", "offset_bytes", "io_offset", "file_offset", "address", "addr", "byte_address"),
     "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector", "start_lba"),
-    "count": ("count", "nblocks", "block_count", "npages", "num_blocks"),
+    "count": ("count", "nblocks", "block_count", "npages", "num_blocks", "nr_blocks", "nblks", "num_pages", "nr_pages"),
     "repeat": ("repeat", "op_count", "req_count", "request_count"),
     "size": ("size", "length", "len", "bytes", "size_bytes", "obj_size", "object_size", "io_size", "request_size",
              "req_size", "response_size", "value_size", "transfer_size", "object_bytes", "key_size", "block_size",
              "nbytes", "bytes_sent", "body_bytes_sent", "content_length", "sc_bytes", "file_size", "item_size"),
-    "sectors": ("sectors", "nsectors", "sector_count"),
+    "sectors": ("sectors", "nsectors", "sector_count", "nsect", "nr_sectors", "num_sectors", "size_sectors"),
     "op": ("op", "operation", "opcode", "type", "rw", "iotype", "io_type", "op_name", "op_type", "optype", "cmd",
            "command", "request_type", "method", "verb", "rwbs", "access_type", "r/w", "readwrite", "read_write",
            "direction", "rw_flag", "io_op", "access", "cs_method", "http_method"),
@@ -34,7 +35,7 @@ ROLES: dict[str, tuple[str, ...]] = {
                "disk_number", "volume_id", "hostname", "host", "server", "drive", "partition", "namespace", "vm",
                "vm_id", "vdisk", "vdisk_id", "dev_id", "disk_name", "device_name", "volume_name", "nsid", "tenant",
                "tenant_id", "bucket", "bucket_name", "database", "db", "db_id", "keyspace", "cluster", "cluster_id",
-               "shard", "shard_id", "topic", "cs_host"),
+               "shard", "shard_id", "topic", "cs_host", "pool", "datastore", "vol", "vol_id", "vdev", "block_device"),
     "time": ("time", "timestamp", "ts", "op_time", "datetime", "date", "arrival", "arrival_time", "relative_unix",
              "issue_time", "start_time", "request_time", "unix_time", "epoch", "elapsed", "elapsed_time", "time_offset",
              "relative_time", "rel_time", "event_time", "log_time", "time_stamp", "real_time"),
@@ -195,7 +196,10 @@ def assign(
         if role in roles or (len(places) > 1 and not pair):
             columns = [names[place] for place in (*roles.get(role, ()), *places)]
             raise InputError(
-                f"columns {' and '.join(columns)} may both be the {role}", path=path, line=line, remedy=REMEDY
+                f"columns {' and '.join(columns)} may both be the {role}",
+                path=path,
+                line=line,
+                remedy=_both_of(role, columns),
             )
         roles[role] = pair or tuple(places)
     for group in (PLACES, *EXCLUSIVE):
@@ -213,6 +217,14 @@ def assign(
             remedy="name it with --columns (columns=…), such as block=key,time_ms=when",
         )
     return roles
+
+
+def _both_of(role: str, columns: Sequence[str]) -> str:
+    """What to do about columns that may all have one role."""
+    if role != "device":
+        return REMEDY
+    chosen = f"say which with --columns (columns=…), such as device={columns[0]},ignore={'+'.join(columns[1:])}"
+    return f"{chosen}, or device={'+'.join(columns)} if each pair is a device"
 
 
 def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> dict[str, list[int]]:

@@ -31,6 +31,7 @@ LOOKED_AT = 200  # lines at the beginning of a file
 KEYS = {
     "summary": "one line",
     "source": "who wrote it down, and where",
+    "unverified": "what of it no source at hand confirms",
     "example": "lines as they are in a file",
     "block_size": "bytes",
     "action": "which value of the column with the role action a request has",
@@ -174,6 +175,12 @@ def _beginning(pattern: str) -> re.Pattern[str] | None:
     return re.compile(pattern) if pattern else None
 
 
+def _source(entries: dict[str, Any]) -> str:
+    """Who wrote a format down, and what of it is not confirmed."""
+    said = str(entries["source"])
+    return f"{said}. Not verified: {entries['unverified']}" if entries.get("unverified") else said
+
+
 @functools.cache
 def dialects() -> dict[str, Dialect]:
     """Every dialect, by name."""
@@ -214,7 +221,7 @@ def load(path: Path) -> Dialect:
     return Dialect(
         path.stem,
         str(entries["summary"]),
-        str(entries["source"]),
+        _source(entries),
         str(entries["example"]).rstrip("\n"),
         table,
         int(entries.get("block_size", 4096)),
