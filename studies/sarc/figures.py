@@ -29,11 +29,11 @@ PAPERS = ("sarc", "lru_bottom", "lru_top")
 SLOWEST = 1000  # ms; beyond it the backlog grows for the whole phase; such points are off the axis
 FAR = 20  # largest ratio to the unvaried model's response that the sensitivity figure shows
 READS = 0.4  # share of reads among the paper's requests
-PURPOSES = {  # of operations
-    "demand_reads": "#009e73",
-    "prefetch_reads": "#8fd0b8",
-    "destage_reads": "#c98a00",
-    "destage_writes": "#e8702a",
+PURPOSES = {  # of operations: reads of the host in blue, destaging in orange, the lesser part of each hatched
+    "demand_reads": {"facecolor": "#004c8c", "edgecolor": "#004c8c"},
+    "prefetch_reads": {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "...."},
+    "destage_reads": {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},
+    "destage_writes": {"facecolor": "#e8702a", "edgecolor": "#e8702a"},
 }
 
 
@@ -366,6 +366,12 @@ def scale(table):
     return figure
 
 
+def _needed(policy):
+    """Keywords of the mark of a policy over its bars."""
+    look = {key: value for key, value in policy_line(policy).items() if key in ("label", "color", "marker")}
+    return {**look, "linestyle": "", "markersize": 3.5, "markeredgecolor": INK}
+
+
 @styled
 def disk_operations(table):
     """Operations of the drives per request by purpose, and what the published response would allow (marks).
@@ -390,16 +396,14 @@ def disk_operations(table):
             own = part[part["policy"] == policy].sort_values("scaled_iops")
             place = [loads.index(load) + (shift - (len(policies) - 1) / 2) * 0.27 for load in own["scaled_iops"]]
             base = np.zeros(len(own))
-            for purpose, colour in PURPOSES.items():
-                axis.bar(place, own[purpose], 0.24, bottom=base, color=colour, linewidth=0)
+            for purpose, look in PURPOSES.items():
+                axis.bar(place, own[purpose], 0.24, bottom=base, linewidth=0.3, **look)
                 base += own[purpose].to_numpy()
-            look = policy_line(policy)
-            mark = {"color": look["color"], "marker": look["marker"], "markersize": 3.5, "markeredgecolor": INK}
-            axis.plot(place, own["needed_operations"], linestyle="", zorder=4, **mark)
+            axis.plot(place, own["needed_operations"], zorder=4, **_needed(policy))
         axis.set(title=CONFIGS[config], xlabel="Scaled IOPS")
         axis.set_xticks(range(len(loads)), [f"{load:g}" for load in loads])
     axes[0].set_ylabel("Operations per request")
-    bars = [Patch(color=colour, label=purpose.replace("_", " ")) for purpose, colour in PURPOSES.items()]
-    looks = [{**policy_line(policy), "linestyle": ""} for policy in policy_order(table["policy"])]
-    legend_above(figure, [*bars, *(Line2D([], [], **look) for look in looks)])
+    bars = [Patch(label=purpose.replace("_", " "), linewidth=0.3, **look) for purpose, look in PURPOSES.items()]
+    marks = [Line2D([], [], **_needed(policy)) for policy in policy_order(table["policy"])]
+    legend_above(figure, [*bars, *marks])
     return figure
