@@ -56,7 +56,7 @@ def claims(record, tables):
 
 
 def _configuration(record, short, table2, fig6, upper):
-    """The claims on one configuration; arrays over its loads and the three policies."""
+    """Record the claims on one configuration; arrays over its loads and the three policies."""
     loads = [int(load) for load in table2.scaled_iops]
     peak2, peak6 = table2.isel(scaled_iops=-1), fig6.isel(scaled_iops=-1)
     for side in ("read", "write"):
@@ -89,7 +89,7 @@ def _configuration(record, short, table2, fig6, upper):
 
 
 def _inside(record, internals):
-    """The explanations that the paper gives in words; each configuration's mean over its loads."""
+    """Record the explanations that the paper gives in words; each configuration's mean over its loads."""
     hits, shares, gains = {}, [], {}
     for config, loads in LOADS.items():
         here = internals.sel(config=config, scaled_iops=list(loads), policy=list(POLICIES))
@@ -105,14 +105,14 @@ def _inside(record, internals):
 
 
 def loads_run(frame, config):
-    """The loads of a configuration in ascending order; NaN for loads whose rows lack a number."""
+    """Return the loads of a configuration in ascending order; NaN for loads whose rows lack a number."""
     rows = frame.xs(config)
     loads = rows.index.get_level_values("scaled_iops").to_series(index=rows.index)
     return loads.where(rows.notna().all(axis=1)).groupby(level="scaled_iops").max()
 
 
 def logged(fit, ledger, calibration):
-    """The result of the fit, for the notes of claims on values that were its targets.
+    """Return the result of the fit, for the notes of claims on values that were its targets.
 
     Parameters
     ----------

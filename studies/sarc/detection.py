@@ -20,7 +20,7 @@ COUNTS = ("random_tracks", "false_sequential", "stream_tracks", "missed_sequenti
 
 
 def detect(shark, config, seed):
-    """Errors of sequential detection at the lowest load.
+    """Measure the errors of sequential detection at the lowest load.
 
     Parameters
     ----------

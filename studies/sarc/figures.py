@@ -42,7 +42,7 @@ def _configs(table):
 
 
 def _lines(axis, table, x, y, error=None, policies=None):
-    """One line per policy."""
+    """Draw one line per policy."""
     handles = []
     for policy in policy_order(policies or table["policy"]):
         part = table[table["policy"] == policy].sort_values(x)
@@ -55,7 +55,7 @@ def _lines(axis, table, x, y, error=None, policies=None):
 
 
 def _response_axis(axis, *columns):
-    """A logarithmic axis of response times, up to `SLOWEST`."""
+    """Set up a logarithmic axis of response times, up to `SLOWEST`."""
     top = max(column.max() for column in columns)
     bottom = min(column.min() for column in columns)
     axis.set_yscale("log")
@@ -96,7 +96,7 @@ def table2(table, published):
 
 
 def _published(axis, printed, column):
-    """Dashed lines with hollow marks, one per policy."""
+    """Draw dashed lines with hollow marks, one per policy."""
     for policy in policy_order(printed["policy"]):
         line = printed[printed["policy"] == policy].sort_values("scaled_iops")
         look = {**policy_line(policy), "linestyle": (0, (2, 2)), "linewidth": 0.8, "markerfacecolor": "white"}
@@ -148,7 +148,7 @@ def fig6(table, minutes, published):
 
 
 def _over_time(axis, minutes, column):
-    """One line per policy over time, with the schedule's phases as vertical lines."""
+    """Draw one line per policy over time, with the schedule's phases as vertical lines."""
     for policy in policy_order(minutes["policy"]):
         line = minutes[minutes["policy"] == policy].sort_values("minute")
         look = policy_line(policy)
@@ -367,7 +367,7 @@ def scale(table):
 
 
 def _needed(policy):
-    """Keywords of the mark of a policy over its bars."""
+    """Return the keywords of the mark of a policy over its bars."""
     look = {key: value for key, value in policy_line(policy).items() if key in ("label", "color", "marker")}
     return {**look, "linestyle": "", "markersize": 3.5, "markeredgecolor": INK}
 

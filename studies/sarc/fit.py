@@ -44,7 +44,7 @@ SIDES = ("read_ms", "write_ms")
 
 
 def mattering(step, config, policy):
-    """The parameters of a step that one of its groups of rows depends on.
+    """Return the parameters of a step that one of its groups of rows depends on.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def mattering(step, config, policy):
 
 
 def try_values(shark, config, policy, seed, loads):
-    """Responses of one trial.
+    """Return the responses of one trial.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def try_values(shark, config, policy, seed, loads):
 
 
 def distance(loads, responses, load, response):
-    """How far a point is from a line of responses over loads, both on logarithmic axes.
+    """Return how far a point is from a line of responses over loads, both on logarithmic axes.
 
     The last piece of the line goes on beyond its end.
 
@@ -107,7 +107,7 @@ def distance(loads, responses, load, response):
 
 
 def factors_by_seed(tried, targets):
-    """How far the published points are from the model's lines, seed by seed.
+    """Return how far the published points are from the model's lines, seed by seed.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def factors_by_seed(tried, targets):
 
 
 def under_factor(tried, factor):
-    """The rows of `try_values` with another load factor: the same rates are then other scaled loads.
+    """Return the rows of `try_values` with another load factor: the same rates are then other scaled loads.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def under_factor(tried, factor):
 
 
 def mean_factor(factors):
-    """The mean of seeds' factors, as they multiply.
+    """Return the mean of seeds' factors, as they multiply.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def mean_factor(factors):
 
 
 def targets_of(fits, step):
-    """The published cells of a step.
+    """Return the published cells of a step.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def targets_of(fits, step):
 
 
 def ranges_of(fits):
-    """Lowest and highest value of each of the study's parameters.
+    """Return the lowest and highest value of each of the study's parameters.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def ranges_of(fits):
 
 
 def moved(point, place, stride, bounds, doubled=False):
-    """A point with one parameter changed, or None if that is out of range.
+    """Return a point with one parameter changed, or None if that is out of range.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def descend(factors, start, strides, finest, ranges, doubled=None):
 
 
 def summary(grid, ranges):
-    """The values found, and how well they are known.
+    """Return the values found, and how well they are known.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ class Search:
         return group, seed, tuple((name, values[name]) for name in names)
 
     def factors(self, wanted):
-        """The mean factor of each point."""
+        """Return the mean factor of each point."""
         cases = itertools.product(self.groups, wanted, self.seeds)
         new = list(dict.fromkeys(case for case in itertools.starmap(self._case, cases) if case not in self.runs))
 
@@ -381,7 +381,7 @@ class Search:
         return {"mean_factor": mean_factor(off), "lowest_factor": min(off), "highest_factor": max(off)}
 
     def table(self, start):
-        """Every point tried."""
+        """Return every point tried."""
         rows = [dict(zip(self.names, point, strict=True)) | found for point, found in self.tried.items()]
         return pd.DataFrame(rows).assign(start=start, step=self.step, seeds=len(self.seeds))
 
@@ -445,7 +445,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
 
 
 def _finalist(trials, coarse, number):
-    """The best point, over all seeds, of a coarse search's best ones and the best from each of its starts."""
+    """Return the best point, over all seeds, of a coarse search's best ones and the best from each of its starts."""
     first = coarse.sort_values("mean_factor", kind="stable")
     wanted = pd.concat([first.head(number), first.drop_duplicates("start")])[list(trials.names)]
     wanted = list(dict.fromkeys(wanted.itertuples(index=False, name=None)))

@@ -87,7 +87,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
 
 
 def _phases(shark, config, policy, seed, loads):
-    """Means of each load point, one after another as in the study."""
+    """Return means of each load point, one after another as in the study."""
     peak = LOADS[config][-1]
     run, rows = Run(shark, config, policy, seed, peak), []
     run.load(shark.warm_up_share * peak)
@@ -101,7 +101,7 @@ def _phases(shark, config, policy, seed, loads):
 
 
 def _streams(shark, policy, seed, mb_per_s, number, read_kb):
-    """Means of a hundred (or another number of) streams per array, which the host does not stripe."""
+    """Return means of a hundred (or another number of) streams per array, which the host does not stripe."""
     model = replace(shark, host_stripe_kb=0).model()
     workload = Streams(shark.footprint_bytes("cache_insensitive"), number * model.arrays, read_kb, mb_per_s, seed)
     tracks = -(-workload.blocks // TRACK)
@@ -117,7 +117,7 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
 
 
 def _means(minutes, discarded):
-    """Means over the minutes that count; ``mb_per_s`` in reads per second."""
+    """Return means over the minutes that count; ``mb_per_s`` in reads per second."""
     counted = minutes[discarded:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)
@@ -137,7 +137,7 @@ def _means(minutes, discarded):
 
 
 def over_seeds(runs):
-    """Means over the seeds with their intervals, and each prefetcher relative to SARC's.
+    """Return means over the seeds with their intervals, and each prefetcher relative to SARC's.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ JOINT = {
 
 
 def under(name):
-    """What a condition changes: values by policy.
+    """Return what a condition changes: values by policy.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def under(name):
 
 
 def refit(shark, targets, seed):
-    """The load factor that brings LRU Top's cache-insensitive responses closest to the published ones.
+    """Return the load factor that brings LRU Top's cache-insensitive responses closest to the published ones.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
 
 
 def all_touched(name):
-    """Whether a condition changes every policy, so that the load factor is fitted again under it.
+    """Return whether a condition changes every policy, so that the load factor is fitted again under it.
 
     Examples
     --------

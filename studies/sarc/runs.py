@@ -97,7 +97,7 @@ class Shark(Controller):
     prefetcher: str = "sequential"
 
     def with_values(self, values):
-        """A copy with other values, converted to each field's type.
+        """Return a copy with other values, converted to each field's type.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Shark(Controller):
         return replace(self, **whole)
 
     def model(self):
-        """The same machine at its scale: caches and arrays divided by `divisor`."""
+        """Return the same machine at its scale: caches and arrays divided by `divisor`."""
         return self.scaled(self.divisor)
 
     def footprint_bytes(self, config):
@@ -136,7 +136,7 @@ class Shark(Controller):
 
 
 def load_shark(path, divisor=1, values=None):
-    """The study's machine.
+    """Return the study's machine.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def load_shark(path, divisor=1, values=None):
 
 
 def fitted_shark(path, values_path, settings, phases=None, divisor=None):
-    """The study's machine with the values that the fit found and those of a run's configuration.
+    """Return the study's machine with the values that the fit found and those of a run's configuration.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _bsus(iops):
 
 
 def touches(parameter, config, policy):
-    """Whether a run depends on a parameter.
+    """Return whether a run depends on a parameter.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def touches(parameter, config, policy):
 
 
 def read_cache(shark, policy, pages, tracks):
-    """A cache of tracks, with the policy's parameters if it keeps lists of its own."""
+    """Return a cache of tracks, with the policy's parameters if it keeps lists of its own."""
     watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
     own, observe = {}, None
     if policy == "sarc":
@@ -275,7 +275,7 @@ def read_cache(shark, policy, pages, tracks):
 
 
 def simulate(shark, config, policy, seed, loads=None):
-    """One run through a load schedule, minute by minute.
+    """Simulate one run through a load schedule, minute by minute.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
 
 
 def interleave(streams, length, seed):
-    """Sequential streams far apart from one another; each request comes from one chosen at random.
+    """Return sequential streams far apart from one another; each request comes from one chosen at random.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def interleave(streams, length, seed):
 
 
 def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
-    """Sequential misses in one LRU list by prefetching strategy and cache size (the paper's Figures 1 and 3).
+    """Count sequential misses in one LRU list by prefetching strategy and cache size (the paper's Figures 1 and 3).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
 
 
 def scale(shark, config, policy, seed, loads):
-    """A few load points at the model's scale, in short phases: results at another scale should agree.
+    """Run a few load points at the model's scale, in short phases: results at another scale should agree.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def scale(shark, config, policy, seed, loads):
 
 
 def variations(shark, entries):
-    """The values that the sensitivity run tries, one at a time.
+    """Return the values that the sensitivity run tries, one at a time.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def variations(shark, entries):
 
 
 def vary(shark, parameter, values, seed, load=4, unvaried=None):
-    """Responses near the peak as one parameter takes other values.
+    """Return the responses near the peak as one parameter takes other values.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
 
 
 def orderings(sensitivity):
-    """Which of the varied parameters decide who is fastest.
+    """Return which of the varied parameters decide who is fastest.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def orderings(sensitivity):
 
 
 def _order(ms):
-    """The policies from fast to slow; ties are in order of name."""
+    """Return the policies from fast to slow; ties are in order of name."""
     names = list(ms.index)
     runs = [[names[0]]]
     for before, name in itertools.pairwise(names):
@@ -207,7 +207,7 @@ def _order(ms):
 
 
 def _text(value):
-    """A varied value as text, since one column holds numbers, words and booleans."""
+    """Return a varied value as text, since one column holds numbers, words and booleans."""
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else f"{value:.4g}"

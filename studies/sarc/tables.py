@@ -17,7 +17,7 @@ READ_SHARE = 0.4  # of the requests
 
 
 def over_seeds(table, columns):
-    """Means over the seeds, each with the half width of its confidence interval.
+    """Return means over the seeds, each with the half width of its confidence interval.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def over_seeds(table, columns):
 
 
 def table2(table):
-    """Read and write response times (the paper's Table II).
+    """Return read and write response times (the paper's Table II).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def table2(table):
 
 
 def fig6(table):
-    """Response time, power and tracks staged over throughput (the paper's Figure 6).
+    """Return response time, power and tracks staged over throughput (the paper's Figure 6).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def fig6(table):
 
 
 def each_seed(table):
-    """The numbers of `table2` and `fig6` for each seed, from `points`.
+    """Return the numbers of `table2` and `fig6` for each seed, from `points`.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def each_seed(table):
 
 
 def internals(table):
-    """Internals that explain the response times, by point: hit ratios, list sizes, the ratio, drives.
+    """Return internals that explain the response times, by point: hit ratios, list sizes, the ratio, drives.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def internals(table):
 
 
 def budget(internals_table, fig6_table, published):
-    """Drive operations per request by purpose, and the number that the published response would allow.
+    """Count drive operations per request by purpose, and the number that the published response would allow.
 
     A policy's own six points relate responses to rates of operations; the rate for the published response, divided by
     the load, is how many operations per request the drives could do.
@@ -142,7 +142,7 @@ def budget(internals_table, fig6_table, published):
 
 
 def load_axis(fig6_table, published, fit):
-    """How far the published responses are from the model's in terms of load, which matters most near saturation.
+    """Return how far the published responses are from the model's in terms of load, which matters most near saturation.
 
     Where a few percent of load change a response by seconds, a factor between responses says little. The load factor
     itself is known only within a range left open by the fit; a point within it cannot be distinguished from the
@@ -189,13 +189,13 @@ def load_axis(fig6_table, published, fit):
 
 
 def _along(at, x, y):
-    """Values at `at` of the polyline through points in rising order of x, extrapolated beyond both ends."""
+    """Return values at `at` of the polyline through points in rising order of x, extrapolated beyond both ends."""
     place = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
     return y[place] + (at - x[place]) * (y[place + 1] - y[place]) / (x[place + 1] - x[place])
 
 
 def further(table):
-    """Response times of further policies.
+    """Return response times of further policies.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def further(table):
 
 
 def components(table):
-    """Mean response by component.
+    """Return mean response by component.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def components(table):
 
 
 def over_time(minutes):
-    """The columns of `simulate` that the paper plots over time (its Figures 6, right, 7 and 8).
+    """Return the columns of `simulate` that the paper plots over time (its Figures 6, right, 7 and 8).
 
     Returns
     -------
@@ -247,7 +247,7 @@ def over_time(minutes):
 
 
 def peaks(fig6_table, table2_table):
-    """Overall response at the highest load, and by how much SARC reduces response times.
+    """Return overall response at the highest load, and by how much SARC reduces response times.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def peaks(fig6_table, table2_table):
 
 
 def from_runs(runs, seed, machine, values, published, fit):
-    """The tables that are made from runs of the load schedules.
+    """Make the tables from runs of the load schedules.
 
     Parameters
     ----------

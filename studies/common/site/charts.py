@@ -69,7 +69,7 @@ class Panel:
 
 
 def read_figure(figure):
-    """Panels and series of a drawn figure.
+    """Return panels and series of a drawn figure.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _used(name, panels):
 
 
 def charts(figure):
-    """Charts of a drawn figure, one per panel, for the site's script to embed.
+    """Return charts of a drawn figure, one per panel, for the site's script to embed.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class _Names:
 
 
 def _look(artist):
-    """What distinguishes an artist from others: colour, marker, dashes, hatching."""
+    """Return what distinguishes an artist from others: colour, marker, dashes, hatching."""
     if isinstance(artist, Line2D):
         marker = SHAPES.get(artist.get_marker(), "")
         dash = artist._dash_pattern[1] if artist.get_linestyle() not in ("None", "none", "", " ") else None
@@ -209,13 +209,13 @@ def _look(artist):
 
 
 def _pale(color):
-    """Whether a colour is white, nearly so, or none at all."""
+    """Return whether a colour is white, nearly so, or none at all."""
     color = to_rgba(color)
     return color[3] == 0 or min(color[:3]) > PALE
 
 
 def _grey(color):
-    """Whether a colour has no hue."""
+    """Return whether a colour has no hue."""
     color = to_rgba(color)
     return max(color[:3]) - min(color[:3]) < HUE
 
@@ -254,14 +254,14 @@ def _panel(axis, names):
 
 
 def _label(axis, key):
-    """The label of an axis, or of one that shares its scale, or of the whole figure."""
+    """Return the label of an axis, or of one that shares its scale, or of the whole figure."""
     shared = getattr(axis, f"get_shared_{key}_axes")().get_siblings(axis)
     labels = [getattr(one, f"get_{key}label")() for one in (axis, *shared)]
     return next(filter(None, [*labels, getattr(axis.figure, f"get_sup{key}label")()]), "")
 
 
 def _plain(text):
-    """A text without Matplotlib's formulas: powers as superscript digits."""
+    """Return a text without Matplotlib's formulas: powers as superscript digits."""
     text = _POWER.sub(lambda found: found[1] + found[2].translate(_RAISED), text)
     return re.sub(r"\\(?:mathdefault|mathregular|mathrm)\{([^}]*)\}|\$", lambda found: found[1] or "", text)
 
@@ -290,7 +290,7 @@ def _number(value):
 
 
 def _ticks(axis):
-    """Labels by value if they are not plain numbers, or None."""
+    """Return labels by value if they are not plain numbers, or None."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
         return None
@@ -403,18 +403,18 @@ def _axis(panel, key):
 
 
 def _crowded(texts):
-    """Whether labels are words that do not fit next to one another."""
+    """Return whether labels are words that do not fit next to one another."""
     return max(map(len, texts), default=0) > 4 and sum(len(text) + 1 for text in texts) > ROOM
 
 
 def _labels(ticks):
-    """A Vega expression that gives the label of a tick by its position."""
+    """Return a Vega expression that gives the label of a tick by its position."""
     texts = [text.split("\n") if "\n" in text else text for text in ticks.values()]
     return f"{texts!r}[indexof({list(ticks)!r}, datum.value)]"
 
 
 def _row(panel, place, mark):
-    """A row of a chart's data, with its tooltip text."""
+    """Return a row of a chart's data, with its tooltip text."""
     upright = panel.ticks["y"] is None  # bars are vertical, or horizontal if y has the labels
     if mark["mark"] == "bar":
         along, low, high = ("x", "y", "y2") if upright else ("y", "x", "x2")
@@ -437,12 +437,12 @@ def _at(ticks, value):
 
 
 def _description(panel):
-    """A panel's description for screen readers."""
+    """Return a panel's description for screen readers."""
     found = dict.fromkeys(mark["series"] for mark in panel.marks)
     title = f"{panel.title}: " if panel.title else ""
     return _flat(f"{title}{panel.ylabel or 'values'} over {panel.xlabel or 'cases'}, of {', '.join(found)}")
 
 
 def _flat(text):
-    """A label on one line."""
+    """Return a label on one line."""
     return " ".join(text.split())

@@ -11,7 +11,7 @@ CODE = re.compile(r"<script\b[^>]*>.*?</script>|<style\b[^>]*>.*?</style>|<!--.*
 
 
 def dead_links(site):
-    """Links that lead to no file of a site, or to no place on a page; links to other hosts are not followed.
+    """Return links that lead to no file of a site, or to no place on a page; links to other hosts are not followed.
 
     Parameters
     ----------

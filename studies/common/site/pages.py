@@ -124,7 +124,7 @@ class _Site:
         self.pages.filters |= {"claim_page": claim_page, "shortened": shortened}
 
     def _readings(self):
-        """What each claim is based on; the rows by path of the table, relative to the results."""
+        """Return what each claim is based on; the rows by path of the table, relative to the results."""
         found = {}
         for study in sorted(set(self.claims["study"])):
             found |= read_readings(self.results / study / "runs" / "readings.json", study)
@@ -136,7 +136,7 @@ class _Site:
         return found
 
     def _replayed(self):
-        """The claims that the page "Press play" can judge."""
+        """Return the claims that the page "Press play" can judge."""
         path = self.extras.get("play", Path()) / "manifest.json"
         if not path.is_file():
             return set()
@@ -144,7 +144,7 @@ class _Site:
             return {claim["id"] for claim in json.loads(path.read_text(encoding="utf-8"))["claims"]}
 
     def write(self):
-        """Every page, and the files that the pages offer."""
+        """Write every page, and the files that the pages offer."""
         self.progress("files")
         shutil.copytree(HERE / "static", self.out / "static")
         (self.out / "static" / "vega.js").write_text(vl_convert.javascript_bundle())
@@ -283,7 +283,7 @@ class _Site:
             )
 
     def _entry(self, claim):
-        """The entry of the ledger that a claim is."""
+        """Return the entry of the ledger that a claim is."""
         if claim not in self.ledger:
             raise InputError(f"claim {claim} is not in the ledger", path=self.results / "claims.csv", remedy=REMADE)
         return self.ledger[claim]
@@ -309,7 +309,7 @@ class _Site:
         return {"path": path, "line": line, "first": first, "lines": shown}
 
     def _code(self, function):
-        """Where a function starts."""
+        """Return where a function starts."""
         path = self.sources.path_of(function.rpartition(".")[0])
         text = path.read_text()
         start = re.search(rf"^def {function.rpartition('.')[2]}\b", text, re.MULTILINE)
@@ -354,7 +354,7 @@ class _Site:
             )
 
     def _told(self, study):
-        """What home and a study's own page say of it: its papers, the answer, the statements it rests on."""
+        """Return what home and a study's own page say of it: its papers, the answer, the statements it rests on."""
         paper = self.papers[study]
         return {
             "about": paper,
@@ -364,12 +364,12 @@ class _Site:
         }
 
     def _telling(self, study, figures):
-        """The figure whose tables most claims read on which the answer rests; None without figures."""
+        """Return the figure whose tables most claims read on which the answer rests; None without figures."""
         rests_on = set(self.papers[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(figures[key])), default=None)
 
     def _notebooks(self):
-        """The list of notebooks, each with its first heading."""
+        """Return the list of notebooks, each with its first heading."""
         rows = []
         for path in sorted((self.out / "notebooks").glob("*.html")):
             rows.append({"name": path.name, "title": title_of(self.root / "notebooks" / f"{path.stem}.ipynb")})
@@ -386,7 +386,7 @@ class _Site:
 
 
 def commit_of(root):
-    """The commit that a checkout has, or ``unknown`` for a folder that is none."""
+    """Return the commit that a checkout has, or ``unknown`` for a folder that is none."""
     done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
@@ -422,17 +422,17 @@ def _tuples(options):
 
 
 def _paragraphs(text):
-    """A docstring's paragraphs as HTML: `code` is marked up, everything else is text."""
+    """Return a docstring's paragraphs as HTML: `code` is marked up, everything else is text."""
     return "".join(f"<p>{_marked(' '.join(part.split()))}</p>" for part in re.split(r"\n\s*\n", text))
 
 
 def _marked(text):
-    """A text as HTML: `code` is marked up."""
+    """Return a text as HTML: `code` is marked up."""
     return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(text))
 
 
 def _rounded(cell):
-    """A number with at most six digits; other text as it is."""
+    """Return a number with at most six digits; other text as it is."""
     try:
         return f"{float(cell):.6g}" if "." in cell or "e" in cell.lower() else cell
     except ValueError:
@@ -444,7 +444,7 @@ def _counts(claims):
 
 
 def _bar(claims, study=None):
-    """The parts of a bar of verdicts on statements of papers: name, words, count, and the filter."""
+    """Return the parts of a bar of verdicts on statements of papers: name, words, count, and the filter."""
     counted, parts = claims_of(claims), []
     for name, (chosen, words) in PARTS.items():
         count = int((counted[list(chosen)] == pd.Series(chosen)).all(axis=1).sum())

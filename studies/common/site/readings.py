@@ -56,7 +56,7 @@ def write_readings(study, tables, out, *, threads=1):
 
 
 def readings(module, tables, *, threads=1):
-    """What the claims of a study are based on.
+    """Return what the claims of a study are based on.
 
     A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is removed
     in turn.
@@ -102,7 +102,7 @@ def _begin(module, tables):
 
 
 def _readers(task):
-    """Which claims read each of some rows of a table."""
+    """Return which claims read each of some rows of a table."""
     item, rows = task
     columns = list(_LOOKED_AT.module.TABLES[item].values)
     if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read
@@ -127,7 +127,7 @@ class _Lines(Recorder):
 
 
 def lines(module, frames):
-    """Where a study records its claims.
+    """Return where a study records its claims.
 
     Parameters
     ----------

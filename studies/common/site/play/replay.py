@@ -50,7 +50,7 @@ def open_shipped(name, path, references, blocks, block_bytes, form):
 
 
 def joined(planes, size):
-    """Numbers of `size` bytes from their first bytes, then their second bytes, and so on."""
+    """Join numbers of `size` bytes from their first bytes, then their second bytes, and so on."""
     made, count = bytearray(len(planes)), len(planes) // size
     for byte in range(size):
         made[byte::size] = planes[byte * count : (byte + 1) * count]
@@ -129,7 +129,7 @@ def plan(trace, policies, sizes, by_bytes, device):
 
 
 def replay(trace, policy, size, by_bytes, device, load, amount):
-    """One replay: a row of `hit_ratio_curve`, `byte_hit_ratio_curve` or, with a device, `penalty`.
+    """Make one replay: a row of `hit_ratio_curve`, `byte_hit_ratio_curve` or, with a device, `penalty`.
 
     `load` is ``clients`` or ``interval``, whose value is `amount`, or ``times``, those of the trace.
     """
@@ -155,7 +155,7 @@ def _whole(text):
 
 
 def about():
-    """What the page lists: policies with their summaries, and formats."""
+    """Return what the page lists: policies with their summaries, and formats."""
     return {
         "policies": [{"name": name, "summary": known.summary} for name, known in misspenalty.policies().items()],
         "formats": list(misspenalty.traces.formats()),

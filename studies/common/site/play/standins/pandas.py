@@ -20,15 +20,15 @@ class DataFrame:
         self.rows = given
 
     def to_dict(self, orient):
-        """The rows."""
+        """Return the rows."""
         assert orient == "records"
         return self.rows
 
     def drop(self, columns):
-        """Without one column."""
+        """Return the table without one column."""
         return DataFrame([{name: value for name, value in row.items() if name != columns} for row in self.rows])
 
 
 def concat(tables, ignore_index):
-    """The rows of tables one after another."""
+    """Return the rows of tables one after another."""
     return DataFrame([row for table in tables for row in table.rows])

@@ -36,7 +36,7 @@ nan = math.nan
 
 
 def empty(shape, dtype=float64):
-    """An array of zeros, which are cheaper here than what happens to be in memory."""
+    """Return an array of zeros, which are cheaper here than what happens to be in memory."""
     kind = _dtype(dtype)
     shape = (int(shape),) if isinstance(shape, int) else tuple(map(int, shape))
     if kind.names:
@@ -48,29 +48,29 @@ zeros = empty
 
 
 def full(shape, value, dtype=None):
-    """An array of one value."""
+    """Return an array of one value."""
     made = empty(shape, dtype or (bool_ if isinstance(value, bool) else int64 if isinstance(value, int) else float64))
     made[:] = value
     return made
 
 
 def ones(shape, dtype=float64):
-    """An array of ones."""
+    """Return an array of ones."""
     return full(shape, 1, dtype)
 
 
 def zeros_like(values):
-    """Zeros of the shape and type of `values`."""
+    """Return zeros of the shape and type of `values`."""
     return empty(values.shape, values.dtype)
 
 
 def ones_like(values):
-    """Ones of the shape and type of `values`."""
+    """Return ones of the shape and type of `values`."""
     return full(values.shape, 1, values.dtype)
 
 
 def array(values, dtype=None):
-    """A new array of these values."""
+    """Return a new array of these values."""
     made = asarray(values, dtype)
     return made.copy() if made is values else made
 
@@ -129,7 +129,7 @@ _dtype = dtype
 
 
 def frombuffer(data, dtype, count=-1):
-    """The numbers or records in some bytes, of either byte order; all of them, or the first `count`."""
+    """Return the numbers or records in some bytes, of either byte order; all of them, or the first `count`."""
     kind = _dtype(dtype)
     view = memoryview(data).cast("B")
     view = view if count < 0 else view[: count * kind.itemsize]
@@ -143,7 +143,7 @@ def frombuffer(data, dtype, count=-1):
 
 
 def fromfile(file, dtype, count=-1):
-    """Numbers read from a file or path, at most `count`."""
+    """Return numbers read from a file or path, at most `count`."""
     kind = _dtype(dtype)
     if isinstance(file, str | os.PathLike):
         with open(file, "rb") as opened:
@@ -153,19 +153,19 @@ def fromfile(file, dtype, count=-1):
 
 
 def memmap(path, dtype, mode, shape=None):
-    """A column's file; there is nothing to map here, so it is read."""
+    """Return a column's file; there is nothing to map here, so it is read."""
     made = fromfile(path, dtype)
     return made if shape is None else made[: shape[0]]
 
 
 def arange(begin, end=None, dtype=None):
-    """Numbers from `begin` up to but excluding `end`, by 1."""
+    """Return numbers from `begin` up to but excluding `end`, by 1."""
     begin, end = (0, begin) if end is None else (begin, end)
     return stored(range(int(begin), int(end)), _dtype(dtype or int64))
 
 
 def concatenate(parts):
-    """Arrays one after another."""
+    """Join arrays one after another."""
     parts = [asarray(part) for part in parts]
     kind = _common([part.dtype for part in parts])
     if kind.names:
@@ -182,20 +182,20 @@ append = lambda values, more: concatenate([values, asarray(more)])  # noqa: E731
 
 
 def stack(columns, axis):
-    """Columns of equal length next to each other."""
+    """Stack columns of equal length next to each other."""
     assert axis == 1
     rows = list(zip(*(one.tolist() for one in columns), strict=True))
     return stored(itertools.chain.from_iterable(rows), columns[0].dtype, (len(rows), len(columns)))
 
 
 def split(values, at):
-    """The parts of an array between these places."""
+    """Return the parts of an array between these places."""
     ends = [0, *(int(place) for place in at), len(values)]
     return [values[begin:end] for begin, end in itertools.pairwise(ends)]
 
 
 def repeat(values, times):
-    """Each value so many times."""
+    """Return each value so many times."""
     if isinstance(times, int):
         return stored([value for value in values.tolist() for _ in range(times)], values.dtype)
     times = times.tolist()
@@ -203,37 +203,37 @@ def repeat(values, times):
 
 
 def diff(values, prepend=None):
-    """Differences of neighbours."""
+    """Return differences of neighbours."""
     given = values.tolist()
     given = given if prepend is None else [prepend, *given]
     return stored(map(operator.sub, given[1:], given), values.dtype)
 
 
 def cumsum(values):
-    """Running sums."""
+    """Return running sums."""
     kind = values.dtype
     kind = kind if kind.kind == "f" else _dtype(uint64 if kind.kind == "u" else int64)
     return stored(itertools.accumulate(values.tolist()), kind)
 
 
 def argsort(values, kind=None):
-    """Places of the values in ascending order, equal ones in order of place."""
+    """Return the places of the values in ascending order, equal ones in order of place."""
     given = values.tolist()
     return stored(sorted(range(len(given)), key=given.__getitem__), _dtype(int64))
 
 
 def sort(values):
-    """The values in ascending order."""
+    """Return the values in ascending order."""
     return stored(sorted(values.tolist()), values.dtype)
 
 
 def partition(values, places):
-    """The values, with those at these places where sorting would put them."""
+    """Return the values, with those at these places where sorting would put them."""
     return sort(values)
 
 
 def unique(values, axis=None, return_index=False, return_inverse=False):
-    """Distinct values or, with ``axis=0``, distinct rows, in ascending order."""
+    """Return distinct values or, with ``axis=0``, distinct rows, in ascending order."""
     given = list(map(tuple, values.tolist())) if axis == 0 else values.tolist()
     first = {}
     for place, value in enumerate(given):
@@ -251,7 +251,7 @@ def unique(values, axis=None, return_index=False, return_inverse=False):
 
 
 def searchsorted(values, wanted, side="left", sorter=None):
-    """Where values would have to be inserted into ascending ones."""
+    """Return where values would have to be inserted into ascending ones."""
     import bisect
 
     find = bisect.bisect_left if side == "left" else bisect.bisect_right
@@ -262,7 +262,7 @@ def searchsorted(values, wanted, side="left", sorter=None):
 
 
 def bincount(values, minlength=0):
-    """How often each number from 0 on occurs."""
+    """Return how often each number from 0 on occurs."""
     counts = [0] * builtins.max(minlength, values.max(initial=-1) + 1)
     for value in values.tolist():
         counts[value] += 1
@@ -270,12 +270,12 @@ def bincount(values, minlength=0):
 
 
 def flatnonzero(values):
-    """Places of values other than 0."""
+    """Return the places of values other than 0."""
     return stored(itertools.compress(itertools.count(), asarray(values).tolist()), _dtype(int64))
 
 
 def count_nonzero(values):
-    """How many values are not 0."""
+    """Return how many values are not 0."""
     values = asarray(values)
     if values.dtype.itemsize == 1 and values.contiguous:
         return values.size - bytes(values.data).count(0)
@@ -283,7 +283,7 @@ def count_nonzero(values):
 
 
 def isin(values, among, invert=False):
-    """Which values are among some, or are not."""
+    """Return which values are among some, or are not."""
     values, among = values.tolist() if isinstance(values, ndarray) else values, set(among)
     return stored([(value in among) != invert for value in values], _dtype(bool_))
 
@@ -297,12 +297,12 @@ def where(chosen, one, other):
 
 
 def all(values):
-    """Whether every value is true."""
+    """Return whether every value is true."""
     return asarray(values).all()
 
 
 def max(values, key=None):
-    """The largest value."""
+    """Return the largest value."""
     return values.max() if isinstance(values, ndarray) else builtins.max(values, key=key)
 
 
@@ -318,7 +318,7 @@ class _Extreme:
         return other.combined(one, self.choose) if isinstance(other, ndarray) else self.choose(one, other)
 
     def accumulate(self, values):
-        """The extreme of the values so far."""
+        """Return the extreme of the values so far."""
         return stored(itertools.accumulate(values.tolist(), self.choose), values.dtype)
 
 
@@ -326,12 +326,12 @@ minimum, maximum = _Extreme(builtins.min), _Extreme(builtins.max)
 
 
 def clip(values, low, high):
-    """Values moved into a range."""
+    """Return values moved into a range."""
     return minimum(maximum(values, low), high)
 
 
 def rint(values):
-    """Values rounded to whole ones, halves to even ones; their type is a float's."""
+    """Return values rounded to whole ones, halves to even ones; their type is a float's."""
     if isinstance(values, int | float):
         return float(round(values))
     return stored([float(round(value)) for value in values.tolist()], _dtype(float64), values.shape)
@@ -341,23 +341,23 @@ round = rint
 
 
 def isfinite(value):
-    """Whether a number, or each number of an array, is finite."""
+    """Return whether a number, or each number of an array, is finite."""
     if isinstance(value, ndarray):
         return stored([math.isfinite(one) for one in value.tolist()], _dtype(bool_))
     return math.isfinite(value)
 
 
 def argmax(values):
-    """Place of the first largest value."""
+    """Return the place of the first largest value."""
     given = values.tolist()
     return given.index(builtins.max(given))
 
 
 def argmin(values):
-    """Place of the first smallest value."""
+    """Return the place of the first smallest value."""
     return values.argmin()
 
 
 def isscalar(value):
-    """Whether a value is one number or text."""
+    """Return whether a value is one number or text."""
     return isinstance(value, int | float | str | bytes)

@@ -11,7 +11,7 @@ ARRAY_CODES = {"?": "B"}  # of types that the module `array` lacks
 
 
 def stored(values, kind, shape=None):
-    """An array of these values, which wrap around where they exceed the type."""
+    """Return an array of these values, which wrap around where they exceed the type."""
     char = ARRAY_CODES.get(kind.char, kind.char)
     values = values if isinstance(values, list | range) else list(values)
     try:
@@ -22,7 +22,7 @@ def stored(values, kind, shape=None):
 
 
 def column(view, kind, first, step):
-    """Numbers that lie `step` bytes apart in some bytes, of either byte order, in an array of their own."""
+    """Return numbers that lie `step` bytes apart in some bytes, of either byte order, in an array of their own."""
     size, count = kind.itemsize, len(view) // step
     made = bytearray(size * count)
     for byte in range(size):
@@ -153,13 +153,13 @@ class ndarray:
             self.flat[operator.index(key)] = value
 
     def tolist(self):
-        """The numbers as Python's."""
+        """Return the numbers as Python's."""
         if len(self.shape) == 2:
             return [self._row(row).tolist() for row in range(len(self))]
         return self.flat.tolist() if self.shape else self.flat[0]
 
     def copy(self):
-        """The same numbers in a buffer of their own."""
+        """Return the same numbers in a buffer of their own."""
         made = bytearray(self.nbytes)
         into = memoryview(made).cast(self.dtype.char)
         if len(self.shape) == 2:
@@ -170,7 +170,7 @@ class ndarray:
         return ndarray(into, self.dtype, self.shape)
 
     def astype(self, kind):
-        """The numbers as another type, cut to whole ones and wrapped around where they have to be."""
+        """Return the numbers as another type, cut to whole ones and wrapped around where they have to be."""
         kind = dtype(kind)
         if kind == self.dtype:
             return self.copy()
@@ -187,20 +187,20 @@ class ndarray:
         )
 
     def view(self, kind):
-        """The same bytes as another type."""
+        """Return the same bytes as another type."""
         kind = dtype(kind)
         flat = self.flat if self.contiguous else self.copy().flat
         made = flat.cast("B").cast(kind.char)
         return ndarray(made, kind, (len(made),))
 
     def reshape(self, rows, columns=None):
-        """The same numbers in rows, as many as there are for -1, or in one."""
+        """Return the same numbers in rows, as many as there are for -1, or in one."""
         if columns is None:
             return ndarray(self.flat[: self.size], self.dtype, (self.size,))
         return ndarray(self.flat, self.dtype, (self.size // columns if rows == -1 else rows, columns))
 
     def ravel(self):
-        """The numbers in one dimension."""
+        """Return the numbers in one dimension."""
         return self if len(self.shape) == 1 else self.copy().reshape(-1)
 
     def tofile(self, file):
@@ -212,39 +212,39 @@ class ndarray:
                 self.tofile(opened)
 
     def tobytes(self):
-        """The numbers' bytes."""
+        """Return the numbers' bytes."""
         return bytes(self.copy().flat.cast("B"))
 
     def max(self, initial=None):
-        """The largest number, at least `initial`."""
+        """Return the largest number, at least `initial`."""
         values = self._values()
         return builtins.max(values if initial is None else [*values, initial])
 
     def min(self, initial=None):
-        """The smallest number, at most `initial`."""
+        """Return the smallest number, at most `initial`."""
         values = self._values()
         return builtins.min(values if initial is None else [*values, initial])
 
     def sum(self, dtype=None):
-        """The sum of the numbers, as a `dtype` if one is given."""
+        """Return the sum of the numbers, as a `dtype` if one is given."""
         total = builtins.sum(self._values())
         return total if dtype is None else dtype(total)
 
     def all(self):
-        """Whether every number is other than 0."""
+        """Return whether every number is other than 0."""
         return builtins.all(self._values())
 
     def any(self):
-        """Whether a number is other than 0."""
+        """Return whether a number is other than 0."""
         return builtins.any(self._values())
 
     def argmin(self):
-        """Place of the smallest number."""
+        """Return the place of the smallest number."""
         values = self._values()
         return values.index(builtins.min(values))
 
     def combined(self, other, operation, kind=None, swapped=False):
-        """An operation on each number and its partner, or one partner for all."""
+        """Apply an operation to each number and its partner, or to one partner for all."""
         mine = self._values()
         if isinstance(other, list):
             other = stored(other, self.dtype)
@@ -272,7 +272,7 @@ class ndarray:
 
 
 def _as_values(value, kind, count):
-    """A value or values as an array of a type and length."""
+    """Return a value or values as an array of a type and length."""
     if isinstance(value, ndarray):
         if value.dtype != kind:
             value = value.astype(kind)
@@ -286,7 +286,7 @@ def _as_values(value, kind, count):
 
 
 def _weak(value, kind):
-    """The type that a Python number has next to an array of a type."""
+    """Return the type that a Python number has next to an array of a type."""
     if isinstance(value, float):
         return dtype(float64)
     if isinstance(value, bool):
@@ -295,7 +295,7 @@ def _weak(value, kind):
 
 
 def _together(one, other):
-    """The type that holds the values of both."""
+    """Return the type that holds the values of both."""
     if one == other or other.kind == "b":
         return one
     if one.kind == "b":

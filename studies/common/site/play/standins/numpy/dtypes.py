@@ -18,7 +18,7 @@ class floating(number):
 
 
 def _make(name, char, kind, bits, base):
-    """A type whose call gives a Python number within its range, with wrap-around."""
+    """Return a type whose call gives a Python number within its range, with wrap-around."""
 
     def new(cls, value=0):
         if kind == "f":
@@ -31,7 +31,7 @@ def _make(name, char, kind, bits, base):
 
 
 def wrapped(value, kind, bits):
-    """A whole number reduced to so many bits."""
+    """Return a whole number reduced to so many bits."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if kind == "i" and value >> (bits - 1) else value
 

@@ -22,7 +22,7 @@ class ChunkedArray:
 
 
 def int8():
-    """A type, as are the following."""
+    """Return a type, as are the following."""
     return DataType("int8")
 
 
@@ -76,25 +76,25 @@ class Array:
         return self.values.count(None)
 
     def to_pylist(self):
-        """The values as Python's."""
+        """Return the values as Python's."""
         return list(self.values)
 
     def to_numpy(self, zero_copy_only):
-        """The values as NumPy's."""
+        """Return the values as NumPy's."""
         import numpy as np
 
         return np.array(self.values, np.bool_ if self.type == DataType("bool") else np.int64)
 
     def is_null(self):
-        """Which values are missing."""
+        """Return which values are missing."""
         return Array([value is None for value in self.values], DataType("bool"))
 
     def is_valid(self):
-        """Which values are there."""
+        """Return which values are there."""
         return Array([value is not None for value in self.values], DataType("bool"))
 
     def cast(self, kind):
-        """The values as another type."""
+        """Return the values as another type."""
         if kind == self.type or {kind.name, self.type.name} <= {"string", "binary"}:
             return Array(self.values, kind)
         if kind == string():
@@ -106,15 +106,15 @@ class Array:
     view = cast
 
     def slice(self, first, count):
-        """Some of the values."""
+        """Return some of the values."""
         return Array(self.values[first : first + count], self.type)
 
     def take(self, places):
-        """The values at some places."""
+        """Return the values at some places."""
         return Array([self.values[place] for place in places.values], self.type)
 
     def filter(self, chosen):
-        """The values that are chosen."""
+        """Return the values that are chosen."""
         return Array([value for value, one in zip(self.values, chosen.values, strict=True) if one], self.type)
 
     def field(self, name):
@@ -122,7 +122,7 @@ class Array:
         return Array([value[name] for value in self.values], binary())
 
     def buffers(self):
-        """Where each text ends, and all of them one after another."""
+        """Return where each text ends, and all of them one after another."""
         import itertools
 
         import numpy as np
@@ -132,7 +132,7 @@ class Array:
 
 
 def whole(text):
-    """The whole number that a text is, within 63 bits."""
+    """Return the whole number that a text is, within 63 bits."""
     digits = text.removeprefix(b"-")
     if not digits.isdigit() or len(digits) > 19 or not -(1 << 63) <= (value := int(text)) < 1 << 63:
         raise ArrowInvalid(f"{text!r} is not a whole number")
@@ -140,7 +140,7 @@ def whole(text):
 
 
 def array(values, kind=None):
-    """An array of these values."""
+    """Return an array of these values."""
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     if kind is None:
         kind = DataType("bool") if values and isinstance(values[0], bool) else int64()
@@ -154,7 +154,7 @@ def scalar(value, kind):
 
 
 def py_buffer(data):
-    """The bytes of something."""
+    """Return the bytes of something."""
     return data
 
 
@@ -163,17 +163,17 @@ class BinaryArray:
 
     @staticmethod
     def from_buffers(kind, count, buffers):
-        """The texts between these ends."""
+        """Return the texts between these ends."""
         _, ends, text = buffers
         ends = ends.tolist()
         return Array([text[ends[row] : ends[row + 1]] for row in range(count)], kind)
 
 
 def OSFile(path):
-    """A file by its path."""
+    """Return a file by its path."""
     return path
 
 
 def CompressedInputStream(path, kind):
-    """A stream of a file's decompressed content."""
+    """Return a stream of a file's decompressed content."""
     return zstd.open(path)

@@ -14,22 +14,22 @@ class _Scalar:
         self.value = value
 
     def as_py(self):
-        """The value as Python's."""
+        """Return the value as Python's."""
         return self.value
 
 
 def cast(column, kind, safe=True):
-    """A column as another type."""
+    """Return a column as another type."""
     return column.cast(kind)
 
 
 def ascii_trim_whitespace(column):
-    """Texts without the blanks around them."""
+    """Return texts without the blanks around them."""
     return pa.Array([None if text is None else text.strip(BLANKS) for text in column.values], column.type)
 
 
 def equal(column, value):
-    """Which values are equal to one."""
+    """Return which values are equal to one."""
     value = value.encode() if isinstance(value, str) else value
     return pa.Array([one == value for one in column.values], pa.DataType("bool"))
 
@@ -41,23 +41,23 @@ def if_else(chosen, value, column):
 
 
 def fill_null(column, value):
-    """A column with a value where one is missing."""
+    """Return a column with a value where one is missing."""
     value = value.encode() if isinstance(value, str) else value
     return pa.Array([value if one is None else one for one in column.values], column.type)
 
 
 def binary_length(column):
-    """Bytes of each text."""
+    """Return the bytes of each text."""
     return pa.Array(list(map(len, column.values)), pa.int64())
 
 
 def index(column, value):
-    """Place of the first value that is equal to one, or -1."""
+    """Return the place of the first value that is equal to one, or -1."""
     return _Scalar(column.values.index(value) if value in column.values else -1)
 
 
 def any(column):
-    """Whether a value is true."""
+    """Return whether a value is true."""
     return _Scalar(True in column.values)
 
 
@@ -83,13 +83,13 @@ def _compiled(pattern):
 
 
 def match_substring_regex(column, pattern):
-    """Which texts contain a match."""
+    """Return which texts contain a match."""
     find = _compiled(pattern).search
     return pa.Array([find(text) is not None for text in column.values], pa.DataType("bool"))
 
 
 def extract_regex(column, pattern):
-    """The groups of the first match of each text, or None where there is none."""
+    """Return the groups of the first match of each text, or None where there is none."""
     find = _compiled(pattern).search
     found = map(find, column.values)
     rows = [None if one is None else {name: text or b"" for name, text in one.groupdict().items()} for one in found]

@@ -15,7 +15,7 @@ class _Column(pa.Array):
     """A column as `read_csv` returns it."""
 
     def combine_chunks(self):
-        """The column."""
+        """Return the column."""
         return self
 
 
