@@ -140,6 +140,10 @@ BY_HAND = {  # policy, capacity, trace: hits, and evicted blocks by reference; a
     ("slru", 3, (1, 1, 2, 3, 4, 1)): ("010001", {4: [2]}),
     # window {4}, candidate 3 against the main region's victim 1, both used once: the candidate goes
     ("wtinylfu", 3, (1, 2, 3, 4, 1)): ("00001", {3: [3]}),
+    # 3 and LRU's victim, 1, are both used once: 3 is refused; used twice it replaces 1, and 2 stays
+    ("tinylfu+lru", 2, (1, 2, 3, 3, 2)): ("00001", {3: [1]}),
+    # T1={2}, T2={1}, p=0: REPLACE names 2, used once; 3 is refused, then replaces it
+    ("tinylfu+arc", 2, (1, 1, 2, 3, 3, 3)): ("010001", {4: [2]}),
     # 1 has two known uses, 2 only one and so an infinite distance
     ("lru2", 2, (1, 1, 2, 3, 1)): ("01001", {3: [2]}),
 }

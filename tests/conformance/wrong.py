@@ -728,6 +728,48 @@ class FilterShowsRefused(TinyLFU):
         return super().access(block)
 
 
+class FilterCountsAdmitted(TinyLFU):
+    """An access to a block that is refused is not counted."""
+
+    def access(self, block):
+        full = len(self.cached_blocks()) == self.capacity and block not in self.cached_blocks()
+        if full and block in self.number and self._frequency(block) + 1 <= self._frequency(self.victim(block)):
+            return False
+        return super().access(block)
+
+
+class FilterForgetsEvicted(TinyLFU):
+    """The count of a block is lost when it is evicted."""
+
+    def access(self, block):
+        before = self.cached_blocks()
+        hit = super().access(block)
+        for each in before - self.cached_blocks():
+            self.number[each] = len(self.number) + 1000  # an unused number, whose count is 0
+        return hit
+
+
+class FilterLeastFrequent(TinyLFU):
+    """The missed block replaces the least frequent of the cache, the least recently used on a tie."""
+
+    def victim(self, block):
+        least = min(self.policy.stack, key=self._frequency)
+        self.policy.stack.move_to_end(least, last=False)
+        return least
+
+
+class FilterRefusedRenews(TinyLFU):
+    """A victim that stays becomes the most recently used block."""
+
+    def access(self, block):
+        full = len(self.cached_blocks()) == self.capacity and block not in self.cached_blocks()
+        victim = self.victim(block) if full else None
+        hit = super().access(block)
+        if victim in self.cached_blocks():
+            self.policy.access(victim)
+        return hit
+
+
 def before(filtered, policy):
     """A faulty filter before a policy."""
     return type(filtered.__name__, (filtered,), {"behind": find_policy(policy).reference})
@@ -1014,7 +1056,12 @@ WRONG = {
         "tie_admits": before(FilterTieAdmits, "lru"),
         "admits_none": before(FilterAdmitsNone, "lru"),
         "hits_uncounted": before(FilterCountsMisses, "lru"),
+        "misses_uncounted": before(FilterCountsAdmitted, "lru"),
+        "evicted_forgotten": before(FilterForgetsEvicted, "lru"),
+        "no_ageing": other("tinylfu+lru", sample_size=1000.0),
         "fifo": other("tinylfu+fifo"),
+        "least_frequent": before(FilterLeastFrequent, "lru"),
+        "refused_renews": before(FilterRefusedRenews, "lru"),
         "wtinylfu": other("wtinylfu"),
         "lru": LRU,
     },
@@ -1022,6 +1069,9 @@ WRONG = {
         "tie_admits": before(FilterTieAdmits, "arc"),
         "admits_none": before(FilterAdmitsNone, "arc"),
         "hits_uncounted": before(FilterCountsMisses, "arc"),
+        "misses_uncounted": before(FilterCountsAdmitted, "arc"),
+        "evicted_forgotten": before(FilterForgetsEvicted, "arc"),
+        "no_ageing": other("tinylfu+arc", sample_size=1000.0),
         "refused_adapts": before(FilterShowsRefused, "arc"),
         "arc": other("arc"),
         "lru": other("tinylfu+lru"),
