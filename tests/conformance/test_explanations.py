@@ -2,6 +2,8 @@
 
 import json
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,3 +119,42 @@ def test_libcachesims_clockpro_holds_half_of_its_capacity(play, capacity):
     assert play("ClockPro", 3, capacity, half * 2).count("1") == len(half)
     more = list(range(capacity // 2 + 1))
     assert play("ClockPro", 3, capacity, more * 2).count("1") < len(more)
+
+
+@pytest.fixture
+def reproduce(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "conformance")
+    import reproduce
+
+    return reproduce
+
+
+def test_reproductions_say_what_the_policy_has_and_differ_from_it(reproduce):
+    """A block with a w is written; a write is a reference for the policies here."""
+    programs = [
+        path for language in ("python", "go", "javascript", "rust") for path in reproduce.reproductions(language)
+    ]
+    told = [reproduce.says(path) for path in programs]
+    has = []
+    for each in told:
+        trace = [int(word.removeprefix("w")) for word in each["trace"].split()]
+        make = find_policy(each["policy"]).reference
+        has.append(conformance.answer_reference(make, int(each["capacity"]), trace, {}, False).hits)
+    assert has == [each["has"] for each in told]
+    assert [each["cache"] for each in told if each["has"] == each["prints"]] == []
+    assert {each["cache"] for each in told} <= {row["cache"] for row in ROWS if row["first_vector"]}
+    assert len(told) >= 10
+
+
+def test_a_reproduction_without_a_first_line_is_named(reproduce, tmp_path):
+    (tmp_path / "a.py").write_text("print(0)\n")
+    with pytest.raises(SystemExit, match=r"a\.py: line 1: 'print\(0\)'; expected"):
+        reproduce.says(tmp_path / "a.py")
+
+
+def test_libcachesims_reproductions_print_what_they_say(reproduce):
+    pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+    programs = [path for path in reproduce.reproductions("python") if path.stem.startswith("libcachesim")]
+    runs = [subprocess.run([sys.executable, path], capture_output=True, text=True, check=True) for path in programs]
+    assert len(runs) == 4
+    assert [run.stdout.strip() for run in runs] == [reproduce.says(path)["prints"] for path in programs]
