@@ -1,6 +1,8 @@
 """The check: what it finds, what it says, and what it refuses."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -146,12 +148,33 @@ def test_the_command_checks_kernels_and_results(tmp_path, capsys):
     [
         (["check", "./mine.py:Mine"], "--policy"),
         (["check", "no-such-file.jsonl"], "no-such-file.jsonl"),
+        (["check", "mine.py", "--policy", "lru"], "mine.py"),
         (["vectors", "--policy", "nothing"], "no vectors for 'nothing'"),
     ],
 )
 def test_wrong_commands_are_refused(arguments, named, capsys):
     assert main(["conformance", *arguments]) == 2
     assert named in capsys.readouterr().err
+
+
+def test_results_of_another_policy_are_refused(tmp_path, capsys):
+    path = results(tmp_path, LRU, conformance.run_kernel("lru"))
+    assert main(["conformance", "check", str(path), "--policy", "fifo"]) == 2
+    assert "has no results of fifo, but of lru" in capsys.readouterr().err
+
+
+def test_the_only_class_of_a_file_need_not_be_named(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(MINE)
+    assert main(["conformance", "check", f"{tmp_path}/mine.py", "--policy", "lru"]) == 0
+    assert "24 of 24 vectors passed" in capsys.readouterr().out
+
+
+def test_text_of_a_check_needs_no_pandas():
+    """Pandas takes longer to import than all the rest, and longer than the check."""
+    program = "import sys; from misspenalty.cli.main import main; status = main(['conformance', 'check', 'arc'])\n"
+    program += "print(status, 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 False"
 
 
 def test_the_command_writes_the_vectors(tmp_path, capsys):

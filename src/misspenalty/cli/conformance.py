@@ -3,11 +3,10 @@
 import shutil
 from pathlib import Path
 
-import pandas as pd
-
 from misspenalty.cli.arguments import add_command, refuse_existing
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
+from misspenalty.io.later import pd
 from misspenalty.policies import known_policies
 from misspenalty.policies.python_policy import load_class
 
@@ -51,7 +50,7 @@ def add(commands):
 def _check(options):
     from misspenalty import conformance  # pydantic takes long to import, so it is not imported at every start
 
-    if ".py:" in options.subject:
+    if ".py:" in options.subject or options.subject.endswith(".py"):
         if options.policy is None:
             raise ParameterError("name the policy that the class claims to have, as in --policy lirs")
         suite = conformance.load_suite(options.policy)
@@ -66,6 +65,11 @@ def _check(options):
             f"{options.subject} has results of {', '.join(claimed) or 'no policy'}; choose one with --policy"
         )
     suite = conformance.load_suite(options.policy or claimed[0])
+    if suite.policy not in claimed:
+        raise ParameterError(
+            f"{options.subject} has no results of {suite.policy}, but of {', '.join(claimed) or 'no policy'}; "
+            f"an id begins with the policy, as in {suite.vectors[0].id}"
+        )
     return _described(conformance.check_results(suite, results))
 
 
@@ -74,8 +78,8 @@ def _is_policy(subject):
 
 
 def _described(verdict):
-    """Return the table of a verdict, and say in words what differs."""
-    suite, table = verdict.suite, verdict.table()
+    """Say in words what differs, and leave the table of the verdict for JSON and CSV."""
+    suite = verdict.suite
     lines = []
     for finding in verdict.findings:
         if finding.result == "differs":
@@ -92,7 +96,7 @@ def _described(verdict):
     if len(suite.readings) > 1:
         says = next(reading.says for reading in suite.readings if reading.name == verdict.reading)
         lines.append(f"reading: {verdict.reading}. {says}")
-    return Described(table, "\n".join(lines), status=0 if verdict.conforms else 1)
+    return Described(verdict.table, "\n".join(lines), status=0 if verdict.conforms else 1)
 
 
 def _vectors(options):

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from misspenalty.cli.arguments import add_command, refuse_existing, refuse_input, whole_number
 from misspenalty.io.files import write_csv
+from misspenalty.io.later import pd
 
 
 def add(commands):

@@ -1,20 +1,24 @@
 """Print the output of a command, a table or an object, as text, JSON or CSV."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import pandas as pd
-
 from misspenalty.cli.tables import render
+from misspenalty.io.later import pd
 
 
 @dataclass(frozen=True)
 class Described:
-    """Result of a command: data for JSON and CSV; text for people, or a function ``text(wide)``; the exit status."""
+    """Result of a command: data for JSON and CSV; text for people, or a function ``text(wide)``; the exit status.
 
-    table: pd.DataFrame | dict
+    The data may be a function that makes a table, which is not called for text.
+    """
+
+    table: pd.DataFrame | dict | Callable[[], pd.DataFrame]
     text: str | Callable[[bool], str]
     status: int = 0
 
@@ -31,7 +35,11 @@ def encodable(value):
 def show(result, options):
     """Print what a command returned (a table, a dict, a `Described`) in the format that its options name."""
     text = result.text if isinstance(result, Described) else None
+    if text is not None and not options.json and not options.csv:
+        print(encodable(text if isinstance(text, str) else text(options.wide)))
+        return
     result = result.table if isinstance(result, Described) else result
+    result = result() if callable(result) else result
     if isinstance(result, dict):
         result = {key: encodable(value) for key, value in result.items()}
     frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
@@ -42,8 +50,6 @@ def show(result, options):
         print(json.dumps(rows if isinstance(result, pd.DataFrame) else rows[0], indent=1))
     elif options.csv:
         frame.to_csv(sys.stdout, index=False, lineterminator="\n")
-    elif text is not None:
-        print(encodable(text if isinstance(text, str) else text(options.wide)))
     elif isinstance(result, dict):
         width = max(map(len, result))
         print("\n".join(f"{key:{width}}  {'-' if value is None else value}" for key, value in result.items()))

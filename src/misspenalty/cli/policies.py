@@ -3,12 +3,11 @@
 import inspect
 import textwrap
 
-import pandas as pd
-
 import misspenalty
 from misspenalty.cli.arguments import add_command
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import WIDTH
+from misspenalty.io.later import pd
 
 
 def add(commands):

@@ -3,8 +3,6 @@
 import sys
 from pathlib import Path
 
-import pandas as pd
-
 import misspenalty
 from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
@@ -22,6 +20,7 @@ from misspenalty.cli.arguments import (
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import curve_text, result_text
 from misspenalty.errors import ParameterError
+from misspenalty.io.later import pd
 from misspenalty.policies import find_policy
 from misspenalty.replay import summary
 from misspenalty.replay.byte_bounds import NAMES as BOUNDS

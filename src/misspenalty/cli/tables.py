@@ -1,11 +1,13 @@
 """Render tables as text: sizes in bytes, percentages, times in one unit per column, at most 100 characters wide."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from misspenalty.io.later import pd
 from misspenalty.replay.cache_size import CacheSizes
 from misspenalty.replay.summary import knees
 from misspenalty.traces.trace import format_bytes

@@ -3,8 +3,6 @@
 import textwrap
 from pathlib import Path
 
-import pandas as pd
-
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
@@ -18,6 +16,7 @@ from misspenalty.cli.arguments import (
 )
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import WIDTH
+from misspenalty.io.later import pd
 from misspenalty.replay.profile import describe, profile
 from misspenalty.traces import formats, spc1, streams
 from misspenalty.traces.reader import find_format

@@ -1,14 +1,15 @@
 """Compare what a cache answers with the vectors of the policy that it claims to have."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import pandas as pd
-
 from misspenalty.conformance.answers import Answer, Run
 from misspenalty.conformance.suite import LongVector, Outcome, Result, Suite, Vector, hits_digest, load_trace
+from misspenalty.io.later import pd
 
 PASSED, DIFFERS, LEFT_OUT = "passed", "differs", "not run"
 

@@ -30,11 +30,12 @@ request arrives.
   the one; this gives the most hits, not the least waiting.
 """
 
+from __future__ import annotations
+
 import functools
 import itertools
 
 import numpy as np
-import pandas as pd
 
 from misspenalty import disks
 from misspenalty.errors import (
@@ -46,6 +47,7 @@ from misspenalty.errors import (
     did_you_mean,
     listed,
 )
+from misspenalty.io.later import pd
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
@@ -53,7 +55,6 @@ from misspenalty.policies.sized import SIZE_CHANGES, find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.replay.result import warn_if_better_than_opt
-from misspenalty.replay.tables import drawn
 from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, parse_time
@@ -205,6 +206,8 @@ def penalty(
     rows = in_threads(jobs, lambda references: None, check_threads(threads))
     if not given.in_bytes:
         warn_if_better_than_opt(rows)
+    from misspenalty.replay.tables import drawn  # imports pandas
+
     return drawn(pd.DataFrame(rows), "response_time", trace)
 
 

@@ -6,15 +6,17 @@ takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Loading a
 model leaves out queues, overlap of loading with computing, and the step that makes the token.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from misspenalty.errors import ParameterError, check_positive, check_whole, did_you_mean, listed
+from misspenalty.io.later import pd
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.prefix import hit_tokens, prefix_hits
 from misspenalty.traces.prompts import Prompts, as_prompts
@@ -64,13 +66,13 @@ class Server:
         """Bytes of the keys and values of a token."""
         return self.layers * 2 * self.width / self.shared_heads * self.element_bytes
 
-    def prefill_s(self, tokens: "int | np.ndarray", reused: "int | np.ndarray" = 0) -> np.ndarray:
+    def prefill_s(self, tokens: int | np.ndarray, reused: int | np.ndarray = 0) -> np.ndarray:
         """Return the seconds to compute prompts of which the first `reused` tokens are in the cache."""
         whole, saved = (self.layers * (self.attention * n**2 * self.width + self.linear * n * self.width**2)
                         for n in (np.asarray(tokens, float), np.asarray(reused, float)))  # fmt: skip
         return np.asarray((whole - saved) / (self.tflops * 1e12))
 
-    def load_s(self, tokens: "int | np.ndarray", gb_s: float) -> np.ndarray:
+    def load_s(self, tokens: int | np.ndarray, gb_s: float) -> np.ndarray:
         """Return the seconds to load the keys and values of tokens at `gb_s`, 10**9 bytes/s."""
         return np.asarray(tokens) * self.token_bytes / (gb_s * 1e9)
 
@@ -102,7 +104,7 @@ def bandwidth(place: str) -> float:
 
 
 def time_to_first_token(
-    prompts: "Prompts | str | os.PathLike[str]",
+    prompts: Prompts | str | os.PathLike[str],
     policy: str | Sequence[str],
     cache_blocks: CacheSize | Iterable[CacheSize],
     place: str | Sequence[str] = "dram",

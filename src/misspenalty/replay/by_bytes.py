@@ -5,13 +5,15 @@ one that is larger than the whole cache (``refused``), and to one that changes i
 on what any cache can reach, see `misspenalty.replay.byte_bounds`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from misspenalty.errors import ParameterError, did_you_mean, listed
+from misspenalty.io.later import pd
 from misspenalty.policies import find_policy
 from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
 from misspenalty.replay.byte_bounds import NAMES, Intervals

@@ -10,14 +10,16 @@ d - 1 other blocks are divided by R; the error bar comes from eight samples at r
 split by the same hash (the paper has none); see `misspenalty.replay.sampling.error_bar`.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
+from misspenalty.io.later import pd
 from misspenalty.replay.sampling import (
     PARTS,
     SLICE,
@@ -66,7 +68,7 @@ class _Stack:
         return fills
 
 
-def stack_distances(trace: "Trace | str | os.PathLike[str] | ArrayLike", *, writes: str = "count") -> np.ndarray:
+def stack_distances(trace: Trace | str | os.PathLike[str] | ArrayLike, *, writes: str = "count") -> np.ndarray:
     """Compute the LRU stack distance of each reference.
 
     Parameters

@@ -14,11 +14,12 @@ The eight parts have caches of an eighth of the sample's. If these hold only a f
 error bar are rough: a size should be at least 100 / R blocks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
-
+from misspenalty.io.later import pd
 from misspenalty.policies.registry import Definition
 from misspenalty.replay.result import Result
 from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, choose, error_bar, estimated, scaled

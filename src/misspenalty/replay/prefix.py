@@ -6,14 +6,16 @@ prompt are used, the last one first, so that in an order of recency a chain lose
 serving systems. Blocks of one prompt are never hits of each other.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from misspenalty.errors import ParameterError, check_flag, check_whole, listed
+from misspenalty.io.later import pd
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
@@ -29,7 +31,7 @@ COLUMNS = (
 
 
 def prefix_hit_ratio_curve(
-    prompts: "Prompts | str | os.PathLike[str]",
+    prompts: Prompts | str | os.PathLike[str],
     policy: str | Sequence[str],
     cache_blocks: CacheSize | Iterable[CacheSize],
     *,
@@ -208,7 +210,7 @@ class _Replay:
         return found
 
 
-def soundness(prompts: "Prompts | str | os.PathLike[str]") -> dict[str, float]:
+def soundness(prompts: Prompts | str | os.PathLike[str]) -> dict[str, float]:
     """Check that the hashes of a trace are those of a prefix cache: each block always has the same one before it.
 
     Returns

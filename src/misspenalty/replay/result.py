@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
-
 from misspenalty.errors import MissPenaltyWarning
+from misspenalty.io.later import pd
 
 OPTIMA = {
     "opt": "opt loads every block that it misses, and opt_bypass is the bound for a policy that leaves blocks out;"

@@ -1,15 +1,17 @@
 """Replay a trace through policies: `simulate` one cache size, `hit_ratio_curve` many, in one pass or in threads."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias, overload
 
 import numpy as np
-import pandas as pd
 from tqdm import tqdm
 
 from misspenalty.errors import ParameterError, check_choice, check_flag
+from misspenalty.io.later import pd
 from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.policies.sized import SIZE_CHANGES
@@ -20,7 +22,6 @@ from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
 from misspenalty.replay.sampling import Piece, check_sample, check_sampled_sizes, check_seed
-from misspenalty.replay.tables import drawn
 from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
@@ -230,6 +231,8 @@ def hit_ratio_curve(
             threads,
             parameters,
         )
+        from misspenalty.replay.tables import drawn  # imports pandas
+
         return drawn(pd.DataFrame([result.row() for result in rows]), "hit_ratio", opened)
     sizes = None if given is None else given.sizes
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
@@ -265,6 +268,8 @@ def hit_ratio_curve(
     if any(definition.name in OPTIMA for definition in definitions):
         warn_if_better_than_opt(table.to_dict("records"))
     table = table[: len(table) - len(sizes)] if bound and sizes is not None else table
+    from misspenalty.replay.tables import drawn  # imports pandas
+
     return drawn(table if totals else table.drop(columns="total_evictions"), "hit_ratio", opened)
 
 

@@ -1,8 +1,10 @@
 """Summarize a curve of every cache size in a few lines: its knees, and the hit ratio at shares of the footprint."""
 
-import numpy as np
-import pandas as pd
+from __future__ import annotations
 
+import numpy as np
+
+from misspenalty.io.later import pd
 from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import Trace, format_bytes
 

@@ -1,18 +1,19 @@
 """Run independent replays in parallel threads, which an error or Ctrl-C stops."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
-import pandas as pd
-
 from misspenalty.errors import check_whole
+from misspenalty.io.later import pd
 
 MAX_THREADS = 1 << 16
 Made = TypeVar("Made")
-Job: TypeAlias = Callable[[Callable[[int], Any]], pd.DataFrame]  # takes a function that counts references
+Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # takes a function that counts references
 
 
 def processors() -> int:

@@ -10,15 +10,17 @@ a process, but never to below zero, such that gaps and calls again add up to ``p
 were recorded one by one, and each counts as an event.
 """
 
+from __future__ import annotations
+
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from misspenalty.errors import InputError
+from misspenalty.io.later import pd
 
 PAGE_BYTES = 4096
 KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",

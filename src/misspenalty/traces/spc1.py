@@ -38,12 +38,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import atomic_path, open_output
+from misspenalty.io.later import pd
 from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
 
 BLOCK = 4096  # bytes

@@ -201,7 +201,7 @@ def _choice(name: str, value: object, known: tuple[str, ...]) -> str:
 def _pattern(name: str, value: object) -> str:
     try:
         made = re.compile(str(value))
-        pc.match_substring_regex(pa.array(["x"]), str(value))
+        pc.match_substring_regex(pa.nulls(1, pa.string()), str(value))  # a list of values would import pandas
     except (re.error, pa.ArrowInvalid) as error:
         raise ParameterError(f"{name} is {value!r}: {error}; expected a regular expression (RE2)") from error
     if name == "pattern" and not made.groupindex:

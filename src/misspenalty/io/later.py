@@ -1,0 +1,22 @@
+"""Pandas as `pd`, imported when it is first used: that takes longer than everything else that a command imports."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+
+    class _Later:
+        """A module that is imported when one of its names is asked for."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, name: str) -> Any:
+            import importlib
+
+            return getattr(importlib.import_module(self._name), name)
+
+    pd = _Later("pandas")
+
+__all__ = ["pd"]
