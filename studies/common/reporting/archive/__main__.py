@@ -23,7 +23,7 @@ def main(arguments=None):
     check = commands.add_parser("verify", help="check an archive and compare each of its files with this checkout's")
     check.add_argument("archive")
     check.add_argument(
-        "--tolerance", type=float, default=compare.TOLERANCE,
+        "--tolerance", type=_tolerance, default=compare.TOLERANCE,
         help="relative difference up to which numbers count as equal (default: %(default)s)",
     )  # fmt: skip
     options = parser.parse_args(arguments)
@@ -32,8 +32,20 @@ def main(arguments=None):
             return _write(options)
         return _verify(options)
     except MissPenaltyError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(_shown(f"error: {error}"), file=sys.stderr)
         return 2
+
+
+def _tolerance(text):
+    """Return a relative difference below 1; with nan or one that is larger, any two numbers would be equal."""
+    if not 0 <= float(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no relative difference; expected a number from 0 to below 1")
+    return float(text)
+
+
+def _shown(text):
+    """Return one line that a terminal prints as it is: a forged archive could feign the lines that follow."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _write(options):
@@ -56,7 +68,7 @@ def _verify(options):
     found = verify.verify(options.archive, options.root, options.tolerance)
     print(f"{options.archive}: whole, and nothing but its files")
     for one in found:
-        print(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}")
+        print(_shown(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}"))
     counts = collections.Counter(one.verdict for one in found)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))
     return 1 if counts["different"] else 0

@@ -24,7 +24,8 @@ from misspenalty_studies.common.reporting.archive.compare import TOLERANCE, comp
 MANIFESTS = {"results/manifest.json": "make reproduce", "results/manifest_supplement.json": "make supplement"}
 OF_A_RUN = {"compiler", "git", "jobs", "outputs", "platform", "total", "versions"}  # parts that differ between runs
 MADE_BY = {"results/site/": "make site", "results/": "make supplement"}
-FOREIGN = re.compile(r"^/|^\.\.(/|$)|[\\:\0]")  # paths that are unsafe for programs that unpack the archive
+# Paths that are unsafe for programs that unpack the archive, or for the terminal that shows them.
+FOREIGN = re.compile(r"^/|^\.\.(/|$)|[\\:\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 PIECE = 2**20
 
 
@@ -90,13 +91,15 @@ def verify(archive, root=".", tolerance=TOLERANCE):
 
 def _check_entries(archive, stored, date):
     """Check what the zip file says about its entries before any of them is read."""
-    size, seen = os.path.getsize(archive), set()
+    size, seen, stored_bytes = os.path.getsize(archive), set(), 0
     for entry in stored.infolist():
         wrong = None
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
             wrong = "is packed or encrypted; expected files stored as they are, as `make archive` stores them"
         elif entry.file_size > size or entry.file_size != entry.compress_size:
             wrong = f"claims {entry.file_size} bytes in {entry.compress_size} of an archive of {size}"
+        elif (stored_bytes := stored_bytes + entry.file_size) > size:
+            wrong = "shares its bytes with another one"
         elif FOREIGN.search(entry.orig_filename) or posixpath.normpath(entry.filename) != entry.filename:
             wrong = "has a path that leaves the folder, or is not in its plain form"
         elif entry.filename in seen:

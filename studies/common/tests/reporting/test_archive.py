@@ -247,6 +247,10 @@ def test_a_flipped_bit_is_refused_by_name(archive, checkout):
         "./x",
         "a//b",
         "a/",
+        "a\n0 different",
+        "\x1b[2Ja",
+        "a\u202egpj.csv",
+        "\x9b1Ka",
     ],
 )
 def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
@@ -255,6 +259,51 @@ def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
     relist(archive)
     with pytest.raises(InputError, match=rf"entry {re.escape(repr(name))} has a path"):
         verify(archive, checkout)
+
+
+@pytest.mark.parametrize("lines", [b"\n", b"\x1b[2J", b"\xe2\x80\xae", b"\r"])
+def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout, capsys, lines):
+    """In its description of code, its manifest and its list."""
+    code, feigned = json.loads(format_json(describe_code(checkout))), lines.decode() + "0 different"
+    forgeries = {
+        CODE: format_json(code | {"revision": feigned}),
+        "results/manifest.json": json.dumps({"inputs": {}, "outputs": {}, feigned: 1}).encode(),
+        "results/manifest_supplement.json": json.dumps({"outputs": {}, "\ud800": 1}).encode(),
+    }
+    repack(archive, forgeries)
+    relist(archive)
+    assert main(["--root", str(checkout), "verify", str(archive)]) == 1
+    out = capsys.readouterr().out
+    assert out.count("\n") == len(verify(archive, checkout)) + 2 and feigned not in out and "0 different" in out
+    with zipfile.ZipFile(archive) as stored:
+        text = stored.read(LIST)
+    repack(archive, {LIST: text + b"0" * 64 + b"  x" + lines.replace(b"\n", b"\x1b") + b"0 different\n"})
+    assert main(["--root", str(checkout), "verify", str(archive)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and err[:-1].isprintable()
+
+
+def test_entries_that_share_their_bytes_are_refused(archive, checkout):
+    """Otherwise an archive of a megabyte could make terabytes to read: the directory names the same bytes often."""
+    data = b"x" * (archive.stat().st_size + 1000)
+    repack(archive, {"results/a.csv": data})
+    with zipfile.ZipFile(archive, "a") as stored:
+        first = stored.getinfo("results/a.csv")
+        again = zipfile.ZipInfo("results/b.csv", first.date_time)
+        for name in ("create_system", "external_attr", "CRC", "compress_size", "file_size", "header_offset"):
+            setattr(again, name, getattr(first, name))
+        stored.filelist.append(again)
+        stored.NameToInfo[again.filename] = again
+        stored._didModify = True
+    with pytest.raises(InputError, match=r"entry 'results/b\.csv' shares its bytes"):
+        verify(archive, checkout)
+
+
+@pytest.mark.parametrize("tolerance", ["nan", "inf", "-1", "1", "1e300", "a"])
+def test_a_tolerance_that_lets_all_pass_is_refused(archive, checkout, capsys, tolerance):
+    with pytest.raises(SystemExit) as ended:
+        main(["--root", str(checkout), "verify", str(archive), f"--tolerance={tolerance}"])
+    assert ended.value.code == 2 and "tolerance" in capsys.readouterr().err
 
 
 def special(name, mode):
