@@ -30,6 +30,7 @@ TINY_INSIDE = re.compile(rb"(?<![\w.-])[+-]?[\d.]+[eE]-\d{4,}(?![\w.-])")
 NEVER = r"[^\s\S]"  # a regular expression that matches nothing
 MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
 BOMS = (b"\xff\xfe", b"\xfe\xff")
+BLANKS = (b" ", b"\t", b"\v", b"\f")
 
 
 @dataclass
@@ -184,6 +185,7 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
     if layout.heading and layout.heading in text:
         again = rb"(?m)^[ \t]*" + re.escape(layout.heading) + rb"[ \t\r]*(?:\n|\Z)"
         text, batch.repeated = re.subn(again, b"", text)
+    text = _without_blank_lines(text)
     if layout.table.separator == " ":
         text = squeezed(text)
     try:
@@ -203,6 +205,13 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
         table = {place: _trimmed(column) for place, column in table.items()}
     batch.columns = table
     batch.rows = len(next(iter(table.values()))) if table else 0
+
+
+def _without_blank_lines(text: bytes) -> bytes:
+    """`text` without lines that hold only blanks, which pyarrow takes for values of a table of one column."""
+    if not text.startswith(BLANKS) and not any(b"\n" + blank in text for blank in BLANKS):
+        return text
+    return re.sub(rb"(?m)^[ \t\v\f]+\r?(?:\n|\Z)", b"", text)
 
 
 def _check_quotes(text: bytes, layout: Layout) -> None:

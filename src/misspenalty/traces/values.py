@@ -145,7 +145,9 @@ def _whole(text: str, row: int, hexadecimal: bool) -> int:
 def _decimal(text: str, row: int) -> decimal.Decimal:
     """Return the number that a text of at most `LONGEST` characters writes, if it is below 10**`LONGEST`."""
     try:
-        value = decimal.Decimal(text.strip() if len(text) <= LONGEST and "_" not in text else "")
+        written = text.strip()  # Python takes digits of any script, and underscores between them
+        plain = len(text) <= LONGEST and written.isascii() and "_" not in written
+        value = decimal.Decimal(written if plain else "")
     except ArithmeticError as error:
         raise BadValueError(row) from error
     if not value.is_finite():
@@ -179,8 +181,8 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
     try:
         values = whole(column, hexadecimal=how == "hex", wrap=True)
     except BadValueError as error:
-        if how == "auto" and is_text(column):
-            if any(not text for text in texts(column.slice(error.row, 1))):
+        if how == "auto" and (is_text(column) or pa.types.is_decimal(column.type)):
+            if is_text(column) and any(not text for text in texts(column.slice(error.row, 1))):
                 raise BadValueError(error.row, "a key is missing") from error
             raise TextKeysError from error
         raise
