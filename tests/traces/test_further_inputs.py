@@ -8,6 +8,7 @@ import re
 import pytest
 
 from misspenalty import InputError, open_trace
+from misspenalty.io.files import open_output
 
 NULL, A, B = 0x6FB485C5DA699EE1, 0x2F63DC4C296230C0, 0x2F63DF4C29622EE9  # numbers of the keys "NULL", "a" and "b"
 SECOND = 10**9
@@ -185,13 +186,14 @@ def test_a_block_of_meta_is_of_one_shard(tmp_path):
     assert (trace.format, trace.ids.tolist()) == ("meta_block", [0, 1, 1, 0])
 
 
-def frame(content, window_log):
-    """A Zstandard frame of one raw block (RFC 8878): magic number, descriptors of frame and window, block."""
+def frame(content, window_log, checksum=None):
+    """A Zstandard frame of one raw block (RFC 8878): magic number, descriptors of frame and window, block, checksum."""
     return (
-        b"\x28\xb5\x2f\xfd\x00"
-        + bytes([(window_log - 10) << 3])
+        b"\x28\xb5\x2f\xfd"
+        + bytes([0 if checksum is None else 4, (window_log - 10) << 3])
         + (len(content) << 3 | 1).to_bytes(3, "little")
         + content
+        + (b"" if checksum is None else checksum.to_bytes(4, "little"))
     )
 
 
@@ -201,6 +203,26 @@ def test_zstandard_with_a_long_window_says_how_to_read_it(tmp_path):
     path.write_bytes(frame(b"key\n7\n8\n", 31))
     with pytest.raises(InputError, match=r"window of more than 128 MB.*zstd -d --long=31 mine.csv.zst"):
         open_trace(path)
+
+
+def test_zstandard_tells_damage_only_by_a_checksum(tmp_path):
+    """As SECURITY.md says: only a frame that carries a checksum tells that a byte was changed."""
+    path, right = tmp_path / "mine.csv.zst", 0x48A23A47  # the low half of XXH64, computed from its definition
+    path.write_bytes(frame(b"key\n7\n8\n", 20, right))
+    assert open_trace(path).address.tolist() == [7, 8]
+    for damaged in (frame(b"key\n7\n9\n", 20, right), frame(b"key\n7\n8\n", 20, right ^ 1)):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"mine\.csv\.zst: cannot be read .*damaged: fetch it again"):
+            open_trace(path)
+    path.write_bytes(frame(b"key\n7\n9\n", 20))
+    assert open_trace(path).address.tolist() == [7, 9]
+
+
+def test_frames_that_are_written_here_carry_no_checksum(tmp_path):
+    """As SECURITY.md says: Arrow, which compresses them, writes none."""
+    with open_output(tmp_path / "mine.csv.zst") as stream:
+        stream.write(b"key\n7\n8\n")
+    assert (tmp_path / "mine.csv.zst").read_bytes()[4] & 4 == 0
 
 
 def test_an_object_takes_its_key_and_its_value(tmp_path):
