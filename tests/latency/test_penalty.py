@@ -177,6 +177,19 @@ def test_flash_one_by_one():
     assert got["queue_us"] == 0
 
 
+def test_flash_completes_each_request_at_its_own_time():
+    """Of three reads at once, the second is a hit once it is over, while the third is still waited for."""
+    form = disks.load("dc_p3700").data["geometry"]
+    page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the next one of the same die
+    together = only(misspenalty.penalty(make_trace([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
+    between = round((together.p50_us + together.p99_us) / 2 * 1000)
+    assert together.p50_us < together.p99_us
+    for again, hits in ((page, 1), (2 * page, 0)):
+        trace = make_trace([0, page, 2 * page, again], time=[0, 0, 0, between])
+        row = only(misspenalty.penalty(trace, "lru", 9, "dc_p3700"))
+        assert (row.hits, row.delayed_hits, row.misses) == (hits, 1 - hits, 3)
+
+
 def test_flash_overlaps_on_different_dies_only():
     """Two reads at once take as long as one on two dies; on one die the second waits for the first's page."""
     kind = disks.load("dc_p3700")

@@ -98,7 +98,7 @@ def tracks(claim, row, conditions):
     low, high = min(shown), max(shown)
     if not math.isfinite(span := high - low):
         return None
-    span = span or abs(high) or 1
+    span = span or 1
 
     def place(value):
         return round(min(max(MARGIN + (100 - 2 * MARGIN) * (value - low) / span, 0), 100), 2)

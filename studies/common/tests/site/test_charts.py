@@ -64,6 +64,21 @@ def test_axes_that_show_nothing_are_no_panel():
     assert len(read_figure(figure)[0]) == 1
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_axes_without_a_frame_are_read_if_lines_or_bars_are_drawn_in_them(shown):
+    figure = Figure()
+    lines, bars, rules = figure.subplots(1, 3)
+    lines.plot([1, 2], [3, 4])
+    bars.bar([1], [2])
+    rules.vlines([1], 0, 2)
+    for axis in (lines, bars, rules):
+        axis.set(xlim=(0, 3), ylim=(0, 5))
+        if not shown:
+            axis.set_axis_off()
+    kinds = [[mark["mark"] for mark in panel.marks] for panel in read_figure(figure)[0]]
+    assert kinds == [["line", "line"], ["bar"], ["rule"]][: 3 if shown else 2]
+
+
 def test_a_text_with_a_power_is_plain():
     figure = Figure()
     axis = figure.subplots()

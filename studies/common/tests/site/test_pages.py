@@ -87,6 +87,15 @@ def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
         page.goto("about:blank")
 
 
+def test_the_bar_of_a_study_counts_its_claims(site):
+    """Also without a browser: in the page of the study and on home."""
+    number = (claims(site)["role"] == "claim").sum()
+    for name, beginning in (("index.html", f'aria-labelledby="{STUDY}"'), (f"study/{STUDY}.html", "<h1")):
+        text = (site / name).read_text().partition(beginning)[2]
+        (bar,) = re.findall('<ul class="bar.*?</ul>', text, re.DOTALL)[:1]
+        assert sum(map(int, re.findall("<b>([0-9]+)</b>", bar))) == number
+
+
 def test_home_and_study_say_question_answer_and_what_it_rests_on(site):
     rests_on = studies()[STUDY].rests_on
     for name in ("index.html", f"study/{STUDY}.html"):

@@ -50,6 +50,12 @@ def test_conditions_share_the_scale_and_words_have_no_dot():
     assert cold["value"] == "40" and hot["dots"] == []
 
 
+@pytest.mark.parametrize("text", ["0", "7", "-7"])
+def test_a_number_alone_is_at_the_beginning(text):
+    made = tracks(claim("trend", "increasing"), row(text), [])
+    assert [dot["at"] for dot in made["rows"][0]["dots"]] == [4] and made["low"] == made["high"]
+
+
 @pytest.mark.parametrize("text", ["", "explanation", "T6: 93.19, mostly", "nan", "1e999", "inf"])
 def test_a_text_that_is_not_made_of_numbers_has_no_tracks(text):
     assert tracks(claim("trend", "increasing"), row(text), []) is None
