@@ -1,20 +1,25 @@
 """End `misspenalty`, when a signal stops it as a command, with one line and nothing half-written.
 
 `misspenalty/__init__.py` imports this module first. Until everything is imported, no file is open and a signal ends
-the process at once; after that, it ends the run by an exception, so that temporary files are removed. A program that
-imports the package keeps its own handlers.
+the process at once; after that, it ends the run by an exception, so that temporary files are removed. Signals that
+follow at once, while that happens, change nothing. A program that imports the package keeps its own handlers.
 """
 
 import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 NAMES = ("misspenalty", "misspenalty.exe")
+PATIENCE = 5  # s that a run has to end after a signal; one that comes later raises an exception again
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+_since: float | None = None  # when the last signal raised an exception
 
 
 class Stopped(SystemExit):
@@ -50,11 +55,21 @@ def _say(number: int) -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
+    if _is_ending():
+        return
     _say(number)
     os._exit(128 + number)
 
 
+def _is_ending() -> bool:
+    return _since is not None and time.monotonic() - _since < PATIENCE
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
+    global _since
+    if _is_ending():
+        return
+    _since = time.monotonic()
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise Stopped(128 + number)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from misspenalty import open_trace
+from misspenalty import open_trace, signals
 from misspenalty.io.files import temporary_folder
 
 LINES = {
@@ -87,6 +87,82 @@ def test_while_it_compiles(number, after_s, tmp_path):
     assert [path.name for path in left] == ["made"] if status == 0 else not {path.name for path in left} - {"made"}
     for made in left:
         assert len(open_trace(made)) == 300_000
+
+
+CONVERT = """
+import os, shutil, signal, sys, tempfile, threading
+from pathlib import Path
+trace, output, where, first, second = sys.argv[1:]
+sys.argv = ["misspenalty", "trace", "convert", trace, output]
+from misspenalty import signals
+from misspenalty.cli import main as module
+from misspenalty.io import files
+
+def send(*numbers):
+    for number in numbers:
+        os.kill(os.getpid(), getattr(signal, number))
+
+def before(function, *numbers):
+    def sends(*arguments, **options):
+        if threading.current_thread() is threading.main_thread():
+            send(*numbers)
+        return function(*arguments, **options)
+    return sends
+
+def after(function, *numbers):
+    def sends(*arguments, **options):
+        made = function(*arguments, **options)
+        send(*numbers)
+        return made
+    return sends
+
+if where == "begin":
+    module.signals.stop_at_signals = after(signals.stop_at_signals, first, second)
+elif where == "guard":
+    module._closed = before(module._closed, first, second)
+elif where == "made":
+    tempfile.mkdtemp = after(tempfile.mkdtemp, first, second)
+elif where == "removed":
+    shutil.rmtree = before(shutil.rmtree, first, second)
+elif where == "published":
+    files._exchange = os.replace = before(os.replace, first, second)
+elif where == "both":
+    files._sync, shutil.rmtree = before(files._sync, first), before(shutil.rmtree, second)
+sys.exit(module.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "second"),
+    [(signal.SIGINT, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT), (signal.SIGHUP, signal.SIGHUP)],
+    ids=lambda number: number.name,
+)
+@pytest.mark.parametrize("where", ["begin", "guard", "made", "removed", "published", "both"])
+def test_at_the_moments_between(where, number, second, tmp_path):
+    """Signals that come when a temporary folder has just been made, or while it is removed, and two at once."""
+    (tmp_path / "trace.spc").write_text("".join(f"0,{8 * n},4096,R,{n}.0\n" for n in range(9)))
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "output").mkdir()
+    arguments = [tmp_path / "trace.spc", tmp_path / "output" / "made", where, number.name, second.name]
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary")}
+    done = subprocess.run(
+        [sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.stderr == {128 + each: LINES[each] for each in (number, second)}[done.returncode]  # either may be first
+    assert not [*(tmp_path / "temporary").iterdir(), *(tmp_path / "output").glob(".*")]
+    for made in (tmp_path / "output").iterdir():
+        assert len(open_trace(made)) == 9
+
+
+def test_a_signal_that_comes_later_is_not_ignored(monkeypatch):
+    """As an exception that is raised in a callback is lost."""
+    monkeypatch.setattr(signals, "_since", None)
+    with pytest.raises(KeyboardInterrupt):
+        signals._stop(signal.SIGINT, None)
+    signals._stop(signal.SIGTERM, None)
+    monkeypatch.setattr(signals, "_since", time.monotonic() - signals.PATIENCE)
+    with pytest.raises(signals.Stopped):
+        signals._stop(signal.SIGTERM, None)
 
 
 def test_what_is_ignored_stays_ignored():

@@ -2,12 +2,12 @@
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 import pandas as pd
 
 from misspenalty.characterize import figures
+from misspenalty.io.files import temporary_folder
 from misspenalty.io.typesetting import compile_paper
 from misspenalty.plotting import save_figure
 from misspenalty.plotting.style import policy_name
@@ -40,7 +40,7 @@ def draw(folder, output):
     }
     for name, figure in drawn.items():
         save_figure(figure, folder / name)
-    with tempfile.TemporaryDirectory(prefix="misspenalty-") as place:
+    with temporary_folder() as place:
         for name in drawn:
             shutil.copy(folder / f"{name}.svg", place)
         shutil.copy(TEMPLATE, place)

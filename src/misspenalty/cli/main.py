@@ -16,6 +16,7 @@ from misspenalty import signals
 from misspenalty.cli import completion, conformance, disks, new, penalty, policies, record, replay, traces
 from misspenalty.cli.output import Described, encodable, show
 from misspenalty.errors import MissPenaltyError, MissPenaltyWarning, did_you_mean
+from misspenalty.io.files import remove_temporary
 
 COMMANDS = (
     traces,
@@ -48,12 +49,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         143 after SIGTERM, 129 after SIGHUP.
     """
     if arguments is not None:
-        return _guarded(arguments)
-    signals.stop_at_signals()
+        try:
+            return _guarded(arguments)
+        except (KeyboardInterrupt, signals.Stopped) as error:
+            return _stopped(error)
     try:
+        signals.stop_at_signals()
         return _guarded(sys.argv[1:])
+    except (KeyboardInterrupt, signals.Stopped) as error:
+        remove_temporary()  # what the exception left, if it was raised while something was made or removed
+        return _stopped(error)
     finally:
         signals.leave_at_signals()  # all is written, and an exception while the interpreter ends would be lost
+
+
+def _stopped(error: BaseException) -> int:
+    _drop_output()
+    return signals.say_stopped(error)
 
 
 def _guarded(arguments: Sequence[str]) -> int:
@@ -68,9 +80,6 @@ def _guarded(arguments: Sequence[str]) -> int:
             warnings.simplefilter("always", MissPenaltyWarning)
             warnings.showwarning = _show_warning
             return _run(arguments)
-    except (KeyboardInterrupt, signals.Stopped) as error:
-        _drop_output()
-        return signals.say_stopped(error)
     except BrokenPipeError:
         _drop_output()
         return 0

@@ -19,6 +19,8 @@ import pyarrow as pa
 
 from misspenalty.errors import InputError
 
+_partial = set()  # temporary paths that `atomic_path` has not removed yet
+
 
 @contextlib.contextmanager
 def atomic_path(path):
@@ -46,6 +48,7 @@ def atomic_path(path):
     path = Path(path)
     prefix = _partial_prefix(path)
     partial = path.with_name(f"{prefix}{os.getpid()}.partial{path.suffix}")
+    _partial.add(partial)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path.parent, prefix)
@@ -60,6 +63,7 @@ def atomic_path(path):
         raise _explain(error, path) from error
     finally:
         _remove(partial)
+        _partial.discard(partial)
 
 
 @contextlib.contextmanager
@@ -76,15 +80,24 @@ def temporary_folder():
     >>> folder.exists()
     False
     """
-    prefix = f"misspenalty-{_host()}."
-    _remove_abandoned(Path(tempfile.gettempdir()), prefix, ".*")
+    _remove_abandoned(Path(tempfile.gettempdir()), f"misspenalty-{_host()}.", ".*")
     folder = None
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}."))
+        folder = Path(tempfile.mkdtemp(prefix=_own_prefix()))
         yield folder
     finally:
         if folder is not None:
             _remove(folder)
+
+
+def remove_temporary():
+    """Remove all temporary files and folders of this process: at its end, after a signal that came at any moment."""
+    for path in (*_partial, *Path(tempfile.gettempdir()).glob(f"{glob.escape(_own_prefix())}*")):
+        _remove(path)
+
+
+def _own_prefix():
+    return f"misspenalty-{_host()}.{os.getpid()}."
 
 
 def _host():

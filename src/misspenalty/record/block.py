@@ -1,10 +1,9 @@
 """Record the requests queued to block devices, as blkparse prints them; the format `blkparse` reads the file."""
 
-import tempfile
 import time
 from pathlib import Path
 
-from misspenalty.io.files import atomic_path, open_output
+from misspenalty.io.files import atomic_path, open_output, temporary_folder
 from misspenalty.record import tracer
 from misspenalty.record.tracer import CaptureError
 
@@ -96,7 +95,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
     """
     tracer.check(PROBED)
     number = 0 if device is None else device_number(device)
-    with tempfile.TemporaryDirectory(prefix="misspenalty-record-") as work:
+    with temporary_folder() as work:
         lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
         settings = {"BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
         with tracer.tracing("block.bt", number, lines, log, settings=settings) as probe:

@@ -12,14 +12,13 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from misspenalty.io.files import atomic_path, open_output, write_csv
+from misspenalty.io.files import atomic_path, open_output, temporary_folder, write_csv
 from misspenalty.record import tracer
 from misspenalty.record.tracer import CaptureError
 
@@ -241,7 +240,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
         raise CaptureError("no command to record; expected, for example, misspenalty record files OUTPUT -- make")
     gate = Gate()
     try:
-        with tempfile.TemporaryDirectory(prefix="misspenalty-record-") as work:
+        with temporary_folder() as work:
             lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
             settings = SETTINGS | {"BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
             options = {"attach": 0, "buffering": "line", "settings": settings}

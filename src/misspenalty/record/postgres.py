@@ -6,11 +6,10 @@ Parquet with time, relation (table or index), block and direction. The write-ahe
 
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
-from misspenalty.io.files import atomic_path
+from misspenalty.io.files import atomic_path, temporary_folder
 from misspenalty.record import tracer
 from misspenalty.record.events import Nodes, distinct_blocks, parse, write_parquet
 from misspenalty.record.tracer import CaptureError
@@ -103,7 +102,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     folder = folder_of(database, user)
     names = dict(ask(RELATIONS, database, user))
     settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
-    with tempfile.TemporaryDirectory(prefix="misspenalty-record-") as work:
+    with temporary_folder() as work:
         lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
         with tracer.tracing("postgres.bt", folder.stat().st_ino, lines, log, settings=settings) as probe:
             told(f"recording {folder}; Ctrl-C ends it")
