@@ -121,3 +121,16 @@ def test_a_range_that_passes_64_bits_is_refused(tmp_path, first):
 def test_the_last_block_of_64_bits_is_one(tmp_path):
     (path := tmp_path / "x.csv").write_text(f"offset,size\n0,8192\n{2**64 - 8192},8191\n")
     assert open_trace(path).address.tolist() == [0, 1, 2**52 - 2, 2**52 - 1]
+
+
+def test_dicts_hold_numbers_of_64_bits_and_no_larger_ones():
+    assert Trace.from_table({"key": [2**64 - 1, 1]}).address.tolist() == [2**64 - 1, 1]
+    with pytest.raises(ParameterError, match=r"more than 64 bits.*give it as text"):
+        Trace.from_table({"key": [2**64, 1]})
+    with pytest.raises(ParameterError, match="more than 64 bits"):
+        Trace.from_table({"key": [2**64 - 1, -1]})
+
+
+def test_dates_without_signs_are_dates():
+    table = {"timestamp": [20160201164604, 20160201164705], "key": [1, 2]}
+    assert Trace.from_table(table).time.tolist() == [0, 61 * 10**9]

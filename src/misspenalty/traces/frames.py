@@ -85,10 +85,10 @@ def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[T
         return dataclasses.replace(table, time_unit=unit or "s"), ()
     if is_text(column):
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)
-    if numbers:
+    date = compact_date(str(column[0].as_py())) if len(column) else ""
+    if numbers and not date:
         return dataclasses.replace(table, time_unit=numbers), ()
-    unit = epoch_unit(float(column[0].as_py() or 0)) if len(column) else "s"
-    unit = (compact_date(str(column[0].as_py())) if len(column) else "") or unit
+    unit = date or (epoch_unit(float(column[0].as_py() or 0)) if len(column) else "s")
     return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
 
 
@@ -126,7 +126,7 @@ def as_arrow(source: Any) -> pa.Table:
         if isinstance(source, pa.Table):
             return source
         if isinstance(source, dict):
-            return pa.table({str(name): pa.array(column) for name, column in source.items()})
+            return pa.table({str(name): _array(column) for name, column in source.items()})
         if hasattr(source, "to_arrow"):
             return source.to_arrow()
         return pa.Table.from_pandas(source, preserve_index=False)
@@ -135,6 +135,17 @@ def as_arrow(source: Any) -> pa.Table:
             f"the table cannot be used ({error}); expected a pandas or polars frame, an Arrow table, or a dict of"
             " columns of one length"
         ) from error
+
+
+def _array(column: Any) -> pa.Array:
+    """Return a column of Python values; whole numbers beyond 2^63 - 1 have no sign."""
+    try:
+        return pa.array(column)
+    except OverflowError:
+        try:
+            return pa.array(column, pa.uint64())
+        except OverflowError as error:
+            raise ParameterError(f"a number of the table has more than 64 bits ({error}); give it as text") from error
 
 
 @dataclass(frozen=True)

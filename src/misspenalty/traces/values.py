@@ -260,6 +260,8 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         return _of_timestamps(column)
     if unit not in TIME_UNITS:
+        if pa.types.is_integer(kind):  # a date without signs, such as 20160201164604
+            column, kind = column.cast(pa.string()), pa.string()
         if not pa.types.is_string(kind):
             raise BadValueError(0, f"the column is of type {kind}", f"times as text ({unit})")
         return _of_texts(texts(column), unit), 1
