@@ -33,7 +33,7 @@ def table_files(variant="", studies=STUDIES):
         (study, f"{item}{suffix}")
         for study in studies
         for item, table in STUDIES[study].TABLES.items()
-        for suffix in ("", BY_SEED if table.by_seed and not variant else "")
+        for suffix in ("", BY_SEED if table.by_seed else "")
     ]
     return {f"{study}_{item}": f"{study}/{item}{variant}.csv" for study, item in names}
 

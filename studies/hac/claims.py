@@ -238,3 +238,26 @@ def logged(server, fit):
         f"{hits.loc['T1', 'run_hit_pct'].iloc[0]:.1f} %",
     }
     return pd.DataFrame({"id": notes.keys(), "note": notes.values()})
+
+
+def logged_calibrated(server, fit):
+    """Return the results of the calibrated variant's fits, as notes of the claims that read their targets.
+
+    Parameters
+    ----------
+    server, fit : DataFrame
+        ``server_fit`` and ``fit`` of `misspenalty_studies.hac.calibrated.calibrated`.
+
+    Returns
+    -------
+    DataFrame
+        ``id`` of the claim, ``note``.
+    """
+    row, size = fit.iloc[0], server[server["chosen"]].iloc[0]
+    notes = {
+        "hac.fig9.conversion_over_fetch.t1": f"fit: {row['reached']:.4f} % for {row['target']:g} % at "
+        f"{row['value']:.1f} instructions per object installed",
+        "hac.proj.server_hit.t1": f"fit: {size['hit_pct']:.1f} % for {size['target_pct']:g} % with a server's cache of "
+        f"{size['server_cache_mb']:g} MB",
+    }
+    return pd.DataFrame({"id": notes.keys(), "note": notes.values()})

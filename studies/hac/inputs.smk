@@ -4,6 +4,7 @@ from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
 HAC = config["hac"]
 HAC_TRAVERSALS = list(STATIC)
 HAC_LAYOUTS = {str(i): sizes for i, sizes in enumerate(HAC["layouts"].values(), 1)}
+HAC_CALIBRATED = str(1 + list(HAC["layouts"]).index(HAC["calibrated"]["layout"]))
 
 
 wildcard_constraints:

@@ -48,6 +48,12 @@ plan.stacked(
     part="further",
 )
 plan.table("hac.claims.logged", "logged", server="server", fit="fit")
+plan.table(
+    "hac.claims.logged_calibrated",
+    "logged_calibrated",
+    server="server_fit",
+    fit="fit_calibrated",
+)
 plan.figure(
     "hac.figures.fig9",
     "fig9",
@@ -141,7 +147,16 @@ plan.outputs += collect(
         "dynamic",
     ],
 )
-plan.further.append("results/hac/layouts.csv")
+plan.further += ["results/hac/layouts.csv", "results/hac/server_claims.csv"]
+HAC_VARIANT = ["fit", "hit_time"] + [
+    f"{item}{by_seed}"
+    for item in ("fig9", "fig10", "fig11", "projections")
+    for by_seed in ("", "_by_seed")
+]
+plan.outputs += [
+    "results/hac/server_fit.csv",
+    *collect("results/hac/{item}_calibrated.csv", item=HAC_VARIANT),
+]
 plan.read += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
 plan.measured += [
     *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),
@@ -330,6 +345,49 @@ plan.simulation(
         layouts=HAC["layouts"],
         sizes=HAC["database"],
     ),
+)
+
+
+HAC_VARIANT_OF = dict(
+    sweeps=collect(
+        "results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
+        layout=HAC_CALIBRATED,
+        traversal=HAC_TRAVERSALS,
+    ),
+    machine=HAC_MACHINE,
+    drives=HAC_DRIVES,
+    calibration="data/calibration.yaml",
+)
+HAC_VARIANT_AT = dict(
+    points_mb=HAC["points_mb"],
+    least_share=HAC["least_share"],
+    iterations=HAC["iterations"],
+    sizes=HAC["database"] | HAC_LAYOUTS[HAC_CALIBRATED],
+)
+plan.simulation(
+    "hac_calibrated",
+    "hac.calibrated.calibrated",
+    inputs=HAC_VARIANT_OF,
+    outputs=dict(
+        server_fit="results/hac/server_fit.csv",
+        **{item: f"results/hac/{item}_calibrated.csv" for item in HAC_VARIANT},
+    ),
+    params=dict(**HAC_VARIANT_AT, hit_time_mb=HAC["hit_time_mb"]),
+)
+
+
+plan.simulation(
+    "hac_server_claims",
+    "hac.calibrated.claims_over_size",
+    inputs=dict(
+        **HAC_VARIANT_OF,
+        sized="results/hac/server_fit.csv",
+        hit_time="results/hac/hit_time_calibrated.csv",
+        claims="results/claims.csv",
+        ledger="studies/hac/ledger.yaml",
+    ),
+    outputs=dict(table="results/hac/server_claims.csv"),
+    params=dict(**HAC_VARIANT_AT, server_mb=HAC["calibrated"]["shown_mb"]),
 )
 
 

@@ -99,6 +99,19 @@ class Sensitivity(Settings):
     )
 
 
+class HacVariant(Settings):
+    """The calibrated variant."""
+
+    layout: str = setting(
+        "documents in an area of their own",
+        "Its database, one of layouts.",
+        "Its sweeps are those of the study's conditions.",
+    )
+    shown_mb: Distinct[Size] = setting(
+        [24, 26, 28, 30], "Page caches of the server, MB, whose claims are counted next to those of the one fitted."
+    )
+
+
 class HacSettings(Settings):
     """HAC, SOSP 1997."""
 
@@ -192,9 +205,22 @@ class HacSettings(Settings):
         block=True,
     )
 
+    calibrated: HacVariant = setting(
+        {"layout": "documents in an area of their own", "shown_mb": [24, 26, 28, 30]},
+        "The variant on another database, with a server's cache fitted to the printed hit rate of T1 "
+        "(data/calibration.yaml); results have the suffix _calibrated.",
+        "It enters no total.",
+        block=True,
+    )
+
     @model_validator(mode="after")
     def check(self, info):
-        """Check that points are swept, and that the study's fit has its target."""
+        """Check that points are swept, that the variant has a database, and that the study's fits have their
+        targets."""
+        if self.calibrated.layout not in self.layouts:
+            raise SettingError(
+                f"{self.calibrated.layout!r} is none of hac.layouts; add it there", "calibrated", "layout"
+            )
         points, sweeps = self.points_mb.plain(), self.sweep_mb.plain()
         for name in STATIC:
             if points[name] not in sweeps[name]:
@@ -203,9 +229,9 @@ class HacSettings(Settings):
                 )
         fits = (info.context or {}).get("fits")
         fitted = [fit.parameter for fit in fits or () if fit.study == "hac" and fit.basis == "fitted"]
-        if fits is not None and sorted(fitted) != ["install_instructions", "page_order"]:
+        if fits is not None and sorted(fitted) != ["install_instructions", "page_order", "server_cache_mb"]:
             raise ParameterError(
-                "data/calibration.yaml: expected two fitted parameters of the HAC study, install_instructions and "
-                "page_order"
+                "data/calibration.yaml: expected three fitted parameters of the HAC study, install_instructions, "
+                "page_order and server_cache_mb"
             )
         return self

@@ -33,7 +33,7 @@ use rule claims as claims_calibrated with:
         logged=logged_tables(VARIANT),
         tables=collect(
             "results/{table}",
-            table=table_files("_calibrated", studies=["mq"]).values(),
+            table=table_files("_calibrated", studies=["mq", "hac"]).values(),
         ),
     output:
         table="results/claims_calibrated.csv",

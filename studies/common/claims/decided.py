@@ -100,13 +100,17 @@ class Decided:
             less[item] = blanked(less[item], rows, columns)
         return readable - complete(self.run(less).forms)
 
-    def reading(self, fit, targets):
-        """Return the ids of the decided claims that read one of the fitted cells."""
+    def reading(self, fit, targets, variant=""):
+        """Return the ids of the decided claims that read one of the fitted cells; those of a variant's table only in
+        that variant."""
         cells = []
         for target in targets:
-            item = target["table"].removeprefix(f"{self.name}_")
+            named = target["table"].removeprefix(f"{self.name}_")
+            item = self._item_of(target["table"])
             table = self.module.TABLES.get(item)
             found = table and table.cells(self.frames[item], target["where"], target["column"])
+            if found and named not in (item, f"{item}{variant}"):
+                continue
             if not found:
                 raise InputError(
                     f"parameter {fit.parameter}: there is no cell {target['table']}, {target['column']}",
@@ -114,6 +118,14 @@ class Decided:
                 )
             cells.append((item, *found))
         return complete(self.forms) & self.losing(cells) if cells else set()
+
+    def _item_of(self, table):
+        """Return the item of a table that is named with the study, or of the same table of a variant; None if there is
+        none."""
+        named = table.removeprefix(f"{self.name}_")
+        if named in self.module.TABLES:
+            return named
+        return next((item for item in self.module.TABLES if named.startswith(f"{item}_")), None)
 
     def driven(self, fit, variant=""):
         """Return the ids of the decided claims that read a table made with a fitted parameter.
@@ -123,19 +135,17 @@ class Decided:
         InputError
             A table that the parameter drives is not one that claims read, or lacks a column.
         """
-        tables = {f"{self.name}_{item}": item for item in self.module.TABLES}
         ids = set()
         for drive in fit.drives:
-            known = next((name for name in tables if drive["table"] in (name, f"{name}{variant}")), None)
-            stem = known or next((name for name in tables if drive["table"].startswith(f"{name}_")), None)
+            item = self._item_of(drive["table"])
             columns = list(drive.get("columns", ()))
-            if stem is None or not set(columns) <= set(self.module.TABLES[tables[stem]].values):
+            if item is None or not set(columns) <= set(self.module.TABLES[item].values):
                 raise InputError(
                     f"parameter {fit.parameter}: there is no table {drive['table']} with these columns",
-                    expected=", ".join(tables),
+                    expected=", ".join(f"{self.name}_{item}" for item in self.module.TABLES),
                 )
-            if drive["table"] == f"{stem}{variant}":
-                ids |= self.readers(tables[stem], tuple(columns))
+            if drive["table"] == f"{self.name}_{item}{variant}":
+                ids |= self.readers(item, tuple(columns))
         return ids
 
     @cached_property

@@ -117,7 +117,7 @@ def _influences(known, studied, calibration, variant):
         if fit.basis != "fitted":
             continue
         for words, cells in zip(READS, (fit.published, fit.follows), strict=True):
-            for id in study.reading(fit, cells):
+            for id in study.reading(fit, cells, variant):
                 if not any(fit.parameter in parameters for parameters in read[id].values()):
                     read[id][words].append(fit.parameter)
     return {id: _remarks(each) for id, each in read.items()}, calibrated

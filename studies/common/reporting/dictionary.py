@@ -239,7 +239,8 @@ All confidence intervals are at 95 %. `<column>_ci95` is half the width of the i
 (Student's t): the interval is `<column>` ± `<column>_ci95`. Where the interval is from a bootstrap, `ci95_low` and
 `ci95_high` are its ends.
 
-A file whose name ends in `_calibrated` is made behind Multi-Queue's calibrated first level.
+A file whose name ends in `_calibrated` is of a calibrated variant: behind Multi-Queue's calibrated first level, or with HAC's
+other database and fitted server's cache.
 
 Kinds: `integer` is a whole number, `boolean` is True or False, `any` is a number or text. Tables are checked against
 these declarations when they are written."""
@@ -249,7 +250,7 @@ def _section(study, item, suffix, table):
     name = f"{study}/{item}".removeprefix("/")
     lines = [f"### `{name}{suffix}.csv`", ""]
     if suffix:
-        return [*lines, f"`{name}.csv` behind the calibrated first level; the same columns."]
+        return [*lines, f"`{name}.csv` in the calibrated variant; the same columns."]
     rows = [f"| `{column}` | {one.kind} | {one.unit} | {one.meaning} |" for column, one in table.columns.items()]
     head = ["| column | kind | unit | meaning |", "| --- | --- | --- | --- |"]
     return [*lines, f"{table.holds[0].upper()}{table.holds[1:]}.", "", *head, *rows]
