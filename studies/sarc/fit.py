@@ -6,25 +6,24 @@ rows depend on neither the cache-sensitive footprint nor an insertion point; the
 saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants determine
 `footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
 
-The measure is the distance of a published point from the model's line on logarithmic axes of load and response, as a
-factor: where the line is flat, it is that between the responses, and where it is steep, that between the loads. Near
-saturation responses differ twofold between seeds, so that their logarithms alone would be decided there.
-
-A step moves along one parameter after another until neither neighbour is better, and then halves its strides. A coarse
-search starts from several points, has one seed and does not halve them; the last step of each kind compares the best of
-these over several seeds and goes on from the best of all, down to the finest strides. A run that a parameter does not
-affect is not repeated, and another load factor only moves the line of a run along the axis of the load.
+`misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
+along one parameter after another until neither neighbour is better, and then halves its strides
+(`misspenalty_studies.sarc.descent`). A coarse search starts from several points, has one seed and does not halve them;
+the last step of each kind compares the best of these over several seeds and goes on from the best of all, down to the
+finest strides. A run that a parameter does not affect is not repeated, and another load factor only moves the line of a
+run along the axis of the load.
 """
 
 import itertools
 import sys
 
-import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.points import in_threads
+from misspenalty_studies.sarc.descent import descend
+from misspenalty_studies.sarc.distances import factors_by_seed, mean_factor, under_factor
 from misspenalty_studies.sarc.runs import load_shark, points, simulate, touches
 
 LOAD = (("cache_insensitive", "lru_top"),)
@@ -76,98 +75,6 @@ def try_values(shark, config, policy, seed, loads):
     return table[["config", "scaled_iops", "policy", "seed", *SIDES]]
 
 
-def distance(loads, responses, load, response):
-    """Return how far a point is from a line of responses over loads, both on logarithmic axes.
-
-    The last piece of the line goes on beyond its end.
-
-    Parameters
-    ----------
-    loads, responses : array_like
-        The line's points in rising order of load; at least two.
-    load, response : float
-        The point.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> distance([100, 200], [1, 1], 150, np.e), round(distance([100, 100.001], [1, 1000], 200, 3), 2)
-    (1.0, 0.69)
-    """
-    line = np.log(np.column_stack([loads, responses]).astype(float))
-    start, way, point = line[:-1], np.diff(line, axis=0), np.log([load, response])
-    along = ((point - start) * way).sum(axis=1) / (way**2).sum(axis=1)
-    ends = np.ones(len(way))
-    ends[-1] = np.inf
-    near = start + np.clip(along, 0, ends)[:, None] * way
-    return float(np.sqrt(((point - near) ** 2).sum(axis=1)).min())
-
-
-def factors_by_seed(tried, targets):
-    """Return how far the published points are from the model's lines, seed by seed.
-
-    Parameters
-    ----------
-    tried : DataFrame
-        Rows of `try_values`.
-    targets : dict of (str, float, str, str) to float
-        (config, scaled IOPS, policy, column) -> published ms.
-
-    Returns
-    -------
-    list of float
-        exp(mean `distance`) of each seed.
-
-    Raises
-    ------
-    ParameterError
-        There is no target, or a target's policy was not run at two loads.
-    """
-    if not targets:
-        raise ParameterError("nothing to fit to")
-    lines = {key: part for key, part in tried.groupby(["config", "policy", "seed"]) if len(part) > 1}
-    found = []
-    for seed in tried["seed"].unique():
-        off = []
-        for (config, load, policy, side), ms in targets.items():
-            if (config, policy, seed) not in lines:
-                raise ParameterError(f"{config}, {policy} is a target of the fit but was not run at two loads")
-            line = lines[config, policy, seed]
-            off.append(distance(line["scaled_iops"], line[side], load, ms))
-        found.append(float(np.exp(np.mean(off))))
-    return found
-
-
-def under_factor(tried, factor):
-    """Return the rows of `try_values` with another load factor: the same rates are then other scaled loads.
-
-    Parameters
-    ----------
-    tried : DataFrame
-    factor : float
-        The load factor over the one of the runs.
-
-    Returns
-    -------
-    DataFrame
-    """
-    return tried.assign(scaled_iops=tried["scaled_iops"] / factor)
-
-
-def mean_factor(factors):
-    """Return the mean of seeds' factors, as they multiply.
-
-    Examples
-    --------
-    >>> round(mean_factor([1.0, 4.0]), 9)
-    2.0
-    """
-    return float(np.exp(np.mean(np.log(factors))))
-
-
 def targets_of(fits, step):
     """Return the published cells of a step.
 
@@ -215,80 +122,6 @@ def ranges_of(fits):
     dict of str to (float, float)
     """
     return {fit.parameter: fit.range for fit in fits if fit.study == "sarc"}
-
-
-def moved(point, place, stride, bounds, doubled=False):
-    """Return a point with one parameter changed, or None if that is out of range.
-
-    Parameters
-    ----------
-    point : tuple of float
-    place : int
-        Index of the parameter.
-    stride : float
-        By how much; if `doubled`, by how many doublings.
-    bounds : (float, float)
-        Lowest and highest value.
-    doubled : bool
-
-    Returns
-    -------
-    tuple of float or None
-
-    Examples
-    --------
-    >>> moved((1.0, 64), 1, -1, (16, 1024), doubled=True)
-    (1.0, 32.0)
-    """
-    value = float(f"{point[place] * 2.0**stride:.3g}") if doubled else round(point[place] + stride, 10)
-    low, high = bounds
-    return (*point[:place], value, *point[place + 1 :]) if low <= value <= high else None
-
-
-def descend(factors, start, strides, finest, ranges, doubled=None):
-    """Search along one parameter after another, with ever smaller strides.
-
-    Parameters
-    ----------
-    factors : callable
-        Returns the factor of each point of a list.
-    start : tuple of float
-    strides, finest : sequence of float
-        Per parameter: first stride and the stride at which the search ends; their ratio is a power of two.
-    ranges : sequence of (float, float)
-        Lowest and highest value of each parameter.
-    doubled : sequence of bool, optional
-        Whether a parameter's strides are doublings.
-
-    Returns
-    -------
-    tuple of float
-        A point none of whose neighbours is better.
-
-    Examples
-    --------
-    >>> bowl = lambda points: [abs(x - 3) + abs(y - 2) for x, y in points]
-    >>> descend(bowl, (9, 9), (4, 4), (1, 1), ((0, 10), (0, 10)))
-    (3, 2)
-    """
-    doubled = doubled or [False] * len(start)
-    point, best = start, factors([start])[0]
-    while True:
-        before = point
-        for place, (stride, bounds, twice) in enumerate(zip(strides, ranges, doubled, strict=True)):
-            ways = [-stride, stride]
-            while ways:
-                near = [moved(point, place, way, bounds, twice) for way in ways]
-                near = {found: way for found, way in zip(near, ways, strict=True) if found is not None}
-                least, nearest = min(zip(factors(list(near)), near, strict=True), default=(best, point))
-                ways = [near[nearest]] if least < best else []
-                if ways:
-                    point, best = nearest, least
-        if point == before:
-            if list(strides) == list(finest):
-                return point
-            strides = [max(stride / 2, end) for stride, end in zip(strides, finest, strict=True)]
-            strides = [int(stride) if stride == int(stride) else stride for stride in strides]
 
 
 def summary(grid, ranges):

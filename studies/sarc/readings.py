@@ -19,7 +19,8 @@ from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.ledger import load_calibration, read_ledger
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc import claims, tables
-from misspenalty_studies.sarc.fit import LOAD, SIDES, factors_by_seed, mean_factor, targets_of, under_factor
+from misspenalty_studies.sarc.distances import factors_by_seed, mean_factor, under_factor
+from misspenalty_studies.sarc.fit import LOAD, SIDES, targets_of
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, LRU, PAPERS, fitted_shark, points, simulate
 
 AS_READ = "shorter measurement phases"
@@ -199,7 +200,7 @@ def refit(shark, targets, seed):
     shark : Shark
         Machine with all other values and the phases to run.
     targets : dict
-        As in `misspenalty_studies.sarc.fit.factors_by_seed`.
+        As in `misspenalty_studies.sarc.distances.factors_by_seed`.
     seed : int
 
     Returns

@@ -18,6 +18,8 @@ from misspenalty_studies.sarc import readings as sarc_readings
 from misspenalty_studies.sarc import runs as sarc_runs
 from misspenalty_studies.sarc import sensitivity as sarc_inside
 from misspenalty_studies.sarc import tables as sarc
+from misspenalty_studies.sarc.descent import descend, moved
+from misspenalty_studies.sarc.distances import distance, factors_by_seed
 from misspenalty_studies.sarc.runs import FITTED, LOADS, PAPERS, Run, fitted_shark, load_shark
 from misspenalty_studies.sarc.settings import SENSITIVITY, SarcSettings
 
@@ -194,22 +196,22 @@ def test_a_factor_is_a_mean_over_targets_for_each_seed():
     flat = pd.DataFrame({"config": "c", "scaled_iops": [1, 2], "policy": "p", "read_ms": 20.0, "write_ms": 2.0})
     tried = pd.concat([flat.assign(seed=1), flat.assign(seed=2, read_ms=10.0, write_ms=1.0)])
     targets = {("c", 1, "p", "read_ms"): 5.0, ("c", 2, "p", "write_ms"): 2.0}
-    assert sarc_fit.factors_by_seed(tried, targets) == pytest.approx([2.0, 2.0])
-    assert sarc_fit.factors_by_seed(tried[tried["seed"] == 1], {("c", 1, "p", "read_ms"): 5.0}) == pytest.approx([4.0])
+    assert factors_by_seed(tried, targets) == pytest.approx([2.0, 2.0])
+    assert factors_by_seed(tried[tried["seed"] == 1], {("c", 1, "p", "read_ms"): 5.0}) == pytest.approx([4.0])
     with pytest.raises(ParameterError, match="was not run at two loads"):
-        sarc_fit.factors_by_seed(tried, {("d", 1, "p", "read_ms"): 1.0})
+        factors_by_seed(tried, {("d", 1, "p", "read_ms"): 1.0})
     with pytest.raises(ParameterError, match="nothing to fit"):
-        sarc_fit.factors_by_seed(tried, {})
+        factors_by_seed(tried, {})
 
 
 def test_a_distance_is_that_of_responses_where_the_line_is_flat_and_of_loads_where_it_is_steep():
     loads, line = [100, 200, 201], [1.0, 1.0, 1000.0]
-    assert sarc_fit.distance(loads, line, 100, 1.5) == pytest.approx(np.log(1.5))
-    assert sarc_fit.distance(loads, line, 210, 30.0) == pytest.approx(np.log(210 / 200.5), abs=0.001)
-    assert sarc_fit.distance(loads, line, 201, 30.0) < 0.005, "thirty times too fast, but half a percent of load away"
+    assert distance(loads, line, 100, 1.5) == pytest.approx(np.log(1.5))
+    assert distance(loads, line, 210, 30.0) == pytest.approx(np.log(210 / 200.5), abs=0.001)
+    assert distance(loads, line, 201, 30.0) < 0.005, "thirty times too fast, but half a percent of load away"
     beyond = np.exp(np.log(1000) + 2 * np.log(1000))  # as steep as the last piece, twice as far
-    assert sarc_fit.distance(loads, line, 201 * (201 / 200) ** 2, beyond) == pytest.approx(0, abs=1e-9)
-    assert sarc_fit.distance(loads, line, 50, 1.0) == pytest.approx(np.log(2)), "not prolonged at its beginning"
+    assert distance(loads, line, 201 * (201 / 200) ** 2, beyond) == pytest.approx(0, abs=1e-9)
+    assert distance(loads, line, 50, 1.0) == pytest.approx(np.log(2)), "not prolonged at its beginning"
 
 
 def test_a_search_keeps_to_the_ranges_and_ends_where_no_neighbour_is_better():
@@ -219,11 +221,11 @@ def test_a_search_keeps_to_the_ranges_and_ends_where_no_neighbour_is_better():
         seen.extend(points)
         return [(x - 7.3) ** 2 + (y - 0.2) ** 2 for x, y in points]
 
-    found = sarc_fit.descend(bowl, (1.0, 1.0), (4, 0.4), (0.5, 0.1), ((0, 7), (0.25, 2)))
+    found = descend(bowl, (1.0, 1.0), (4, 0.4), (0.5, 0.1), ((0, 7), (0.25, 2)))
     assert found == pytest.approx((7.0, 0.3))
     assert all(0 <= x <= 7 and 0.25 <= y <= 2 for x, y in seen)
     ways = [(0, -0.5, (0, 7)), (0, 0.5, (0, 7)), (1, -0.1, (0.25, 2)), (1, 0.1, (0.25, 2))]
-    finest = [near for place, way, bounds in ways if (near := sarc_fit.moved(found, place, way, bounds)) is not None]
+    finest = [near for place, way, bounds in ways if (near := moved(found, place, way, bounds)) is not None]
     assert len(finest) == 2, "7 and 0.3 are next to the ends of their ranges"
     assert bowl([found])[0] < min(bowl(finest))
 
@@ -232,9 +234,9 @@ def test_a_search_doubles_what_has_strides_of_doublings():
     def bowl(points):
         return [abs(x - 3) + abs(np.log2(kb / 300)) for x, kb in points]
 
-    found = sarc_fit.descend(bowl, (1, 64), (1, 1), (1, 1), ((0, 5), (16, 1024)), (False, True))
+    found = descend(bowl, (1, 64), (1, 1), (1, 1), ((0, 5), (16, 1024)), (False, True))
     assert found == (3, 256)
-    assert sarc_fit.moved((0.08,), 0, -0.5, (0, 1), doubled=True) == (0.0566,), "three digits suffice"
+    assert moved((0.08,), 0, -0.5, (0, 1), doubled=True) == (0.0566,), "three digits suffice"
 
 
 def made_up_responses(published, seen):
