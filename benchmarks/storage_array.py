@@ -1,7 +1,8 @@
 """Measure host requests per second through the storage controller, caches alone and with drives, on one core.
 
-The load is that of the SARC study in its two configurations, at 90 % of the peak, after a warm-up. Times are CPU times,
-the best of several stretches. The rate of the reference is given next to the kernel's.
+The load is that of the SARC study in its two configurations, at 90 % of the peak, after a warm-up, and the machine has
+the values of the archived fit, ``results/sarc/fit.csv``. Times are CPU times, the best of several stretches. The rate
+of the reference is given next to the kernel's.
 
     python benchmarks/storage_array.py [--minutes 5] [--csv results/bench/storage_array.csv]
 """
@@ -14,21 +15,21 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty import disks
+from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import write_csv
 from misspenalty.policies import find_policy
 from misspenalty.traces.spc1 import requests
-from misspenalty_studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, load_shark
+from misspenalty_studies.sarc.runs import CONFIGS, LOADS, TRACK, Run, fitted_shark
 from misspenalty_studies.sarc.tests.reference.array import Reference
 
 ROOT = Path(__file__).resolve().parents[1]
-VALUES = {  # close to those of the fit
-    "load_factor": 1.05,
-    "controller_us": 140,
-    "host_slots": 4,
-    "footprint_sensitive_gb": 350,
-    "insertion": 0.1,
-    "host_stripe_kb": 64,
-}
+
+
+def study_machine():
+    """Return the machine of the SARC study, as its archived runs have it."""
+    settings = read_yaml(ROOT / "config" / "config.yaml")["sarc"]
+    machine, fitted = ROOT / "studies" / "sarc" / "machine.yaml", ROOT / "results" / "sarc" / "fit.csv"
+    return fitted_shark(machine, fitted, settings)[0]
 
 
 def kernel_rate(shark, config, policy, minutes, drives=True):
@@ -64,7 +65,7 @@ def main():
     parser.add_argument("--minutes", type=int, default=15, help="simulated minutes a run; the best counts")
     parser.add_argument("--csv", help="where the table goes; printed in any case")
     arguments = parser.parse_args()
-    shark, _ = load_shark(ROOT / "studies" / "sarc" / "machine.yaml", 16, VALUES)
+    shark = study_machine()
     rows = []
     for config in CONFIGS:
         slow = reference_rate(shark, config, 3)
