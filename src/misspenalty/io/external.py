@@ -157,9 +157,9 @@ def fetch_all(register, report=lambda text: None):
         try:
             register.fetch(name)
         except InputError as error:
-            failed[name] = str(error)
             if _cannot_connect(error):
                 unreachable[host] = f"{host} cannot be reached"
+            failed[name] = unreachable.get(host, str(error))
     return failed
 
 
