@@ -24,9 +24,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.common.claims import load_calibration, read_ledger
-from misspenalty_studies.common.claims.conditions import net_effects
-from misspenalty_studies.common.claims.conditions import under_conditions as judge_under
+from misspenalty_studies.common.claims import judge, load_calibration, read_ledger
 from misspenalty_studies.hac import claims as hac_claims
 from misspenalty_studies.hac import projections, variants
 from misspenalty_studies.hac.object_server.object_client import load_testbed
@@ -78,11 +76,6 @@ class Variant:
         -------
         DataFrame
             ``server_cache_mb, chosen, target_pct, hit_pct, run_hit_pct``, means over seeds, with their intervals.
-
-        Raises
-        ------
-        ParameterError
-            The printed rate is not between those at the ends of the range.
         """
         (published,) = self.size.published
         low, high = map(int, self.size.range)
@@ -95,17 +88,7 @@ class Variant:
                 rows.append((one.seed, size, found.hit_pct, found.run_hit_pct))
         each = pd.DataFrame(rows, columns=["seed", "server_cache_mb", "hit_pct", "run_hit_pct"])
         tables = [rows.drop(columns="seed") for _, rows in each.groupby("seed")]
-        table, target = mean_over_seeds(tables, ["server_cache_mb"]), published["value"]
-        if not table["hit_pct"].iloc[0] <= target <= table["hit_pct"].iloc[-1]:
-            raise ParameterError(
-                f"a server's cache of {low} to {high} MB hits {table['hit_pct'].iloc[0]:.1f} to "
-                f"{table['hit_pct'].iloc[-1]:.1f} % of T1's fetches, never the published {target:g} %; give "
-                "server_cache_mb another range in data/calibration.yaml"
-            )
-        nearest = (table["hit_pct"] - target).abs().idxmin()
-        table.insert(1, "chosen", table.index == nearest)
-        table.insert(2, "target_pct", target)
-        return table
+        return sized(mean_over_seeds(tables, ["server_cache_mb"]), published["value"])
 
     def installation(self, server_mb):
         """Fit the installation of an object with a server's cache of a size, as `misspenalty_studies.hac.tables.fit`
@@ -142,10 +125,48 @@ class Variant:
             found["projections"].append(projections.projections(runs_at(one.sweeps, self.points_mb), costs, others))
         return found
 
+    def means(self, each):
+        """Return the means over seeds of what `tables` returns, and ``<item>_by_seed``."""
+        seeds = [one.seed for one in self.seeds]
+        means = {item: mean_over_seeds(made, KEYS[item]) for item, made in each.items()}
+        return means | {f"{item}_by_seed": each_seed(made, seeds) for item, made in each.items()}
+
     def hit_time(self, server_mb, install, hit_time_mb):
         """Price Table 3 on the variant's database, the mean over seeds."""
         every = [variants.hit_time(s.data, hit_time_mb, _priced(s.costs, server_mb, install)) for s in self.seeds]
         return mean_over_seeds(every, KEYS["hit_time"])
+
+
+def sized(rates, target_pct):
+    """Mark the size of the server's cache whose hit rate is nearest to the printed one.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        ``server_cache_mb, hit_pct`` and other columns, sizes rising.
+    target_pct : float
+
+    Returns
+    -------
+    DataFrame
+        The same rows with the columns ``chosen, target_pct``.
+
+    Raises
+    ------
+    ParameterError
+        The printed rate is not between those of the smallest and the largest size.
+    """
+    size, hit = rates["server_cache_mb"], rates["hit_pct"]
+    if not hit.iloc[0] <= target_pct <= hit.iloc[-1]:
+        raise ParameterError(
+            f"a server's cache of {size.iloc[0]:g} to {size.iloc[-1]:g} MB hits {hit.iloc[0]:.1f} to "
+            f"{hit.iloc[-1]:.1f} % of T1's fetches, never the published {target_pct:g} %; give server_cache_mb another "
+            "range in data/calibration.yaml"
+        )
+    table = rates.copy()
+    table.insert(1, "chosen", rates.index == (hit - target_pct).abs().idxmin())
+    table.insert(2, "target_pct", target_pct)
+    return table
 
 
 def _priced(costs, server_mb, install=None):
@@ -177,29 +198,38 @@ def calibrated(sweeps, machine, calibration, points_mb, least_share, iterations,
     server_mb = float(sized.loc[sized["chosen"], "server_cache_mb"].iloc[0])
     fitted = variant.installation(server_mb)
     install = float(fitted["value"].iloc[0])
-    each, seeds = variant.tables(server_mb, install, least_share, iterations), [one.seed for one in variant.seeds]
     return {
         "server_fit": sized,
         "fit": fitted,
-        **{item: mean_over_seeds(made, KEYS[item]) for item, made in each.items()},
-        **{f"{item}_by_seed": each_seed(made, seeds) for item, made in each.items()},
+        **variant.means(variant.tables(server_mb, install, least_share, iterations)),
         "hit_time": variant.hit_time(server_mb, install, hit_time_mb),
     }
 
 
 def claims_over_size(
-    sweeps, machine, calibration, sized, claims, ledger, points_mb, least_share, iterations, server_mb, sizes
+    sweeps,
+    machine,
+    calibration,
+    sized,
+    hit_time,
+    claims,
+    ledger,
+    points_mb,
+    least_share,
+    iterations,
+    server_mb,
+    sizes,
 ):
     """Count what the variant gains and loses with several sizes of the server's cache (a workflow job).
 
-    Every size has its own fit of the installation. Verdicts are of the means alone, without the seeds.
+    Every size has its own fit of the installation, and is judged as the variant is.
 
     Parameters
     ----------
     sweeps, machine, calibration, points_mb, least_share, iterations, sizes
         As in `calibrated`.
-    sized : path-like
-        The table ``server_fit``.
+    sized, hit_time : path-like
+        The tables ``server_fit`` and ``hit_time``; the server does not change the latter.
     claims : path-like
         ``results/claims.csv``, which has the verdicts on the judged results.
     ledger : path-like
@@ -210,19 +240,23 @@ def claims_over_size(
     Returns
     -------
     DataFrame
-        ``server_cache_mb, chosen, hit_pct, install_instructions, gained, lost, net``.
+        ``server_cache_mb, chosen, hit_pct, install_instructions, reproduced, tie, gained, lost, net``: claims, without
+        entries that follow from others.
     """
     variant, sized = Variant(sweeps, machine, calibration, points_mb, sizes), pd.read_csv(sized)
     chosen = float(sized.loc[sized["chosen"], "server_cache_mb"].iloc[0])
-    verdicts = pd.read_csv(claims, keep_default_na=False).query("study == 'hac' and role != 'condition'")
-    rates, made, rows = sized.set_index("server_cache_mb")["hit_pct"], {}, []
+    rates = sized.set_index("server_cache_mb")["hit_pct"]
+    judged = pd.read_csv(claims, keep_default_na=False).set_index("id")["verdict"]
+    entries, priced, rows = read_ledger(ledger), pd.read_csv(hit_time), []
     for size in sorted({*map(float, server_mb), chosen}):
         install = float(variant.installation(size)["value"].iloc[0])
-        for item, each in variant.tables(size, install, least_share, iterations).items():
-            made.setdefault(item, []).append(mean_over_seeds(each, KEYS[item]).assign(condition=f"{size:g}"))
-        rows.append((size, size == chosen, rates.get(size), install))
-    tables = {item: pd.concat(parts, ignore_index=True) for item, parts in made.items()}
-    judged = dict(zip(verdicts["id"], verdicts["verdict"], strict=True))
-    net = net_effects(judge_under(read_ledger(ledger), "hac", hac_claims, judged, tables))
-    table = pd.DataFrame(rows, columns=["server_cache_mb", "chosen", "hit_pct", "install_instructions"])
-    return table.merge(net.assign(server_cache_mb=net.pop("condition").astype(float)), on="server_cache_mb")
+        each = variant.tables(size, install, least_share, iterations)
+        tables = {f"hac_{item}": table for item, table in (variant.means(each) | {"hit_time": priced}).items()}
+        verdicts = judge(entries, {"hac": hac_claims}, tables)
+        verdicts = verdicts[verdicts["role"] == "claim"].set_index("id")["verdict"]
+        here, there = verdicts == "reproduced", judged.reindex(verdicts.index) == "reproduced"
+        gained, lost = int((here & ~there).sum()), int((there & ~here).sum())
+        counts = (int(here.sum()), int((verdicts == "tie").sum()), gained, lost, gained - lost)
+        rows.append((size, size == chosen, rates.get(size), install, *counts))
+    columns = ["server_cache_mb", "chosen", "hit_pct", "install_instructions"]
+    return pd.DataFrame(rows, columns=[*columns, "reproduced", "tie", "gained", "lost", "net"])

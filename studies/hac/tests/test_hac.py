@@ -9,6 +9,7 @@ import yaml
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.hac import calibrated as hac_calibrated
 from misspenalty_studies.hac import claims
 from misspenalty_studies.hac import conditions as hac_conditions
 from misspenalty_studies.hac import layouts as hac_layouts
@@ -427,3 +428,52 @@ def test_tables_under_conditions(tmp_path, sweeps):
     assert shares.groupby("condition").size().to_dict() == dict.fromkeys(words, 4)
     slower = made["projections"].query("case == 'slower_network'")["condition"]
     assert set(slower) == {text for text in words if "; " not in text}
+
+
+# --- the calibrated variant -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory, sweeps):
+    folder = tmp_path_factory.mktemp("variant")
+    for name in STATIC:
+        pd.concat([sweeps[name].assign(seed=seed) for seed in (1, 2)]).to_parquet(folder / f"{name}.parquet")
+    return [folder / f"{name}.parquet" for name in STATIC]
+
+
+def test_the_variant_has_the_size_whose_hit_rate_is_nearest():
+    rates = pd.DataFrame({"server_cache_mb": [20, 21, 22], "hit_pct": [60.0, 70.0, 90.0], "hit_pct_ci95": 1.0})
+    for target, chosen in ((64, [True, False, False]), (79, [False, True, False]), (90, [False, False, True])):
+        table = hac_calibrated.sized(rates, target)
+        assert table["chosen"].tolist() == chosen and (table["target_pct"] == target).all()
+        assert table[rates.columns].equals(rates)
+    with pytest.raises(ParameterError, match=r"20 to 22 MB hits 60.0 to 90.0 % .* never the published 59 %; give serv"):
+        hac_calibrated.sized(rates, 59)
+
+
+def test_the_variant_has_the_tables_that_claims_read_and_counts_what_changes(tmp_path, stored):
+    text = (ROOT / "data" / "calibration.yaml").read_text().replace("value: 86\n", "value: 100\n")
+    (tmp_path / "calibration.yaml").write_text(text)  # so small a database fits the server's cache
+    (tmp_path / "calibration.schema.yaml").write_text((ROOT / "data" / "calibration.schema.yaml").read_text())
+    calibration = tmp_path / "calibration.yaml"
+    made = hac_calibrated.calibrated(stored, MACHINE, calibration, POINTS, 0, 2, 4, SMALL["database"])
+    by_seed = {f"{item}_by_seed" for item, table in claims.TABLES.items() if table.by_seed}
+    assert set(made) == {"server_fit", "fit", *claims.TABLES, *by_seed}
+    assert set(made["fig9_by_seed"]["seed"]) == {1, 2} and made["fit"]["target"].tolist() == [10]
+    hits = made["projections"].set_index(["case", "traversal", "quantity"])["value"]
+    chosen = made["server_fit"].query("chosen").iloc[0]
+    assert hits["fig9_point", "T1", "server_cache_hit_pct"] == pytest.approx(chosen["hit_pct"])
+    for name in ("server_fit", "hit_time"):
+        made[name].to_csv(tmp_path / f"{name}.csv", index=False)
+    judged = pd.read_csv(ROOT / "results" / "claims.csv", keep_default_na=False).query("study == 'hac'")
+    counts = {}
+    for verdict in ("reproduced", "not_reproduced"):
+        judged.assign(verdict=verdict).to_csv(tmp_path / "claims.csv", index=False)
+        counts[verdict] = hac_calibrated.claims_over_size(
+            stored, MACHINE, calibration, tmp_path / "server_fit.csv", tmp_path / "hit_time.csv",
+            tmp_path / "claims.csv", ROOT / "studies" / "hac" / "ledger.yaml", POINTS, 0, 2, [20], SMALL["database"],
+        )  # fmt: skip
+    all_, none = counts["reproduced"], counts["not_reproduced"]
+    assert (all_["gained"] == 0).all() and (all_["net"] == -all_["lost"]).all()
+    assert (none["lost"] == 0).all() and (none["gained"] == none["reproduced"]).all()
+    assert (all_["lost"] + all_["reproduced"]).nunique() == 1 and none["server_cache_mb"].tolist() == [20]
