@@ -76,7 +76,7 @@ def factors_by_seed(tried, targets):
 
 
 def under_factor(tried, factor):
-    """Return the rows of `misspenalty_studies.sarc.fit.try_values` with another load factor: the same rates are then other scaled loads.
+    """Return runs under another load factor: the same rates are then other scaled loads.
 
     Parameters
     ----------
