@@ -69,7 +69,7 @@ def _is_offline(make):
 
 
 def run_kernel(policy: str) -> Run:
-    """A function that runs the compiled kernel of a registered policy.
+    """Return a function that runs the compiled kernel of a registered policy.
 
     Examples
     --------
@@ -101,13 +101,13 @@ def run_kernel(policy: str) -> Run:
 
 
 def _numbered(trace):
-    """Blocks in order of first use, and the references as numbers into them."""
+    """Return blocks in order of first use, and the references as numbers into them."""
     number = {block: i for i, block in enumerate(dict.fromkeys(trace))}
     return list(number), np.array([number[block] for block in trace], np.uint32)
 
 
 def run_class(cls: type) -> Run:
-    """A function that runs a Python policy, see `misspenalty.policies.python_policy`.
+    """Return a function that runs a Python policy, see `misspenalty.policies.python_policy`.
 
     Evictions are compared if the class has ``__contains__``. A vector that needs a parameter which the constructor does
     not take is left out.

@@ -29,7 +29,7 @@ class WholeTargetCAR(CAR):
     """Steps of the target are whole numbers: the ratio of the ghost lists is rounded down."""
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         before = self.p
         hit = super().access(block)
         self.p = before + int(self.p - before)
@@ -40,7 +40,7 @@ class SetAtLoadClock(Clock):
     """The reference that loads a block sets its bit, as hardware does."""
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = super().access(block)
         self.references[block] = max(self.references[block], 1)
         return hit
@@ -50,7 +50,7 @@ class OldestOnTieLFU(LFU):
     """Of blocks used equally often the one that was loaded first goes."""
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         order = list(self.count)
         hit = super().access(block)
         if hit:
@@ -79,7 +79,7 @@ class ReclaimFirst2Q(TwoQ):
     """A miss reclaims a slot before it looks its block up in A1out, so that a full A1out may drop that very name."""
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         known = block in self.a1out
         if block in self.am or block in self.a1in:
             return super().access(block)
@@ -99,7 +99,7 @@ class AuthorsLIRS(LIRS):
         self.last = None
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         repeated, self.last = block == self.last, block
         return True if repeated else super().access(block)
 
@@ -108,7 +108,7 @@ class AlgorithmS3FIFO(S3FIFO):
     """Algorithm 1 to the letter: a miss evicts before G is asked; a block that finds M full makes M evict at once."""
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.count:
             return super().access(block)
         while len(self.count) >= self.capacity:
@@ -211,7 +211,7 @@ class DrawnVictim(Reference):
         self.counts = {}  # references since the block was loaded
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.counts
         if not hit and len(self.counts) == self.capacity:
             del self.counts[self.draw.choice(self.victims(self.counts))]
@@ -245,13 +245,13 @@ class Variant:
 
 
 def least_used(counts):
-    """The blocks with the lowest count."""
+    """Return the blocks with the lowest count."""
     lowest = min(counts.values())
     return [block for block, count in counts.items() if count == lowest]
 
 
 def all_outcomes(variant, capacity, trace, most):
-    """Every sequence of hits that a policy with free choice among `variant.victims` can have.
+    """Return every sequence of hits that a policy with free choice among `variant.victims` can have.
 
     Returns
     -------

@@ -132,13 +132,13 @@ def hits_digest(hits: str) -> str:
 
 
 def folder() -> Path:
-    """The folder of the vectors that come with the package."""
+    """Return the folder of the vectors that come with the package."""
     installed = Path(__file__).parent / "vectors"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "data" / "conformance"
 
 
 def policies() -> list[str]:
-    """The policies that have vectors.
+    """Return the policies that have vectors.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def policies() -> list[str]:
 
 
 def load_suite(policy: str) -> Suite:
-    """The vectors of a policy.
+    """Return the vectors of a policy.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def load_suite(policy: str) -> Suite:
 
 
 def load_trace(vector: LongVector) -> list[int]:
-    """The references of a long vector.
+    """Return the references of a long vector.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def load_trace(vector: LongVector) -> list[int]:
 
 
 def read_results(path: str | Path) -> list[Result]:
-    """What a library answered: JSON, an object ``{"id": …, "hits": …}`` per line; ``evicted`` is optional.
+    """Return what a library answered: JSON, an object ``{"id": …, "hits": …}`` per line; ``evicted`` is optional.
 
     A line whose object has no ``id`` describes the library, and is ignored here. An id may occur several times, once
     per run, if the library's outcomes depend on chance.
@@ -239,7 +239,7 @@ def read_results(path: str | Path) -> list[Result]:
 
 
 def first_line(error: Exception) -> str:
-    """What pydantic, or another library, complains about, in one line."""
+    """Return what pydantic, or another library, complains about, in one line."""
     if isinstance(error, ValidationError):
         worst = error.errors()[0]
         return f"{'.'.join(map(str, worst['loc'])) or 'value'}: {worst['msg']}"

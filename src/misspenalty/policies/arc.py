@@ -39,7 +39,7 @@ class ARC(Reference):
         self.t1, self.t2, self.b1, self.b2 = (OrderedDict() for _ in range(4))  # least recent first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.t1 or block in self.t2:
             self.t1.pop(block, None)
             self.t2[block] = None

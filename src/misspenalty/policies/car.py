@@ -34,7 +34,7 @@ class CAR(Reference):
         self.b1, self.b2 = OrderedDict(), OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.bit:
             self.bit[block] = True
             return True

@@ -34,7 +34,7 @@ class Clock(Reference):
         self.hand = 0
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.references:
             self.references[block] = min(self.references[block] + 1, self.most)
             return True

@@ -42,11 +42,11 @@ class Windowed(S3FIFO):
         self.window = self.share * window
 
     def counts_hit(self, block):
-        """Whether a hit on a block of the cache counts."""
+        """Return whether a hit on a block of the cache counts."""
         return block not in self.small or self.entered_after(block) >= self.window
 
     def entered_after(self, block):
-        """The number of blocks that entered S after `block`."""
+        """Return the number of blocks that entered S after `block`."""
         return len(self.small) - 1 - self.small.index(block)
 
 
@@ -58,7 +58,7 @@ class Clock2QPlus(Windowed):
         super().__init__(capacity, small, ghost, threshold=1, window=window)
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block not in self.count:
             return super().access(block)
         if self.counts_hit(block):

@@ -66,7 +66,7 @@ class ClockPro(Reference):
         self.hot = self.resident = self.absent = 0  # pages
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         page = self.clock.get(block)
         if page and page.resident:
             page.used = True
@@ -86,11 +86,11 @@ class ClockPro(Reference):
         return False
 
     def cached_blocks(self):
-        """The blocks in the cache."""
+        """Return the blocks in the cache."""
         return {block for block, page in self.clock.items() if page.resident}
 
     def ghost_blocks(self):
-        """The blocks that are remembered but not in the cache."""
+        """Return the blocks that are remembered but not in the cache."""
         return self.clock.keys() - self.cached_blocks()
 
     def _run_hand_cold(self):
@@ -117,7 +117,7 @@ class ClockPro(Reference):
             self._end_test(next(block for block, page in self.clock.items() if page.test))
 
     def _promote(self, block):
-        """A cold page was used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
+        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
         page = self.clock[block]
         self._move_target(1)
         while page.test and self.hot >= self.capacity - self.cold_target:

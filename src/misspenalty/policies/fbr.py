@@ -36,7 +36,7 @@ PARAMETERS = (
 
 
 def check(f_new, f_old, **_):
-    """The sections have to fit the cache."""
+    """Check that the sections fit the cache."""
     if f_new + f_old > 1:
         raise ParameterError(f"fbr: f_new + f_old is {f_new + f_old:g}; expected at most 1 (shares of the cache)")
 
@@ -59,7 +59,7 @@ class FBR(Reference):
         self.history = OrderedDict()  # counts of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.count
         if hit:
             depth = self.stack.index(block)

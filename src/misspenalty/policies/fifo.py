@@ -26,7 +26,7 @@ class FIFO(Reference):
         self.queue = OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.queue
         if not hit:
             if len(self.queue) == self.capacity:

@@ -25,9 +25,9 @@ class GDSF(Reference):
         self.cache = ranked.GDSF(capacity, bypass=0)
 
     def cached_blocks(self):
-        """The blocks in the cache."""
+        """Return the blocks in the cache."""
         return set(self.cache.queue)
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         return self.cache.access(block, 1)

@@ -44,7 +44,7 @@ class Hyperbolic(Reference):
         self.entries = {}  # references, and the time of loading, of each block in the cache
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.now += 1
         if block in self.entries:
             references, loaded = self.entries[block]
@@ -72,6 +72,6 @@ class Hyperbolic(Reference):
         return lowest
 
     def _below(self, one, other):
-        """Whether the first priority is lower, in whole numbers; the block loaded first is lower on a tie."""
+        """Return whether the first priority is lower, in whole numbers; the block loaded first is lower on a tie."""
         left, right = one[0] * (self.now - other[1]), other[0] * (self.now - one[1])
         return left < right or (left == right and one[1] < other[1])

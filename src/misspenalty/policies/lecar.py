@@ -74,7 +74,7 @@ class LeCaR(Reference):
         self.lfu_history = OrderedDict()
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.now += 1
         if block in self.count:
             self.count[block] += 1

@@ -49,7 +49,7 @@ class LFRU(Reference):
         self.history = OrderedDict()  # the same of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.now += 1
         hit = block in self.crf
         crf, last = self.crf[block] if hit else self.history.pop(block, (0, 0))

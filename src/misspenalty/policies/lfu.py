@@ -35,7 +35,7 @@ class LFU(Reference):
         self.history = OrderedDict()  # counts of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.count
         if hit:
             self.count[block] += 1

@@ -73,7 +73,7 @@ class LHD(Reference):
         self.density = (initial + np.arange(CLASSES))[:, None] / np.arange(1.0, AGES + 1)
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.place
         if hit:
             age = self._age(block)

@@ -59,7 +59,7 @@ class Segments:
         return sum(map(len, self.segments))
 
     def hit(self, block):
-        """Use a block; returns whether it is here."""
+        """Use a block; return whether it is here."""
         k = next((k for k, segment in enumerate(self.segments) if block in segment), None)
         if k is None:
             return False
@@ -77,7 +77,7 @@ class Segments:
         self.segments[free[0] if free else 0][block] = None
 
     def victim(self):
-        """The next block to leave."""
+        """Return the next block to leave."""
         return next(iter(next(segment for segment in self.segments if segment)))
 
     def evict(self):
@@ -101,7 +101,7 @@ class SLRU(Reference):
         self.segments = Segments(capacity, (1, 1, 1, 1))
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if self.segments.hit(block):
             return True
         if self.segments.limits[0]:
@@ -125,7 +125,7 @@ class Counters:
         return [(at + k * step) % 2**32 % len(self.counts) for k in range(self.hashes)]
 
     def frequency(self, number):
-        """The count, or more."""
+        """Return the count, or more."""
         return min(self.counts[place] for place in self._places(number))
 
     def increment(self, number):
@@ -171,7 +171,7 @@ class WTinyLFU(Reference):
         self.number = {}  # of each block, from 1, in order of first use
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         number = self.number.setdefault(block, len(self.number) + 1)
         if block in self.window:
             self.window.move_to_end(block)
@@ -222,7 +222,7 @@ class LIRS(Reference):
         self.gone = OrderedDict()  # blocks of S that are not in the cache, evicted first first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = self._find(block)
         if not hit and self.lirs:
             self._load(block)

@@ -47,7 +47,7 @@ class LIRS(Reference):
         self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.lir or block in self.q
         if not hit and len(self.lir) + len(self.q) == self.capacity:
             self.q.popitem(last=False)
@@ -66,7 +66,7 @@ class LIRS(Reference):
         return hit
 
     def _exchange(self, block):
-        """A HIR block found in S becomes LIR, the lowest LIR block HIR."""
+        """Turn a HIR block found in S into a LIR block, and the lowest LIR block into a HIR block."""
         lowest = next(iter(self.s))
         self.lir.remove(lowest)
         del self.s[lowest]

@@ -44,7 +44,7 @@ class LRFU(Reference):
         self.crf = OrderedDict()  # (CRF, time) at the last use of each block in the cache, least recently used first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.now += 1
         hit = block in self.crf
         if hit:

@@ -22,7 +22,7 @@ class LRU(Reference):
         self.stack = OrderedDict()  # oldest first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.stack
         if not hit and len(self.stack) == self.capacity:
             self.stack.popitem(last=False)

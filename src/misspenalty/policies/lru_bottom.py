@@ -29,7 +29,7 @@ class LRUBottom(TrackLists):
         self.insertion, self.merged = insertion, []  # the LRU end first
 
     def victim(self):
-        """The track at the LRU end."""
+        """Return the track at the LRU end."""
         return self.merged[0]
 
     def attach(self, track, sequential):

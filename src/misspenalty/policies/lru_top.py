@@ -15,7 +15,7 @@ class LRUTop(TrackLists):
     """One LRU list that sequential tracks enter at the MRU end like all others."""
 
     def victim(self):
-        """The least recently moved track."""
+        """Return the least recently moved track."""
         return min(
             (next(iter(tracks.items())) for tracks in (self.seq, self.random) if tracks), key=lambda item: item[1]
         )[0]

@@ -54,7 +54,7 @@ class LRUK(Reference):
         self.history = OrderedDict()  # the same of evicted blocks, oldest eviction first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.now += 1
         hit = block in self.hist
         if not hit:

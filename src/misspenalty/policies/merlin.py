@@ -110,7 +110,7 @@ class Merlin(Reference):
         self.number = {}  # of each block, in order of first use
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.number.setdefault(block, len(self.number))
         if block in self.count:
             self._count_hit(self.count, block)

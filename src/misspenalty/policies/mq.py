@@ -64,7 +64,7 @@ class MQ(Reference):
         self.distances = {}  # floor(log2(distance)) -> re-accesses
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         home = next((queue for queue in self.queues if block in queue), None)
         full = home is None and sum(map(len, self.queues)) == self.capacity
         if full and not self.recall_first:
@@ -83,7 +83,7 @@ class MQ(Reference):
         return home is not None
 
     def cached_blocks(self):
-        """The blocks in the cache."""
+        """Return the blocks in the cache."""
         return {block for queue in self.queues for block in queue}
 
     def _enqueue(self, block, k):

@@ -39,7 +39,7 @@ class OPT(Reference):
             self.uses[block].append(number)
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.uses[block].popleft()
         hit = block in self.cached
         if not hit:
@@ -53,7 +53,7 @@ class OPT(Reference):
         self.cached.add(block)
 
     def next_use(self, block):
-        """Number of the block's next access."""
+        """Return the number of the block's next access."""
         return self.uses[block][0] if self.uses[block] else float("inf")
 
 

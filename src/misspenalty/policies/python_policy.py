@@ -108,20 +108,20 @@ class PythonPolicy:
         return hits
 
     def access(self, number: int) -> bool:
-        """Reference the block of this id; returns whether it was in the cache."""
+        """Reference the block of this id; return whether it was in the cache."""
         self._found[0] = self._reference(int(self.address[number]), number == self._said)
         self._said = -1
         self._check(np.array([number], np.uint32), self._found)
         return bool(self._found[0])
 
     def holds(self, number: int) -> bool:
-        """Whether the policy says that it has the block of this id."""
+        """Return whether the policy says that it has the block of this id."""
         held = bool(self._ask("__contains__", int(self.address[number])))
         self._said = number if held else -1
         return held
 
     def _reference(self, block: int, said: bool) -> bool:
-        """The outcome of ``access``; `said` tells whether the policy has just said that it has the block."""
+        """Return the outcome of ``access``; `said` tells whether the policy has just said that it has the block."""
         found = was_held(self.name, block, self._ask("access", block))
         if said and not found:
             raise ParameterError(
@@ -179,7 +179,7 @@ class PythonPolicy:
 
 
 def was_held(name: str, block: int, found: Any) -> bool:
-    """The result of ``access(block)`` as a boolean.
+    """Return the result of ``access(block)`` as a boolean.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def construct(
     parameters: dict[str, Any],
     future: Callable[[], Iterable[np.ndarray]] | None,
 ) -> PythonPolicy:
-    """A cache under the Python policy `cls`; `future` yields the ids of all references, for an offline policy.
+    """Return a cache under the Python policy `cls`; `future` yields the ids of all references, for an offline policy.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def construct(
 
 
 def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
-    """The arguments of a Python policy's constructor.
+    """Return the arguments of a Python policy's constructor.
 
     Returns
     -------
@@ -255,7 +255,7 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
 
 
 def load_class(text: str) -> type:
-    """The class that ``path/to/file.py:Class`` names, or the only one with ``access`` of ``path/to/file.py``.
+    """Return the class that ``path/to/file.py:Class`` names, or the only one with ``access`` of ``path/to/file.py``.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def load_class(text: str) -> type:
 
 
 def shown(error: BaseException) -> str:
-    """An exception in one line, with the place where it was raised.
+    """Return an exception in one line, with the place where it was raised.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Random(Reference):
         self.cached = set()
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.cached:
             return True
         if len(self.places) < self.capacity:

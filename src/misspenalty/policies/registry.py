@@ -94,14 +94,14 @@ class Reference(ABC):
 
     @abstractmethod
     def access(self, block: int) -> bool:
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
 
     def cached_blocks(self) -> set[int]:
-        """The blocks in the cache."""
+        """Return the blocks in the cache."""
         return {block for name in self.CACHED for block in getattr(self, name)}
 
     def ghost_blocks(self) -> set[int]:
-        """The blocks that are remembered but not in the cache."""
+        """Return the blocks that are remembered but not in the cache."""
         return {block for name in self.GHOSTS for block in getattr(self, name)} - self.cached_blocks()
 
 
@@ -140,7 +140,7 @@ class Definition:
         return (self.reference.__doc__ or self.name).strip().splitlines()[0].rstrip(".")
 
     def takes(self, name: str) -> bool:
-        """Whether it has a parameter of this name."""
+        """Return whether it has a parameter of this name."""
         return any(parameter.name == name for parameter in self.parameters)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class Definition:
         parameters: Mapping[str, Any],
         future: Callable[[], Iterable[np.ndarray]] | None = None,
     ) -> Any:
-        """A kernel for a cache of `capacity` blocks over the blocks at these addresses, by dense id.
+        """Return a kernel for a cache of `capacity` blocks over the blocks at these addresses, by dense id.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class OwnDefinition(Definition):
     further: bool = False  # whether the constructor takes parameters by any name
 
     def takes(self, name: str) -> bool:
-        """Whether it has a parameter of this name."""
+        """Return whether it has a parameter of this name."""
         return self.further or super().takes(name)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,7 +232,7 @@ class OwnDefinition(Definition):
 
 
 def define(cls: type, name: str | None = None) -> Definition:
-    """The `Definition` of a class with ``access``, as `misspenalty.policies.python_policy` describes it.
+    """Return the `Definition` of a class with ``access``, as `misspenalty.policies.python_policy` describes it.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def register(
 
 
 def known_policies() -> dict[str, Definition]:
-    """Every known policy.
+    """Return every known policy.
 
     Returns
     -------
@@ -362,7 +362,7 @@ def _enter(name: str, value: Any) -> None:
 
 
 def find_policy(policy: str | type | Definition) -> Definition:
-    """The `Definition` of a policy.
+    """Return the `Definition` of a policy.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class S3FIFO(Reference):
         self.count = {}  # of the blocks in the cache
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.count:
             self.count[block] = min(self.count[block] + 1, MAX_COUNT)
             return True
@@ -81,7 +81,7 @@ class S3FIFO(Reference):
             self._promote(block)
 
     def _recall(self, block):
-        """Whether G remembers a missed block, which leaves it and enters M."""
+        """Return whether G remembers a missed block, which leaves it and enters M."""
         return self.ghost.pop(block, None) is not None
 
     def _remember(self, block, hits):

@@ -42,7 +42,7 @@ class S4FIFO(Windowed):
         self.return_hits = return_hits
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block not in self.count:
             return super().access(block)
         if block not in self.small:
@@ -52,7 +52,7 @@ class S4FIFO(Windowed):
         return True
 
     def _recall(self, block):
-        """Whether the name of a block lets it enter M; if not, its count grows."""
+        """Return whether the name of a block lets it enter M; if not, its count grows."""
         if self.ghost.get(block, -1) >= self.return_hits:
             del self.ghost[block]
             return True

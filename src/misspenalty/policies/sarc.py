@@ -40,7 +40,7 @@ class SARC(TrackLists):
     desired = 0.0  # size of SEQ, pages; 0 = not known yet
 
     def victim(self):
-        """The LRU track of the list that has too much."""
+        """Return the LRU track of the list that has too much."""
         if not self.seq or not self.random:
             return next(iter(self.seq or self.random))
         seq, random = next(iter(self.seq)), next(iter(self.random))

@@ -27,7 +27,7 @@ class SIEVE(Reference):
         self.hand = 0  # position in the queue
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.visited
         if not hit:
             if len(self.queue) == self.capacity:

@@ -47,7 +47,7 @@ class SLRU(Reference):
         self.fill_up = fill_up
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         for k, segment in enumerate(self.segments):
             if block in segment:
                 del segment[block]
@@ -60,7 +60,7 @@ class SLRU(Reference):
         return False
 
     def cached_blocks(self):
-        """The blocks in the cache."""
+        """Return the blocks in the cache."""
         return {block for segment in self.segments for block in segment}
 
     def _enter(self, k, block):

@@ -48,7 +48,7 @@ class TinyLFU(Reference):
         self.evictions = 0
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.sketch.increment(self.number.setdefault(block, len(self.number)))
         cached = self.policy.cached_blocks()
         if block not in cached and len(cached) == self.capacity:

@@ -34,11 +34,11 @@ class Tracks(Reference):
         self.now, self.reads, self.sequential_misses, self.staged = 0, [], 0, [0, 0, 0]
 
     def access(self, block):
-        """Reference `block`, a track of one page; returns whether it was in the cache."""
+        """Reference `block`, a track of one page; return whether it was in the cache."""
         return self.request(block, self.whole) == 0
 
     def request(self, track, pages, write=False, end=math.inf):
-        """Access `pages` of `track`; returns the mask of missing ones. The reads to issue are in `reads`."""
+        """Access `pages` of `track`; return the mask of missing ones. The reads to issue are in `reads`."""
         self.now, self.reads = self.now + 1, []
         have = self.cached(track)
         missing = pages & ~have
@@ -62,7 +62,7 @@ class Tracks(Reference):
         return missing
 
     def _again(self, track, have, missing, write, end, pages):
-        """An access to a track that is cached, at least in part."""
+        """Handle an access to a track that is cached, at least in part."""
         mark = self.marks[track]
         self.observe(track, missing == 0, write)
         mark.counter = mark.counter or self._run_length(track)
@@ -107,13 +107,13 @@ class Tracks(Reference):
         self.staged[why] += 1
 
     def observe(self, track, hit, write):
-        """A cached track is accessed, before anything moves."""
+        """Handle an access to a cached track, before anything moves."""
 
     def renew(self, track):
         """Move up a prefetched track that a trigger renews."""
 
     def arrive_late(self, track):
-        """A drive operation that began with this track has arrived, and a read was waiting; only AMP uses this."""
+        """Handle the arrival of an operation that began with this track while a read waited; only AMP uses this."""
 
     def count_sequential_miss(self):
-        """A read missed a sequential track."""
+        """Handle a read that missed a sequential track."""

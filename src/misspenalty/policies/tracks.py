@@ -61,7 +61,7 @@ class TrackLists(Tracks):
         return tracks[track] - lru <= self.delta / self.size(tracks) * (mru - lru)
 
     def count_sequential_miss(self):
-        """A read missed a sequential track."""
+        """Handle a read that missed a sequential track."""
         self.seq_miss += 1
 
     def use(self, track, pages):

@@ -36,7 +36,7 @@ PARAMETERS = (
 
 
 def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
-    """The kernel of the requested version."""
+    """Return the kernel of the requested version."""
     return Simplified2Q(capacity, blocks, kin) if simplified else Full2Q(capacity, blocks, kin, kout)
 
 
@@ -57,7 +57,7 @@ class TwoQ(Reference):
         self.am = OrderedDict()  # least recently used first
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         if block in self.am:
             self.am.move_to_end(block)
             return True

@@ -54,13 +54,13 @@ class Sketch:
         self.size = 0
 
     def _counters(self, number):
-        """The block's counter in each row of its line, as (row, column)."""
+        """Return the block's counter in each row of its line, as (row, column)."""
         draw = draw_of(number)
         line = self.lines[draw % len(self.lines)]
         return [(row, draw >> (44 + 5 * k) & 31) for k, row in enumerate(line)]
 
     def frequency(self, number):
-        """The count, or more if another block shares all four counters."""
+        """Return the count, or more if another block shares all four counters."""
         return min(row[column] for row, column in self._counters(number))
 
     def increment(self, number):
@@ -95,7 +95,7 @@ class WTinyLFU(Reference):
         self.number = {}  # of each block, in order of first use
 
     def access(self, block):
-        """Reference `block`; returns whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         self.sketch.increment(self.number.setdefault(block, len(self.number)))
         if block in self.window:
             self.window.move_to_end(block)

@@ -195,7 +195,7 @@ def _kinds(column, path):
 
 
 def _check_events(events, files, processes, first, path):
-    """Stop at the first invalid event; returns the row of each event's process."""
+    """Stop at the first invalid event; return the row of each event's process."""
     if events.empty:
         raise InputError("contains no events", path=path)
     run, time, process = (events[name].to_numpy() for name in ("run", "time_us", "process"))

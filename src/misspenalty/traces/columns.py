@@ -20,7 +20,7 @@ BY_BLOCK = ("address", "object_bytes")  # one entry per dense id; the other colu
 
 
 def object_sizes(ids: np.ndarray, sizes: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The columns ``object_bytes`` and ``request_bytes`` of references with these ids and sizes.
+    """Return the columns ``object_bytes`` and ``request_bytes`` of references with these ids and sizes.
 
     Examples
     --------

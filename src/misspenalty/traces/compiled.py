@@ -221,7 +221,7 @@ def _compile(
 
 
 def _without_requests(reading: Reading | None, path: Path, form: Format) -> InputError:
-    """The error about a file without requests, which says what it holds instead."""
+    """Return the error about a file without requests, which says what it holds instead."""
     passed = dict(reading.skipped) if reading else {}
     actions = [reason.rpartition(" ")[2] for reason in passed if reason.startswith("lines of action ")]
     ignored = {
@@ -304,7 +304,7 @@ def _check_references(references: int, most: int | None, path: Path) -> None:
 
 
 def _references(requests: Requests, path: Path, before: int) -> int:
-    """Number of one-block references of the requests, after `before` earlier requests."""
+    """Return the number of one-block references of the requests, after `before` earlier requests."""
     count = requests.count
     if count is None:
         return requests.start.size

@@ -68,7 +68,7 @@ class Streams:
         return b"".join(parts)
 
     def _stored(self) -> bytes:
-        """The next bytes of the file; at the end of a stream, the first that are no padding."""
+        """Return the next bytes of the file; at the end of a stream, the first that are no padding."""
         while data := self.file.read(STORED):
             if not self.stream.eof or data.strip(self.padding or b""):
                 return data
@@ -124,7 +124,7 @@ def bare_name(path: Path) -> str:
 
 @contextlib.contextmanager
 def open_stream(path: Path) -> Iterator[BinaryIO]:
-    """A binary stream of the file's content, decompressed (gzip, xz, bzip2, Zstandard).
+    """Return a binary stream of the file's content, decompressed (gzip, xz, bzip2, Zstandard).
 
     Raises
     ------
@@ -174,7 +174,7 @@ def read_some(stream: BinaryIO, size: int, path: Path) -> bytes:
 
 
 def unreadable(error: Exception, path: Path) -> InputError:
-    """The `InputError` for an exception from opening or reading `path`."""
+    """Return the `InputError` for an exception from opening or reading `path`."""
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", path=path)
     if isinstance(error, IsADirectoryError):

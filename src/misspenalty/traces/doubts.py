@@ -138,7 +138,7 @@ def _words(name: str) -> set[str]:
 
 
 def left_out(name: str, place: int, table: Table) -> bool:
-    """Whether the user asked to leave a column out, by name or by number."""
+    """Return whether the user asked to leave a column out, by name or by number."""
     asked = {part.strip() for text in table.columns.get(IGNORE, ()) for part in (text, *text.split("+"))}
     return name in asked or str(place + 1) in asked
 
@@ -155,18 +155,18 @@ def merged(table: Table, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _says_bytes(name: str) -> bool:
-    """Whether the name of a size is that of an object's, or says bytes."""
+    """Return whether the name of a size is that of an object's, or says bytes."""
     return "byte" in name.lower() or name.lower().startswith(("obj", "value", "response"))
 
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
-    """Bytes of the unit that the name of a column says."""
+    """Return bytes of the unit that the name of a column says."""
     known = meaning(names[roles[role][0]]) if role in roles else None
     return known[1] if known is not None and isinstance(known[1], int) else None
 
 
 def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
-    """The whole numbers of a column; none if a value is something else."""
+    """Return the whole numbers of a column; none if a value is something else."""
     if len(places) != 1:
         return []
     try:
@@ -176,6 +176,6 @@ def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
 
 
 def units(table: Table, names: Sequence[str], roles: Roles) -> dict[str, int]:
-    """The units of addresses and sizes that the names of columns say, where the user did not."""
+    """Return the units of addresses and sizes that the names of columns say, where the user did not."""
     found = {"size_unit": _unit_of(names, roles, "size"), "address_unit": _unit_of(names, roles, "offset")}
     return {name: unit for name, unit in found.items() if unit is not None and getattr(table, name) is None}

@@ -61,7 +61,7 @@ def pointer(head: bytes) -> tuple[str, str] | None:
 
 
 def recognise(head: bytes) -> tuple[str, str] | None:
-    """What a file that begins with `head` is, and what to do about it; None if that is not known.
+    """Return what a file that begins with `head` is, and what to do about it; None if that is not known.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Layout:
         return kinds
 
     def grammar(self) -> str:
-        """What a line is expected to be."""
+        """Return what a line is expected to be."""
         if self.table.pattern:
             return f"a line such as {self.table.example!r}"
         role_of = {place: role for role, places in self.roles.items() for place in places}
@@ -102,7 +102,7 @@ class Layout:
         return "integer"
 
     def is_row(self, line: bytes) -> bool:
-        """Whether a line of a table with a separator is a row, not blank, a comment or the header once more."""
+        """Return whether a line of a table with a separator is a row, not blank, a comment or the header once more."""
         text = line.strip()
         if not text or text == self.heading:
             return False
@@ -162,7 +162,7 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
 
 
 def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list[tuple[int, str]]]:
-    """The rows from the header on, if lines of another kind come before it: Excel's ``sep=;``, or a sentence."""
+    """Return the rows from the header on, if lines of another kind come before it: Excel's ``sep=;``, or a sentence."""
     if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
         return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
     for start in range(min(MOST_ABOVE, len(rows) - 1)):
@@ -178,7 +178,7 @@ def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list
 
 
 def _comment(lines: list[str]) -> str:
-    """What the first line begins with, if that is usual for a comment."""
+    """Return what the first line begins with, if that is usual for a comment."""
     first = next((line for line in lines if line.strip()), "")
     return next((comment for comment in COMMENTS if _is(first, comment)), COMMENTS[0])
 
@@ -188,7 +188,7 @@ def _is(line: str, comment: str) -> bool:
 
 
 def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> Layout:
-    """The layout of a dialect, whose columns are known."""
+    """Return the layout of a dialect, whose columns are known."""
     first = split(rows[0][1], table.separator) or []
     header = table.header is not False and same_names(first, table.names)
     if table.header and not header and (present := _present(table, first)):
@@ -224,12 +224,12 @@ def _written(line: str) -> bytes:
 
 
 def same_names(first: list[str], names: tuple[str, ...]) -> bool:
-    """Whether these fields are the names of a dialect's columns, in any order and case."""
+    """Return whether these fields are the names of a dialect's columns, in any order and case."""
     return sorted(map(str.lower, first)) == sorted(map(str.lower, names))
 
 
 def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path: Path | None, doubted: bool) -> Layout:
-    """The layout of a table that only its header and the user describe."""
+    """Return the layout of a table that only its header and the user describe."""
     notes: list[str] = []
     at, line = rows[0]
     first = split(line, table.separator) or []
@@ -281,7 +281,7 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
 
 
 def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list[list[str]]:
-    """The first values of each column, of the rows that have them all."""
+    """Return the first values of each column, of the rows that have them all."""
     found = [split(line, table.separator) or [] for _, line in rows[:LOOKED_AT]]
     return [list(column) for column in zip(*(row for row in found if len(row) == width), strict=True)] or [
         [] for _ in range(width)

@@ -38,7 +38,7 @@ class Lifetimes:
         self.expired = self.deleted = 0
 
     def split(self, requests: "Requests") -> "Requests":
-        """The requests without deletes, to objects of which each has one life; `Requests.life` says how long."""
+        """Return the requests without deletes, to objects of which each has one life; `Requests.life` says how long."""
         assert requests.life is not None
         assert requests.time is not None
         ids = self.interner.ids(np.ascontiguousarray(requests.start))

@@ -50,7 +50,7 @@ class Batch:
     rest: InputError | None = None  # why the lines after these rows cannot be divided
 
     def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
-        """The error about a value that cannot be read."""
+        """Return the error about a value that cannot be read."""
         number, line = self.line(row)
         where = f"field {place + 1} ({self.layout.names[place]}) missing or malformed in {shown(line)!r}"
         if what:
@@ -58,7 +58,7 @@ class Batch:
         return InputError(where, path=self.path, line=number, expected=self.layout.grammar(), remedy=remedy)
 
     def line(self, row: int) -> tuple[int, bytes]:
-        """Number and text of the line of a row."""
+        """Return the number and text of the line of a row."""
         lines = self.text.split(b"\n")
         if self.numbers is not None:
             return self.lines_before + int(self.numbers[row]) + 1, lines[self.numbers[row]]
@@ -71,7 +71,7 @@ class Batch:
 
 
 def shown(line: bytes) -> str:
-    """The beginning of a line, as messages show it."""
+    """Return the beginning of a line, as messages show it."""
     return line[:60].decode("ascii", "backslashreplace").rstrip("\r")
 
 
@@ -131,19 +131,19 @@ def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
 
 
 def without_mark(text: bytes, path: Path | None = None) -> bytes:
-    """The beginning of a file without a byte order mark of UTF-8; UTF-16 is refused."""
+    """Return the beginning of a file without a byte order mark of UTF-8; UTF-16 is refused."""
     if text[:2] in BOMS:
         raise InputError("is written in UTF-16", path=path, expected="UTF-8", remedy="save it as UTF-8 or ASCII text")
     return text.removeprefix(MARK)
 
 
 def ends_in_returns(head: bytes) -> bool:
-    """Whether lines end in carriage returns only, as on old Macs: then the file has no newline at all."""
+    """Return whether lines end in carriage returns only, as on old Macs: then the file has no newline at all."""
     return b"\r" in head[:-1] and b"\n" not in head
 
 
 def with_newlines(head: bytes) -> bytes:
-    """The beginning of a file, with lines ending in newlines."""
+    """Return the beginning of a file, with lines ending in newlines."""
     return head.replace(b"\r", b"\n") if ends_in_returns(head) else head
 
 
@@ -241,7 +241,7 @@ def squeezed(text: bytes) -> bytes:
 
 
 def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[int, pa.Array]:
-    """The columns of `kinds` as pyarrow divides the text."""
+    """Return the columns of `kinds` as pyarrow divides the text."""
     import pyarrow.csv as csv_reader
 
     names = [str(place) for place in range(len(layout.names))]
@@ -264,7 +264,7 @@ def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[in
 
 
 def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
-    """The columns as texts, line by line, up to a line that has too few or too many fields."""
+    """Return the columns as texts, line by line, up to a line that has too few or too many fields."""
     layout = batch.layout
     values: dict[int, list[str]] = {place: [] for place in places}
     for number, line in enumerate(batch.text.split(b"\n"), batch.lines_before + 1):
@@ -295,7 +295,7 @@ def _has_exponents(column: pa.Array) -> bool:
 
 
 def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> pa.Array:
-    """Texts as the first type in the order of `KINDS` that fits, which is the column's from now on."""
+    """Return texts as the first type in the order of `KINDS` that fits, which is the column's from now on."""
     if kinds[place] not in KINDS:
         return column
     trimmed = pc.ascii_trim_whitespace(column)

@@ -47,7 +47,7 @@ class Numbering:
             self._divide()
 
     def finish(self) -> int:
-        """Write what is left; returns the number of distinct blocks."""
+        """Write what is left; return the number of distinct blocks."""
         self.ids.close()
         if self.shards is not None:
             return self.shards.finish()
@@ -94,7 +94,7 @@ class Shards:
             part.tofile(file)
 
     def finish(self) -> int:
-        """Number each shard, then all of them; returns the number of distinct blocks."""
+        """Number each shard, then all of them; return the number of distinct blocks."""
         self.close()
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             self.blocks[:] = list(pool.map(self._number, range(SHARDS)))
@@ -104,7 +104,7 @@ class Shards:
         return int(self.blocks.sum())
 
     def _number(self, number: int) -> int:
-        """Ids of a shard's references among its own blocks, and its blocks in order of first use."""
+        """Return ids of a shard's references among its own blocks, and its blocks in order of first use."""
         interner, path = Interner(), self.folder / f"shard{number}"
         with open(path, "rb") as addresses, open(self.folder / f"ids{number}", "wb") as ids:
             while (part := np.fromfile(addresses, np.uint64, CHUNK)).size:

@@ -20,7 +20,7 @@ ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
 
 
 def select(trace: Trace, selection: str) -> Trace:
-    """The references of a trace named by a selection.
+    """Return the references of a trace named by a selection.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def select(trace: Trace, selection: str) -> Trace:
 
 
 def parse_selection(selection: str) -> dict[str, int]:
-    """The items of a selection, as `select` takes it.
+    """Return the items of a selection, as `select` takes it.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def parse_selection(selection: str) -> dict[str, int]:
 
 
 def join(first: Trace, second: Trace) -> Trace:
-    """The trace `second` after `first`: blocks of equal address are the same block.
+    """Return the trace `second` after `first`: blocks of equal address are the same block.
 
     Times of the second start where those of the first end.
 
@@ -133,7 +133,7 @@ def join(first: Trace, second: Trace) -> Trace:
 
 
 def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, int]:
-    """The trace to replay, and how many references at its start are not counted.
+    """Return the trace to replay, and how many references at its start are not counted.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _other(text: str) -> Trace:
 def _rebuilt(
     like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None, sizes: np.ndarray | None
 ) -> Trace:
-    """A trace of these blocks, otherwise like another one; the sizes of its requests are not known."""
+    """Return a trace of these blocks, otherwise like another one; the sizes of its requests are not known."""
     interner = Interner()
     ids = interner.ids(np.ascontiguousarray(blocks))
     address = interner.addresses_by_id()

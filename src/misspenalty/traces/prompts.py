@@ -195,7 +195,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
 
 
 def _since_first(times, unit, path):
-    """Times in ns since the first."""
+    """Return times in ns since the first."""
     if unit is None:
         unit = "s" if 2 * sum(time != int(time) for time in times) > len(times) else "ms"
     if times[-1] > LONGEST_TIME // UNITS[unit]:
@@ -205,7 +205,7 @@ def _since_first(times, unit, path):
 
 
 def _lines(path):
-    """Number and text of every line that is not blank."""
+    """Return the number and text of every line that is not blank."""
     number, rest = 0, b""
     with open_stream(path) as stream:
         while chunk := read_some(stream, CHUNK, path):

@@ -13,7 +13,7 @@ TIME = re.compile(rf"\s*(\d{{1,12}}(?:\.\d{{1,12}})?)\s*({'|'.join(sorted(UNITS,
 
 
 def is_time(text: object) -> bool:
-    """Whether `text` is a number with a unit of time.
+    """Return whether `text` is a number with a unit of time.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def is_time(text: object) -> bool:
 
 
 def parse_time(text: object, what: str = "time") -> int:
-    """A time with its unit (``5ms``, ``1.5s``, ``10m``, ``2h``) in whole ns.
+    """Return a time with its unit (``5ms``, ``1.5s``, ``10m``, ``2h``) in whole ns.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def parse_time(text: object, what: str = "time") -> int:
 
 
 def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
-    """A cache size in blocks.
+    """Return a cache size in blocks.
 
     ``65536`` is blocks, ``512MB`` bytes (1 MB = 2**20 bytes), ``5%`` a share of the footprint, which is `blocks`.
 
@@ -78,7 +78,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
 
 
 def parse_bytes(text: str, what: str) -> int:
-    """A size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
+    """Return a size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
-    """The digits of a size and the bytes of its unit, None if a whole number (of `plain`) has none."""
+    """Return the digits of a size and the bytes of its unit, None if a whole number (of `plain`) has none."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):

@@ -140,7 +140,7 @@ class Devices:
         self.numbers = {}
 
     def number(self, *names):
-        """Number of each row; `names` are int64 arrays that together identify a device."""
+        """Return the number of each row; `names` are int64 arrays that together identify a device."""
         if not names[0].size:
             return names[0]
         if all(np.all(name == name[0]) for name in names):
@@ -217,7 +217,7 @@ def register(form):
 
 
 def formats() -> dict[str, Format]:
-    """Every known `Format`, by name."""
+    """Return every known `Format`, by name."""
     _import_readers()
     return dict(sorted(_formats.items()))
 
@@ -240,7 +240,7 @@ def _enter(name, value):
 
 
 def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()) -> Format:
-    """The `Format` called `name`, or the one recognised from `path`; a table if the user described its columns.
+    """Return the `Format` called `name`, or the one recognised from `path`; a table if the user described its columns.
 
     Parameters
     ----------
@@ -301,14 +301,14 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
 
 
 def candidates(name, head):
-    """Names of the dialects that a file could be of, if its columns did not look like those of others."""
+    """Return names of the dialects that a file could be of, if its columns did not look like those of others."""
     from misspenalty.traces.dialects import dialects
 
     return [dialect.name for dialect in dialects().values() if dialect.fits(name, head, strict=False)]
 
 
 def _complaint(path, name, head, known):
-    """The error of the format that matches the file best, by its suffix or its first lines; otherwise None."""
+    """Return the error of the format that matches the file best, by its suffix or its first lines; otherwise None."""
     lines, complaints = head.splitlines(keepends=True), []
     beginnings = [b"".join(lines[:count]) for count in (1, 2)]
     for form in known.values():
@@ -340,7 +340,7 @@ LARGEST_FOOTER = 1 << 24  # bytes
 
 
 def _footer(path):
-    """The end of a Parquet file, which names its columns; empty if there is none."""
+    """Return the end of a Parquet file, which names its columns; empty if there is none."""
     with open(path, "rb") as stream:
         size = stream.seek(0, 2)
         stream.seek(max(size - 8, 0))

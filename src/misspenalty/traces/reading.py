@@ -60,12 +60,12 @@ class Reading:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON can hold it."""
+        """Return every field as JSON can hold it."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> "Reading":
-        """The reading that `to_dict` gave, also after JSON.
+        """Return the reading that `to_dict` gave, also after JSON.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class Reading:
         return f"{name}: read as {self.format}; {'; '.join(self.changes)}" if self.changes else None
 
     def describe(self) -> dict[str, str]:
-        """The whole description as text, by subject."""
+        """Return the whole description as text, by subject."""
         lines = {"format": self.format}
         if self.columns:
             lines["columns"] = ", ".join(f"{role} = {column}" for role, column in self.columns.items())

@@ -57,7 +57,7 @@ class Rows:
         self.earlier = self.unknown = 0
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
-        """What was read so far; `columns` are the names by role."""
+        """Return what was read so far; `columns` are the names by role."""
         addresses = "offset" in columns or "sector" in columns
         length = next((role for role in ("size", "sectors") if role in columns), None)
         size_unit = None if length is None else self.table.size_unit or UNITS[length]
@@ -80,7 +80,7 @@ class Rows:
         return self.table.address_unit or (SECTOR if "sector" in columns else 1)
 
     def requests(self, columns: Columns, fault: Fault) -> Requests:
-        """The rows as requests.
+        """Return the rows as requests.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Rows:
         return _expanded(placed, codes, made.get("repeat"))
 
     def _lives(self, made: dict[str, Any], codes: np.ndarray | None, placed: Requests) -> np.ndarray:
-        """How long each row's object lives from then on, as `Requests.life` says it."""
+        """Return how long each row's object lives from then on, as `Requests.life` says it."""
         if "block" not in made or placed.count is not None or placed.time is None:
             raise InputError(
                 "lifetimes are those of objects at times", path=self.path, expected="a column of keys and one of times",
@@ -170,7 +170,7 @@ class Rows:
         return tuple(said)
 
     def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
-        """Times since the first request, ns; `when` is in units of `ns` nanoseconds."""
+        """Return times since the first request, ns; `when` is in units of `ns` nanoseconds."""
         if not when.size:
             return when
         if self.first is None:
@@ -184,7 +184,7 @@ class Rows:
         return (when - whole) * ns - part
 
     def _selected(self, columns: Columns) -> tuple[Columns, np.ndarray]:
-        """The rows of the chosen action, and their places; the others are counted."""
+        """Return the rows of the chosen action, and their places; the others are counted."""
         coded = pc.dictionary_encode(columns[ACTION][0])
         names, index = values.texts(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False)
         for name, count in zip(names, np.bincount(index, minlength=len(names)).tolist(), strict=True):
@@ -261,7 +261,7 @@ class Rows:
     def _of_one_space(
         self, start: np.ndarray, size: np.ndarray, write: np.ndarray | None, time: np.ndarray | None
     ) -> Requests:
-        """Requests of `size` bytes, at least 1, from addresses of up to 64 bits, uint64."""
+        """Return requests of `size` bytes, at least 1, from addresses of up to 64 bits, uint64."""
         first = start // np.uint64(self.block_bytes)
         last = np.maximum(start + size - np.uint64(1), start) // np.uint64(self.block_bytes)
         return Requests(first, (last - first).view(np.int64) + 1, write, time)
@@ -274,7 +274,7 @@ def _said(error: BadValueError) -> str:
 
 
 def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Requests:
-    """Requests of which some are repeated, or are both a read and a write."""
+    """Return requests of which some are repeated, or are both a read and a write."""
     both = None if codes is None or not (codes == BOTH).any() else codes == BOTH
     if both is None and repeat is None:
         return requests

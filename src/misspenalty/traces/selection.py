@@ -88,7 +88,7 @@ def as_mask(counted: np.ndarray | None) -> np.ndarray:
 
 
 def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
-    """Requests that miss in every cache, whatever its size and policy.
+    """Return requests that miss in every cache, whatever its size and policy.
 
     These are the requests that count and whose block no earlier reference loaded: a read of a block that a write or the
     warm-up loaded is not one. A write that only refreshes loads nothing. Computed once per trace and cached.
@@ -103,7 +103,7 @@ def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
 
 
 def counted_requests(trace: Trace, writes: str, warm_up: int) -> int:
-    """Requests that count towards the hit ratio."""
+    """Return requests that count towards the hit ratio."""
     parts = slices(trace, writes, warm_up, 1 << 20)
     return sum(ids.shape[0] if counted is None else int(np.count_nonzero(counted)) for _, ids, counted in parts)
 

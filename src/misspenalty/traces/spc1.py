@@ -158,7 +158,7 @@ class Workload:
 
 
 def requests(kernel, count, until=FOREVER):
-    """The next requests.
+    """Return the next requests.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def requests(kernel, count, until=FOREVER):
 
 
 def slices(workload, count=None, seconds=None):
-    """The workload from its start in slices of `requests`, in bounded memory.
+    """Return the workload from its start in slices of `requests`, in bounded memory.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def write_slices(parts, path, none):
 
 
 def spc_lines(table):
-    """Requests as lines of an SPC trace.
+    """Return requests as lines of an SPC trace.
 
     Parameters
     ----------

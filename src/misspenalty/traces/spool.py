@@ -19,7 +19,7 @@ CHUNK = 1 << 20  # bytes copied at a time
 
 @contextlib.contextmanager
 def spooled(path: Path) -> Iterator[tuple[Path, str]]:
-    """A file with the content of `path` that can be read repeatedly, and the name to show for it.
+    """Return a file with the content of `path` that can be read repeatedly, and the name to show for it.
 
     A regular file is used directly. Standard input (``-``) and pipes are copied completely into a temporary folder,
     which is deleted at the end; messages name the pipe.

@@ -81,7 +81,7 @@ class Trace:
         name: str = "array",
         object_bytes: ArrayLike | None = None,
     ) -> "Trace":
-        """A trace of references to these blocks, in this order.
+        """Return a trace of references to these blocks, in this order.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class Trace:
         return {name: np.asarray(values) for name, values in columns.items() if values is not None}
 
     def to_pandas(self) -> Any:
-        """The references as a pandas DataFrame; columns as in `to_numpy`.
+        """Return the references as a pandas DataFrame; columns as in `to_numpy`.
 
         Examples
         --------
@@ -238,7 +238,7 @@ class Trace:
         return pd.DataFrame(self.to_numpy())
 
     def to_arrow(self) -> Any:
-        """The references as a `pyarrow.Table`; columns as in `to_numpy`.
+        """Return the references as a `pyarrow.Table`; columns as in `to_numpy`.
 
         Examples
         --------
@@ -309,11 +309,11 @@ class Trace:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the facts of ``repr`` and the first references."""
+        """Return what a notebook shows: the facts of ``repr`` and the first references."""
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.head().to_html(index=False)}"
 
     def head(self, references: int = 5) -> Any:
-        """The first references as a pandas DataFrame; columns as in `to_numpy`.
+        """Return the first references as a pandas DataFrame; columns as in `to_numpy`.
 
         Examples
         --------
@@ -342,7 +342,7 @@ class Trace:
         return self.blocks * self.block_bytes
 
     def bytes_of(self, part: slice | np.ndarray) -> np.ndarray:
-        """Bytes that each reference of a part of the trace asks for, int64.
+        """Return bytes that each reference of a part of the trace asks for, int64.
 
         Examples
         --------
@@ -420,7 +420,7 @@ def _s(count: int) -> str:
 
 
 def format_bytes(size: float) -> str:
-    """A size as text, with three digits: ``1.5 GB`` (1 GB = 2**30 bytes).
+    """Return a size as text, with three digits: ``1.5 GB`` (1 GB = 2**30 bytes).
 
     Examples
     --------

@@ -48,7 +48,7 @@ class TextKeysError(Exception):
 
 
 def _flat(column: pa.Array) -> pa.Array:
-    """A column without chunks or dictionary, and without missing values."""
+    """Return a column without chunks or dictionary, and without missing values."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
@@ -61,13 +61,13 @@ def _flat(column: pa.Array) -> pa.Array:
 
 
 def is_text(column: pa.Array) -> bool:
-    """Whether a column holds text, as it was written or encoded by a dictionary."""
+    """Return whether a column holds text, as it was written or encoded by a dictionary."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def texts(column: pa.Array) -> list[str]:
-    """A column as Python strings."""
+    """Return a column as Python strings."""
     return [each.decode("utf-8", "backslashreplace") for each in _flat(column).cast(pa.binary()).to_pylist()]
 
 
@@ -102,7 +102,7 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
 
 
 def _numbers(made: list[int], wrap: bool) -> np.ndarray:
-    """Numbers from -2**63 to 2**64 - 1 as an array; of both ends at once, modulo 2**64 if `wrap`."""
+    """Return numbers from -2**63 to 2**64 - 1 as an array; of both ends at once, modulo 2**64 if `wrap`."""
     if not made or max(made) <= LARGEST:
         return np.array(made, np.int64)
     if min(made) < 0 and not wrap:
@@ -158,7 +158,7 @@ def _decimal(text: str, row: int) -> decimal.Decimal:
 
 
 def keys(column: pa.Array, how: str) -> np.ndarray:
-    """Numbers of a column of keys, uint64: the numbers themselves, below 0 modulo 2**64, or hashes of texts.
+    """Return numbers of a column of keys, uint64: the numbers themselves, below 0 modulo 2**64, or hashes of texts.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def joined(columns: list[pa.Array]) -> pa.Array:
-    """Texts of several columns, such as dates and times of day, with a space between them.
+    """Return texts of several columns, such as dates and times of day, with a space between them.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def joined(columns: list[pa.Array]) -> pa.Array:
 
 
 def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
-    """Times of a column as int64, and how many ns one of them is; exact, digits below a ns are dropped.
+    """Return times of a column as int64, and how many ns one of them is; exact, digits below a ns are dropped.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def meaning_of(name: str, known: dict[str, str]) -> str | None:
 
 
 def sizes(column: pa.Array) -> np.ndarray:
-    """Sizes of objects, -1 (unknown) where a row holds nothing or a dash.
+    """Return sizes of objects, -1 (unknown) where a row holds nothing or a dash.
 
     Examples
     --------
@@ -448,7 +448,7 @@ class DeviceNumbers:
         self.free = 0  # no smaller number is free
 
     def number(self, columns: list[pa.Array]) -> np.ndarray:
-        """Number of each row, int64; several columns together name a device."""
+        """Return the number of each row, int64; several columns together name a device."""
         coded = []
         for column in columns:
             column = _flat(column)

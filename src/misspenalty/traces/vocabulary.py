@@ -118,7 +118,7 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
 
 
 def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[str, ...]]:
-    """Columns by role, as a user gives them: ``"block=key,time=1,device=host+disk"`` or a dict.
+    """Return columns by role, as a user gives them: ``"block=key,time=1,device=host+disk"`` or a dict.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
 def assign(
     names: Sequence[str], given: dict[str, tuple[str, ...]], path: object, line: int | None, *, recognise: bool = True
 ) -> Roles:
-    """Columns of each role by their place: first those that the user names, then those whose names are known.
+    """Return columns of each role by their place: first those that the user names, then those whose names are known.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def assign(
 
 
 def _both_of(role: str, columns: Sequence[str]) -> str:
-    """What to do about columns that may all have one role."""
+    """Return what to do about columns that may all have one role."""
     if role != "device":
         return REMEDY
     chosen = f"say which with --columns (columns=…), such as device={columns[0]},ignore={'+'.join(columns[1:])}"
@@ -228,7 +228,7 @@ def _both_of(role: str, columns: Sequence[str]) -> str:
 
 
 def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> dict[str, list[int]]:
-    """Columns that name a device together, or a file if requests have addresses within it."""
+    """Return columns that name a device together, or a file if requests have addresses within it."""
     free = {name.strip().lower(): place for place, name in enumerate(names) if place not in taken}
     if all(name in free for name in PAIRS["device"]):
         return {"device": [free[name] for name in PAIRS["device"]]}
@@ -252,7 +252,7 @@ def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:
 
 
 def _places(role: str, columns: Iterable[str], names: Sequence[str], path: object, line: int | None) -> tuple[int, ...]:
-    """Places of named or numbered columns (from 1); several are joined by ``+``."""
+    """Return places of named or numbered columns (from 1); several are joined by ``+``."""
     places: list[int] = []
     for text in columns:
         for column in [text] if text in names else text.split("+"):

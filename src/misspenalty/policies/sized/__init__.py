@@ -49,7 +49,7 @@ class SizedPolicy:
         return find_policy(self.name)
 
     def takes(self, name: str) -> bool:
-        """Whether it has a parameter of this name."""
+        """Return whether it has a parameter of this name."""
         return self.blocks.takes(name) and name not in self.left_out
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class SizedPolicy:
         return {n: value for n, value in self.blocks.check(parameters).items() if n not in self.left_out}
 
     def cache(self, room: int, sizes: np.ndarray, changes: str, parameters: Mapping[str, Any]) -> Any:
-        """A kernel for a cache of `room` bytes over objects of these sizes, by dense id."""
+        """Return a kernel for a cache of `room` bytes over objects of these sizes, by dense id."""
         own = self.check(parameters) | dict(self.fixed)
         if self.name == "wtinylfu":
             own["mean_bytes"] = max(int(sizes.sum()) // max(len(sizes), 1), 1)
@@ -92,7 +92,7 @@ SIZED = {
 
 
 def find_sized(policy: Any) -> SizedPolicy:
-    """The form of a policy for objects of different sizes.
+    """Return the form of a policy for objects of different sizes.
 
     Raises
     ------

@@ -92,7 +92,7 @@ class SLRU(SizedReference):
         self.segments = [Queue() for _ in range(segments)]  # lowest first
 
     def queues(self):
-        """The segments."""
+        """Return the segments."""
         return self.segments
 
     def touch(self, block):
@@ -128,7 +128,7 @@ class S3FIFO(SizedReference):
         self.uses = {}
 
     def queues(self):
-        """The two queues of objects."""
+        """Return the two queues of objects."""
         return [self.small, self.main]
 
     def touch(self, block):

@@ -60,7 +60,7 @@ class Ranked(SizedReference):
         remember(self.history, victim, self.leave(victim), self.history_room)
 
     def order(self, block):
-        """What decides which object leaves first."""
+        """Return what decides which object leaves first."""
         return self.rank[block], self.last[block]
 
     def evicting(self, block):
@@ -71,7 +71,7 @@ class LFU(Ranked):
     """Least frequently used, with or without a history of counts."""
 
     def use(self, block):
-        """The number of uses."""
+        """Return the number of uses."""
         self.facts[block] = self.facts.get(block, 0) + 1
         return self.facts[block]
 
@@ -84,7 +84,7 @@ class LRUK(Ranked):
         self.k = k
 
     def use(self, block):
-        """The K-th-to-last use, 0 if it is not known."""
+        """Return the K-th-to-last use, 0 if it is not known."""
         self.facts[block] = [self.now, *self.facts.get(block, [])][: self.k]
         return self.facts[block][-1] if len(self.facts[block]) == self.k else 0
 
@@ -110,10 +110,10 @@ class GDSF(Ranked):
             self.rank[block] = own
 
     def use(self, block):
-        """The clock, which is the rank of the object evicted last, plus uses per byte."""
+        """Return the clock, which is the rank of the object evicted last, plus uses per byte."""
         self.facts[block] = self.facts.get(block, 0) + 1
         return self.clock + self.facts[block] / max(self.queue[block], 1)
 
     def evicting(self, block):
-        """The clock moves to the rank of the victim."""
+        """Move the clock to the rank of the victim."""
         self.clock = self.rank[block]

@@ -55,11 +55,11 @@ class SizedReference(ABC):
         self.refused = self.evictions = 0
 
     def queues(self):
-        """The queues of what is in the cache."""
+        """Return the queues of what is in the cache."""
         return [self.queue]
 
     def where(self, block):
-        """The queue that holds an object, or None."""
+        """Return the queue that holds an object, or None."""
         return next((queue for queue in self.queues() if block in queue), None)
 
     @property
@@ -68,7 +68,7 @@ class SizedReference(ABC):
         return sum(queue.bytes for queue in self.queues())
 
     def access(self, block, size):
-        """Reference `block`, which is asked for with `size` bytes; returns whether it was in the cache."""
+        """Reference `block`, which is asked for with `size` bytes; return whether it was in the cache."""
         self.see(block)
         queue = self.where(block)
         if queue is not None and queue[block] != size and self.changes != "keep":
@@ -90,7 +90,7 @@ class SizedReference(ABC):
         """Take note of any reference, before anything else."""
 
     def touch(self, block):  # noqa: B027
-        """A hit; by default it changes nothing."""
+        """Handle a hit; by default it changes nothing."""
 
     def load(self, block, size):
         """Load an object."""
@@ -112,6 +112,6 @@ class SizedReference(ABC):
             self.evict()
 
     def leave(self, block):
-        """Remove an object from the cache; returns its bytes."""
+        """Remove an object from the cache; return its bytes."""
         self.evictions += 1
         return self.where(block).pop(block)

@@ -78,7 +78,7 @@ class Dialect:
     actions: tuple[str, ...] = ()
 
     def fits(self, name: str, head: bytes, *, strict: bool = True) -> bool:
-        """Whether a file of this name and beginning is of this dialect.
+        """Return whether a file of this name and beginning is of this dialect.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Dialect:
         return all(re.fullmatch(kind, value) for kind, value in zip(self.kinds, row, strict=False))
 
     def _holds(self, rows: list[list[str]]) -> bool:
-        """Whether the evidence holds in these rows."""
+        """Return whether the evidence holds in these rows."""
         names = self.table.names
         columns = {name: [row[place] for row in rows] for place, name in enumerate(names) if place < len(rows[0])}
         sectors = self.evidence.get("not_bytes", ())
@@ -155,7 +155,7 @@ def _is_steady(values: list[int]) -> bool:
 
 
 def _lines(head: bytes) -> list[str]:
-    """The first whole lines, without those that are blank."""
+    """Return the first whole lines, without those that are blank."""
     from misspenalty.traces.lines import with_newlines
 
     text = with_newlines(head.removeprefix(b"\xef\xbb\xbf")).decode("utf-8", "replace")
@@ -183,12 +183,12 @@ def _source(entries: dict[str, Any]) -> str:
 
 @functools.cache
 def dialects() -> dict[str, Dialect]:
-    """Every dialect, by name."""
+    """Return every dialect, by name."""
     return {path.stem: load(path) for path in sorted(Path(__file__).parent.glob("*.yaml"))}
 
 
 def load(path: Path) -> Dialect:
-    """The dialect that a file describes.
+    """Return the dialect that a file describes.
 
     Raises
     ------

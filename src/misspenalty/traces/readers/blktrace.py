@@ -46,7 +46,7 @@ def read(path, block_bytes, action="Q"):
 
 
 def of_all_processors(path):
-    """The files of all processors of the trace that `path` is a part of, in order of processor."""
+    """Return the files of all processors of the trace that `path` is a part of, in order of processor."""
     match = re.fullmatch(r"(.*\.blktrace\.)\d+(\.(?:gz|xz|bz2|zst))?", path.name)
     if match is None:
         return [path]
@@ -78,7 +78,7 @@ def _records(path):
 
 
 def sniff(name, head):
-    """Whether a record's magic number comes first."""
+    """Return whether a record's magic number comes first."""
     return head[:4] == (MAGIC | VERSION).to_bytes(4, "little")
 
 

@@ -66,7 +66,7 @@ def _check(schema, path):
 
 
 def _numbers(batch, name, limit, path):
-    """A column of integers from 0 to below `limit`."""
+    """Return a column of integers from 0 to below `limit`."""
     values = batch[name].to_numpy()
     if values.size and (values.min() < 0 or int(values.max()) >= limit):
         odd = values.min() if values.min() < 0 else values.max()
@@ -87,7 +87,7 @@ def _requests(batch, relations, path):
 
 
 def sniff(name, head):
-    """Whether the footer names all columns."""
+    """Return whether the footer names all columns."""
     return head.startswith(MAGIC) and all(column.encode() in head for column in COLUMNS)
 
 

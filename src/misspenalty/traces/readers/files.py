@@ -26,7 +26,7 @@ def read(path, block_bytes):
 
 
 def sniff(name, head):
-    """Whether the footer names the columns of such a capture."""
+    """Return whether the footer names the columns of such a capture."""
     return head.startswith(b"PAR1") and all(column in head for column in COLUMNS)
 
 

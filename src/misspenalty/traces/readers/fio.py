@@ -82,7 +82,7 @@ def _row(line, version, names, path, number):
 
 
 def sniff(name, head):
-    """Whether the first line matches."""
+    """Return whether the first line matches."""
     return with_newlines(head).startswith(HEAD) and b" iolog" in head[:40]
 
 

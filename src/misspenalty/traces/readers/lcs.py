@@ -115,7 +115,7 @@ def header(head, path=None):
 
 
 def sniff(name, head):
-    """Whether the magic number comes first."""
+    """Return whether the magic number comes first."""
     return head[:8] == struct.pack("<Q", MAGIC)
 
 

@@ -24,7 +24,7 @@ def read(path, block_bytes, block_tokens=None, unit=None):
 
 
 def block_bytes_of(path, block_tokens=None, unit=None):
-    """Bytes of a block of this trace."""
+    """Return bytes of a block of this trace."""
     return TOKEN_BYTES * (_tokens(block_tokens) or read_prompts(path, _unit(unit)).block_tokens)
 
 
@@ -39,7 +39,7 @@ def _unit(text):
 
 
 def sniff(name, head):
-    """Whether the content begins with an object that has the keys of a prompt."""
+    """Return whether the content begins with an object that has the keys of a prompt."""
     keys = b'"timestamp"' in head or b'"input_length"' in head
     return head.lstrip()[:1] == b"{" and b'"hash_ids"' in head and keys
 

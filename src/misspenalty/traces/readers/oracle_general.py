@@ -22,7 +22,7 @@ def read(path, block_bytes):
 
 
 def sniff(name, head):
-    """Whether the name matches, or times and next accesses both only go forward."""
+    """Return whether the name matches, or times and next accesses both only go forward."""
     if ".oraclegeneral" in name.lower():
         return True
     rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)

@@ -32,7 +32,7 @@ def read(path, block_bytes, **options):
 
 
 def sniff(name, head):
-    """Whether it is Parquet, but none of the other Parquet formats."""
+    """Return whether it is Parquet, but none of the other Parquet formats."""
     return head.startswith(capture.MAGIC) and not files.sniff(name, head) and not capture.sniff(name, head)
 
 

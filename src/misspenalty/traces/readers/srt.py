@@ -65,7 +65,7 @@ def header_bytes(head):
 
 
 def record_bytes(identity):
-    """Bytes of a record of this version and type; -1 if there is no such record."""
+    """Return bytes of a record of this version and type; -1 if there is no such record."""
     number, kind = identity >> 16, identity & 0xFFFF
     if number not in VERSIONS or kind not in (SHORT, SUSPECT):
         return -1
@@ -82,7 +82,7 @@ def byte_order(data):
 
 
 def sniff(name, head):
-    """Whether a record begins after the header."""
+    """Return whether a record begins after the header."""
     return byte_order(head[header_bytes(head) :]) is not None
 
 

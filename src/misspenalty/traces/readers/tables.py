@@ -90,7 +90,7 @@ def _requests(path, form, rows, seen):
 
 
 def sniff(name, head):
-    """Whether a header names a column that gives a place, and no dialect has that header."""
+    """Return whether a header names a column that gives a place, and no dialect has that header."""
     try:
         form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
     except (InputError, ParameterError):
@@ -100,7 +100,7 @@ def sniff(name, head):
 
 
 def format_of(dialect):
-    """The `Format` of a `Dialect`, whose options change its description."""
+    """Return the `Format` of a `Dialect`, whose options change its description."""
     options = OPTIONS
     if dialect.actions:
         known = ", ".join(dialect.actions)
