@@ -1,7 +1,11 @@
 """A copy of the tree with a small configuration: a full run of the workflow in minutes."""
 
 import hashlib
+import importlib.util
 import shutil
+import site
+import subprocess
+import sys
 from pathlib import Path
 
 import yaml
@@ -68,6 +72,23 @@ def small_tree(folder):
     text = calibration.read_text().replace("value: 28.8\n", "value: 100\n")
     calibration.write_text(text.replace("value: 86\n", "value: 100\n"))  # so small a database fits the server's cache
     return folder
+
+
+def python_of(tree, folder):
+    """Make an environment in which the packages are those of a changed copy of the tree; return its interpreter.
+
+    Kernels are the ones that are installed, so the change must leave them alone. All other packages are shared.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    (tree / "misspenalty_studies").symlink_to("studies")
+    (packages / "shared.pth").write_text("\n".join(map(str, (tree / "src", tree, *site.getsitepackages()))) + "\n")
+    for name, source in (("misspenalty", tree / "src" / "misspenalty"), ("misspenalty_studies", tree / "studies")):
+        kernels = [path.relative_to(source).with_suffix("").parts for path in source.rglob("*.pyx")]
+        for parts in [*kernels, ("_cyutility",)] if name == "misspenalty" else kernels:
+            built = Path(importlib.util.find_spec(".".join((name, *parts))).origin)
+            shutil.copy(built, source.joinpath(*parts[:-1]))
+    return folder / "bin" / "python"
 
 
 def digests(folder):

@@ -81,15 +81,12 @@ class Simulation:
 class Plan:
     """What the workflow makes for one study.
 
-    Parameters
+    Attributes
     ----------
     study : str
         Id of the study, the name of its folder.
     sources : Sources
         The code, whose digests decide whether a job runs again.
-
-    Attributes
-    ----------
     simulations : list of Simulation
         Each becomes a rule, see `simulation`.
     tables, figures : list of dict
