@@ -38,7 +38,7 @@ class Paper(_Entry):
 
 
 class Available(_Entry):
-    """What was available of a paper whose traces are lost."""
+    """What was available of a paper, and what stood in for the rest."""
 
     read: str
     printed: str

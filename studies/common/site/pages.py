@@ -13,7 +13,7 @@ import pandas as pd
 import vl_convert
 
 import misspenalty
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.claims import claims_of, headline, load_ledger
 from misspenalty_studies.common.judge import headlines
@@ -46,6 +46,7 @@ PARTS = {  # of the bar of verdicts, in its order: what is filtered, and the wor
     "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
     "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
 } | {name: ({"verdict": name}, words) for name, words in VERDICTS.items() if name != "reproduced"}
+EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # parts that others make, and how
 FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
 MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
     (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
@@ -78,7 +79,9 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     Raises
     ------
     InputError
-        The results are missing, one of their files is damaged, or a link of a page leads nowhere.
+        The results or a further folder are missing, a file is damaged, or a link of a page leads nowhere.
+    ParameterError
+        The site has no part of a name in `extras`.
     """
     root, out = Path(root), Path(out)
     index = root / "results" / "index.json"
@@ -100,7 +103,14 @@ class _Site:
         self.root, self.out, self.results = root, out, root / "results"
         self.titles, self.made, self.progress = index["titles"], index["made"], progress
         self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
-        self.extras = {name: Path(path) for name, path in extras.items() if Path(path).is_dir()}
+        self.extras = {name: Path(path) for name, path in extras.items()}
+        for name, path in self.extras.items():
+            if name not in EXTRAS:
+                raise ParameterError(f"the site has no part {name!r}; expected {', '.join(EXTRAS)}")
+            if not path.is_dir():
+                remedy = f"make it with `{EXTRAS[name]}`, or build the site without it"
+                reason = f"no such folder, which the site's part {name} is taken from"
+                raise InputError(reason, path=path, remedy=remedy)
         self.claims = read_claims(self.results / "claims.csv", self.titles)
         self.sources = Sources(checkout_folders(root))
         self.read = self._readings()

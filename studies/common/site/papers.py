@@ -27,7 +27,7 @@ class Paper:
     references : list of dict
         Of each of its papers: ``title, authors, venue, year, doi``; text, which may be empty.
     sources : dict
-        ``read, printed, missing, substitute``, where a paper's traces are lost; otherwise empty.
+        ``read, printed, missing, substitute`` of the papers; empty for a study without claims.
     rests_on : dict of str to str
         Verdicts on which the study's answer rests, by claim.
     """

@@ -29,7 +29,7 @@ def test_every_folder_with_code_is_a_study_and_every_judged_study_says_what_came
         if study.judged:
             assert study.headline and study.rests_on and study.papers and study.look_at, name
             assert (study.folder / "ledger.yaml").is_file() and (study.folder / "missing_facts.yaml").is_file(), name
-        assert (study.available is not None) == (study.part == "lost"), name
+            assert study.available, name
 
 
 def test_dois_and_years_are_those_of_the_references():

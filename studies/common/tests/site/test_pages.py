@@ -170,6 +170,20 @@ def test_two_buildings_are_equal_to_the_byte(root, site, tmp_path):
     assert all((site / path).read_bytes() == (tmp_path / "again" / path).read_bytes() for path in files)
 
 
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("play=missing", "missing: no such folder, which the site's part play is taken from; make it with `make play`"),
+        ("plays=.", "the site has no part 'plays'; expected docs, notebooks, play"),
+    ],
+)
+def test_a_part_that_is_not_there_is_named(root, tmp_path, capsys, monkeypatch, part, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(["--root", str(root), "--out", str(tmp_path / "site"), "--with", part]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
 def test_without_results_there_is_one_line_that_says_what_to_do(tmp_path, capsys):
     assert main(["--root", str(tmp_path), "--out", str(tmp_path / "site")]) == 2
     assert "make reproduce" in capsys.readouterr().err
