@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import misspenalty
+import misspenalty.replay.tables  # what is imported only when a function is called is not packed otherwise
 from misspenalty import disks
 from misspenalty.disks.drive.description import Description, Kind
 from misspenalty.errors import MissPenaltyError, ParameterError

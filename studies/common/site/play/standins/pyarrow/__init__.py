@@ -148,6 +148,11 @@ def array(values, kind=None):
     return Array([value.encode() if isinstance(value, str) else value for value in values], kind)
 
 
+def nulls(count, kind):
+    """Return an array of missing values."""
+    return Array([None] * count, kind)
+
+
 def scalar(value, kind):
     """One value."""
     return value

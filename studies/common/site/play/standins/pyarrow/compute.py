@@ -85,7 +85,8 @@ def _compiled(pattern):
 def match_substring_regex(column, pattern):
     """Return which texts contain a match."""
     find = _compiled(pattern).search
-    return pa.Array([find(text) is not None for text in column.values], pa.DataType("bool"))
+    found = [None if text is None else find(text) is not None for text in column.values]
+    return pa.Array(found, pa.DataType("bool"))
 
 
 def extract_regex(column, pattern):
