@@ -49,7 +49,7 @@ Cells say how many of the tested statements are reproduced. *Free*: no fit and n
 upstream. *Calibrated*: the model was calibrated on other values of the paper. *Fitted*: the number compared was used to
 tune the model. *Tie*: the interval over seeds crosses the tolerance, or an order is closer than the intervals.
 Multi-Queue is judged behind a first level of 128 MB, as in the paper, and HAC with documents between the composite
-parts and a server's cache of 30 MB, as recollected. Two variants enter no total: Multi-Queue behind a first level whose
+parts and a server's cache of the recollected size. Two variants enter no total: Multi-Queue behind a first level whose
 size was calibrated on the paper's Table 3, and HAC with documents apart and a server's cache whose size was calibrated
 on the printed hit rate. They have:
 
