@@ -97,9 +97,11 @@ def test_decimals_of_every_width_are_read_alike(tmp_path, kind):
     np.testing.assert_array_equal(trace.time, np.arange(5) * 1_000_000_000)
 
 
-def test_a_decimal_beyond_64_bits_names_its_row(tmp_path):
+def test_a_decimal_beyond_64_bits_is_a_key_as_its_digits_are_in_a_text_file(tmp_path):
+    """Kept by its digits, as in CSV; where numbers are asked for, the refusal names the row."""
     path = tmp_path / "trace.parquet"
-    column = pa.array([decimal.Decimal(1), decimal.Decimal(10**70)], pa.decimal256(76, 0))
-    pq.write_table(pa.table({"block": column}), path)
+    values = [decimal.Decimal(value) for value in (1, 10**70, 1, 10**70 + 1)]
+    pq.write_table(pa.table({"block": pa.array(values, pa.decimal256(76, 0))}), path)
+    assert open_trace(path).ids.tolist() == [0, 1, 0, 2]
     with pytest.raises(InputError, match="row 2"):
-        open_trace(path)
+        open_trace(path, key="number")
