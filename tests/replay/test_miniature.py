@@ -134,6 +134,37 @@ def test_few_blocks_still_give_a_number():
     assert 0 <= table["hit_ratio"][0] <= 1 and np.isfinite(table["hit_ratio_error"][0])
 
 
+@pytest.mark.parametrize("share", [0.98, 1.02])
+@pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
+def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
+    """A sample with a few blocks too many or too few is on the wrong side, and its parts may all be there, too.
+
+    Without the comparison of a sample with itself, 6 and 5 of these 30 estimates were outside two error bars.
+    """
+    blocks = 20_000
+    trace = Trace.from_blocks(np.tile(np.arange(blocks), 5))
+    truth = 0 if share < 1 else 0.8
+    tables = [
+        hit_ratio_curve(trace, policy, int(share * blocks), sample=0.05, sample_seed=seed, threads=1)
+        for seed in range(30)
+    ]
+    errors = np.array([table["hit_ratio"][0] - truth for table in tables])
+    bars = np.array([table["hit_ratio_error"][0] for table in tables])
+    assert (abs(errors) > 0.5).sum() >= 3  # the wrong side
+    assert (abs(errors) > 2 * bars + 1e-9).sum() <= 2
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc", "fifo"])
+def test_a_sample_of_too_few_blocks_is_compared_with_itself(policy):
+    """Of 1000 blocks, 85 are in the sample: they fit into 96 blocks, a tenth of the cache, but not into 83."""
+    trace = Trace.from_blocks(np.tile(np.arange(1000), 4))
+    sample = Sample.of(trace, choose(trace.address, 0.1, 1))
+    assert sample.own_rate == 0.085
+    row = hit_ratio_curve(trace, policy, 960, sample=0.1, sample_seed=1).iloc[0]
+    assert row["hit_ratio"] == pytest.approx(1 - 85 / 0.1 / 4000)
+    assert row["hit_ratio_error"] > 0.5
+
+
 @pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
 def test_a_part_without_references_has_no_misses(policy):
     """One block, in one part, misses once: it counts as 1 / rate misses of the whole, and 8 / rate of its part."""

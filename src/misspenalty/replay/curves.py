@@ -198,7 +198,8 @@ def _sampled(
         sizes = np.unique(np.round(1 + np.arange(max(whole.stack.live, 1)) / rate).astype(np.int64))
     ratio, misses, loads = _estimate(whole, sizes, rate, requests)
     others = np.array([_estimate(stack, sizes, rate / PARTS, requests)[0] for stack in parts])
-    bar, ratio = error_bar(ratio, others), np.clip(ratio, 0, 1)
+    at_own_rate = estimated(whole.misses(scaled(sizes, choice.own_rate))[0], rate, requests)
+    bar, ratio = error_bar(ratio, others, at_own_rate), np.clip(ratio, 0, 1)
     hits = np.round(ratio * requests).astype(np.int64)
     depth, filling = scaled(sizes, rate), np.minimum(sizes, whole.stack.live / rate)
     fills = whole.fills(depth) / np.maximum(np.minimum(depth, whole.stack.live), 1) * filling

@@ -72,26 +72,33 @@ def adjusted(misses: Any, rate: float, requests: int) -> Any:
     return np.clip(estimated(misses, rate, requests), 0, 1)
 
 
-def error_bar(whole: Any, parts: Any) -> Any:
+def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     """Compute the error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
 
     It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by how far
-    the mean of the parts is from the sample. On most traces that is little. It is large where the hit ratio of a small
-    cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU among many blocks
-    that are used once.
+    the mean of the parts is from the sample, and by how far the sample is from itself in a cache that is scaled by the
+    share of the blocks that it has in fact. On most traces both are little. The first is large where the hit ratio of a
+    small cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU among many
+    blocks that are used once. The second is large where a loop hardly fits, or hardly fails to: a sample that happens
+    to have a few blocks too many or too few then shows the other side of the cliff.
 
     Parameters
     ----------
     whole : float or float, shape (sizes,)
     parts : array of float, shape (8,) or (8, sizes)
+    at_own_rate : float or float, shape (sizes,)
+        As `whole`, from a cache that is scaled by the share of the blocks which are in the sample in fact.
 
     Examples
     --------
-    >>> float(error_bar(0.5, [0.5] * 8)), round(float(error_bar(0.5, [0.4, 0.5] * 4)), 3)
+    >>> float(error_bar(0.5, [0.5] * 8, 0.5)), round(float(error_bar(0.5, [0.4, 0.5] * 4, 0.5)), 3)
     (0.0, 0.053)
+    >>> float(error_bar(0.75, [0.75] * 8, 0.5))
+    0.25
     """
     parts = np.asarray(parts)
-    return np.hypot(parts.std(axis=0, ddof=1) / PARTS**0.5, parts.mean(axis=0) - whole)
+    spread = np.hypot(parts.std(axis=0, ddof=1) / PARTS**0.5, parts.mean(axis=0) - whole)
+    return np.hypot(spread, np.asarray(at_own_rate) - whole)
 
 
 def check_counted(references: int, rate: float, requests: int) -> None:
@@ -123,6 +130,11 @@ class Choice:
     numbers: np.ndarray
     part_of: np.ndarray
     number_in_part: np.ndarray
+
+    @property
+    def own_rate(self) -> float:
+        """Share of the blocks that are in the sample in fact, which chance makes a little more or less than `rate`."""
+        return self.part_of.size / self.numbers.size
 
 
 def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Choice:
@@ -201,10 +213,13 @@ class Sample:
     ----------
     whole : Piece
     parts : list of Piece
+    own_rate : float
+        Share of the blocks that `whole` has in fact.
     """
 
     whole: Piece
     parts: list[Piece]
+    own_rate: float
 
     @classmethod
     def of(cls, trace: Trace, choice: Choice, warm_up: int = 0) -> "Sample":
@@ -221,7 +236,7 @@ class Sample:
         ids, write = (np.concatenate(column) for column in zip(*chosen, strict=True))
         early = sum(int(np.count_nonzero(choice.numbers[trace.ids[part]])) for part in _slices(warm_up))
         whole = Piece(_trace(trace, ids, write, trace.address[choice.numbers > 0]), choice.rate, early)
-        return cls(whole, [_part(whole, choice, number) for number in range(PARTS)])
+        return cls(whole, [_part(whole, choice, number) for number in range(PARTS)], choice.own_rate)
 
 
 def _part(whole: Piece, choice: Choice, number: int) -> Piece:
