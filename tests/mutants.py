@@ -73,6 +73,7 @@ NEAREST = {
         "studies/common/tests/site/test_readings.py",
         "studies/common/tests/site/test_notebooks.py",
         "studies/common/tests/site/test_pages.py",
+        "studies/common/tests/site/test_tracks.py",
     ),
     "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
     "latency/*": ("tests/latency",),
