@@ -1,14 +1,23 @@
-"""Read the parameters of a machine from its study's ``machine.yaml``: each has a value, a unit, a status and a
-source."""
+"""Read the parameters of a machine from its study's ``machine.yaml``: each has a value, a unit, a status and a source.
 
-from dataclasses import dataclass, fields, is_dataclass
-from types import SimpleNamespace
+A study declares its parameters once, as the fields of a dataclass: ``Annotated[<type>, declared(<unit>, <meaning>)]``.
+The same declaration checks the file and gives the model its values.
+"""
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
 import pandas as pd
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from misspenalty.io.documents import read_checked
+from misspenalty.errors import InputError
+from misspenalty.io.documents import read_yaml
+from misspenalty_studies.common.settings import Number, Settings
 
 COLUMNS = ("value", "unit", "status", "source", "reason")
+Text = Annotated[str, Field(min_length=1)]
+Factor = Annotated[Number, Field(strict=True, gt=0)]
 
 
 @dataclass(frozen=True)
@@ -33,13 +42,15 @@ class Parameter:
         The same, as multiples of the value.
     """
 
-    value: object
+    __pydantic_config__ = ConfigDict(extra="forbid")  # not strict: a mapping becomes a `Parameter`
+
+    value: Any
     unit: str
-    status: str
-    source: str
-    reason: str = ""
-    vary: tuple = ()
-    vary_factors: tuple = ()
+    status: Literal["stated", "derived", "secondary", "recollected", "assumed", "fitted"]
+    source: Text
+    reason: Text = ""
+    vary: Annotated[list | tuple, Field(min_length=1)] = ()
+    vary_factors: Annotated[list[Factor] | tuple[Factor, ...], Field(min_length=1)] = ()
 
     def alternatives(self, own):
         """Return the values of the sensitivity run, in the file's order, without `own`, the value in use.
@@ -107,19 +118,149 @@ class Machine:
         return pd.DataFrame(rows, columns=["parameter", *COLUMNS])
 
 
-def load_machine(path, schema=None, kind=SimpleNamespace):
+@dataclass(frozen=True)
+class Declared:
+    """Declare a parameter of a machine, next to its type; made by `declared`.
+
+    Attributes
+    ----------
+    unit : str
+    what : str
+        Meaning of the parameter.
+    constraints : dict
+        Constraints of `pydantic.Field`.
+    """
+
+    unit: str
+    what: str
+    constraints: dict
+
+
+def declared(unit, what, **constraints):
+    """Return the declaration of a parameter.
+
+    Parameters
+    ----------
+    unit : str
+        The unit that the file must state.
+    what : str
+        Meaning of the parameter.
+    **constraints
+        Constraints of `pydantic.Field`: ``ge``, ``gt``, ``le``, ``lt``, ``min_length``, ``pattern``.
+
+    Returns
+    -------
+    Declared
+    """
+    return Declared(unit, what, constraints)
+
+
+class MachineParameters:
+    """The base class of the dataclasses that declare a machine's parameters.
+
+    Attributes
+    ----------
+    statuses : tuple of str
+        The statuses that the head of the study's file explains.
+    varied : tuple of str
+        Statuses whose parameters need values for the sensitivity run.
+    nullable : bool
+        Whether a parameter may be null without being fitted, if its type allows it.
+    """
+
+    statuses: ClassVar = ("stated", "derived", "assumed", "fitted")
+    varied: ClassVar = ("assumed",)
+    nullable: ClassVar = False
+
+
+def entry_of(
+    kind,
+    unit=None,
+    *,
+    statuses=MachineParameters.statuses,
+    varied=MachineParameters.varied,
+    nullable=False,
+    **constraints,
+):
+    """Return the type of a parameter's entry in a file, for a Pydantic model.
+
+    Parameters
+    ----------
+    kind : type
+        Type of its value; with ``None`` in a union, the value may be null.
+    unit : str, optional
+        The unit that it must state.
+    statuses, varied, nullable
+        See `MachineParameters`.
+    **constraints
+        Constraints of `pydantic.Field` on the value.
+
+    Returns
+    -------
+    type
+        `Parameter` with a validator.
+    """
+    values = TypeAdapter(
+        Annotated[kind, Field(**constraints)] if constraints else kind,
+        config=ConfigDict(strict=True, allow_inf_nan=False),
+    )
+
+    def check(entry):
+        if unit is not None and entry.unit != unit:
+            raise ValueError(f"unit: {entry.unit!r}; expected {unit!r}")
+        if entry.status not in statuses:
+            raise ValueError(f"status: {entry.status!r}; expected {', '.join(statuses)}")
+        if entry.status in ("assumed", "fitted") and not entry.reason:
+            raise ValueError(f"reason: missing; expected why this value is {entry.status}")
+        if entry.status in varied and not entry.vary:
+            raise ValueError(f"vary: missing; expected values of the sensitivity run, as the value is {entry.status}")
+        for part, value in (("value", entry.value), *(("vary", value) for value in entry.vary)):
+            try:
+                values.validate_python(value)
+            except ValidationError as error:
+                raise ValueError(f"{part}: {value!r}; {error.errors()[0]['msg']}") from error
+        if entry.value is None and not nullable and entry.status != "fitted":
+            raise ValueError("value: null; only a parameter that is fitted may lack a value")
+        return entry
+
+    return Annotated[Parameter, AfterValidator(check)]
+
+
+@cache
+def model_of(kind):
+    """Return the Pydantic model of a machine's file.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass derived from `MachineParameters`.
+
+    Returns
+    -------
+    type
+    """
+    rules = {name: getattr(kind, name) for name in ("statuses", "varied", "nullable")}
+    hints, found = get_type_hints(kind, include_extras=True), {}
+    for field in fields(kind):
+        own, *notes = get_args(hints[field.name]) or (None,)
+        for note in notes:
+            if isinstance(note, Declared):
+                entry = entry_of(own, note.unit, **rules, **note.constraints)
+                found[field.name] = (entry, Field(description=note.what))
+    return create_model(kind.__name__, __base__=Settings, __module__=kind.__module__, __doc__=kind.__doc__, **found)
+
+
+def load_machine(path, kind):
     """Read and check the parameters of a machine.
 
     Parameters
     ----------
     path : path-like
         For example ``mq/machine.yaml``.
-    schema : path-like, optional
-        Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
     kind : type
-        Type of the result: the dataclass of a system, such as
-        `misspenalty_studies.mq.storage_server.testbed.StorageServerTestbed`, whose fields are the file's keys and
-        further ones that have defaults; by default a namespace of all values.
+        Type of the result: the `MachineParameters` of a system, such as
+        `misspenalty_studies.mq.storage_server.testbed.StorageServerTestbed`, whose declared fields are the file's
+        keys; further ones have defaults.
 
     Returns
     -------
@@ -130,12 +271,11 @@ def load_machine(path, schema=None, kind=SimpleNamespace):
     InputError
         The file is missing or malformed, or a key is missing, unknown or has an invalid value.
     """
-    entries = read_entries(path, schema)
-    names = [field.name for field in fields(kind) if field.name in entries] if is_dataclass(kind) else list(entries)
-    return Machine(kind(**{name: entries[name].value for name in names}), entries)
+    entries = read_entries(path, kind)
+    return Machine(kind(**{name: entry.value for name, entry in entries.items()}), entries)
 
 
-def read_entries(path, schema=None):
+def read_entries(path, kind):
     """Read and check a file of parameters.
 
     Parameters and errors are those of `load_machine`.
@@ -143,6 +283,33 @@ def read_entries(path, schema=None):
     Returns
     -------
     dict of str to Parameter
+        In the file's order.
     """
-    entries = read_checked(path, schema, "the parameters of a machine")
-    return {name: Parameter(**entry) for name, entry in entries.items()}
+    made, data = read_document(path, model_of(kind), "the parameters of a machine")
+    return {name: getattr(made, name) for name in data}
+
+
+def read_document(path, model, expected):
+    """Read a file of parameters and check it against a Pydantic model.
+
+    Returns
+    -------
+    made : object
+        The instance of `model`.
+    data : dict
+        What the file holds, in its order.
+
+    Raises
+    ------
+    InputError
+        The file is missing or malformed, or it does not match the model; the first fault is named.
+    """
+    data = read_yaml(path, expected)
+    try:
+        return model.model_validate(data), data
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # the missing key may be misspelt
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        mark = "." if first["type"] == "value_error" else ": "  # a validator of an entry names the part at fault itself
+        what = first["msg"].removeprefix("Value error, ")
+        raise InputError(place + mark + what, path=path, remedy=f"see {model.__module__}.{model.__name__}") from error

@@ -14,8 +14,8 @@ from misspenalty_studies.epcm.file_client.client import ClientMachine
 KERNELS = {"linux22": True, "linux24": False}  # whether there is a buffer-to-page copy
 
 
-def _machine(path, schema):
-    return load_machine(path, schema, ClientMachine)
+def _machine(path):
+    return load_machine(path, ClientMachine)
 
 
 WHOLE_RUN = 1024  # events that perfect foresight knows on the surface: most of an Andrew run
@@ -37,15 +37,15 @@ def _row(fit, build, value, target, reached):
     return pd.DataFrame([row | {"reached": reached}])
 
 
-def copy_fit(capture, machine, schema, calibration, build, settings):
+def copy_fit(capture, machine, calibration, build, settings):
     """Fit the times to copy a KB to the published hot read latency.
 
     Parameters
     ----------
     capture : sequence of path-like
         Calls, files and processes of the recorded build.
-    machine, schema : path-like
-        ``machine.yaml`` and its schema.
+    machine : path-like
+        ``machine.yaml``.
     calibration : path-like
         ``data/calibration.yaml``.
     build : str
@@ -60,7 +60,7 @@ def copy_fit(capture, machine, schema, calibration, build, settings):
     """
     fits = [fit for fit in load_calibration(calibration) if fit.parameter in COPY_TIMES]
     target = fits[0].published[0]["value"]
-    testbed = _machine(machine, schema).testbed
+    testbed = _machine(machine).testbed
     study, _ = setup.set_up(build, setup.recorded(capture[0]), testbed, **setup.options(settings))
     values = runs.fit_copy(study, target, {fit.parameter: fit.range for fit in fits})
     reached = runs.hot_read_us(study, values)
@@ -75,13 +75,13 @@ def _scale_fit(study, calibration):
     return _row(fit, study.benchmark, value, target, runs.cold_compute_s(study._replace(scale=value)))
 
 
-def play(capture, machine, schema, today, calibration, copying, published, build, settings, threads=1):
+def play(capture, machine, today, calibration, copying, published, build, settings, threads=1):
     """Replay every bar of Figure 7 for one build, with and without the buffer copy, facts of the build, and the build
     today.
 
     Parameters
     ----------
-    capture, machine, schema, calibration, build, settings
+    capture, machine, calibration, build, settings
         As in `copy_fit`.
     today : path-like
         ``machine_today.yaml``.
@@ -98,7 +98,7 @@ def play(capture, machine, schema, today, calibration, copying, published, build
         ``scale`` (the fit of the factor on compute), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the predictors),
         ``workload`` (facts of the build), ``today`` (Figure 7 on a machine of today).
     """
-    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
     recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)
     study, _ = setup.set_up(build, recorded, testbed, **options)
     found = {"scale": as_written(_scale_fit(study, calibration))}
@@ -109,11 +109,11 @@ def play(capture, machine, schema, today, calibration, copying, published, build
     found["accuracy"] = tables.accuracy(build, study.workload, study.training, study.measured, bars)
     found["workload"] = tables.workload_facts(study, recorded, pd.read_csv(published))
     del study
-    study, _ = setup.set_up(build, recorded, _machine(today, schema).testbed, **options)
+    study, _ = setup.set_up(build, recorded, _machine(today).testbed, **options)
     return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings), threads))}
 
 
-def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
+def vary(capture, machine, copying, scale, build, settings, threads=1):
     """Replay one build under every other reading of the paper, one at a time, and with perfect foresight; parameters as
     in `play`.
 
@@ -127,7 +127,7 @@ def vary(capture, machine, schema, copying, scale, build, settings, threads=1):
     dict of str to DataFrame
         ``table`` and ``limits``.
     """
-    testbed = _machine(machine, schema)
+    testbed = _machine(machine)
     testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
     choices, limits = settings["sensitivity"], settings["limits"]
     recorded = setup.recorded(capture[0])
@@ -154,7 +154,7 @@ def both_queues(study):
     return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
 
 
-def judge_others(capture, machine, schema, copying, scale, build, settings, threads=1):
+def judge_others(capture, machine, copying, scale, build, settings, threads=1):
     """Return Figure 7 of another workload than Andrew under other conditions; parameters as in `vary`.
 
     Returns
@@ -162,7 +162,7 @@ def judge_others(capture, machine, schema, copying, scale, build, settings, thre
     DataFrame
         See `misspenalty_studies.epcm.conditions.other_workload`.
     """
-    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
     recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
     study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
     return conditions.other_workload(study, recorded, setup.bars(settings), placement, threads)
@@ -173,7 +173,6 @@ def judge_otherwise(
     others,
     more,
     machine,
-    schema,
     calibration,
     copying,
     scale,
@@ -193,7 +192,7 @@ def judge_otherwise(
         Tables of `judge_others`.
     baselines, reductions : path-like
         ``studies/epcm/published/baselines.csv`` and ``reductions.csv``.
-    capture, machine, schema, calibration, copying, scale, build, settings, threads
+    capture, machine, calibration, copying, scale, build, settings, threads
         As in `vary` and `play`.
 
     Returns
@@ -202,7 +201,7 @@ def judge_otherwise(
         ``fig7`` (of all workloads) and ``fig8`` with the column ``condition``; ``surface``, ``learning``,
         ``recordings``.
     """
-    testbed = replace(_machine(machine, schema).testbed, **_copy_times(copying))
+    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
     recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
     study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
     measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)

@@ -161,7 +161,7 @@ def other_workload(study, capture, bars, placement, threads=1):
 
 
 def _changed(study, capture, changes, placement, bars):
-    """The study and its bars with some choices made differently."""
+    """Return the study and its bars with some choices made differently."""
     for what, parameter, value in changes:
         if what == MODEL:
             bars = with_parameter(bars, parameter, value)

@@ -7,7 +7,6 @@ include: "inputs.smk"
 
 EPCM_FILES = {
     "machine": "studies/epcm/machine.yaml",
-    "schema": "studies/epcm/machine.schema.yaml",
     "today": "studies/epcm/machine_today.yaml",
 }
 EPCM_DRIVES = machine_drives(EPCM_FILES["machine"])
@@ -144,7 +143,6 @@ plan.simulation(
     inputs=dict(
         capture=build_files("andrew"),
         machine=EPCM_FILES["machine"],
-        schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
     ),
@@ -188,7 +186,6 @@ plan.simulation(
     inputs=dict(
         capture=build_of,
         machine=EPCM_FILES["machine"],
-        schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
@@ -209,7 +206,6 @@ plan.simulation(
     inputs=dict(
         capture=build_of,
         machine=EPCM_FILES["machine"],
-        schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
@@ -227,7 +223,6 @@ plan.simulation(
     inputs=dict(
         capture=build_files("andrew"),
         machine=EPCM_FILES["machine"],
-        schema=EPCM_FILES["schema"],
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
         others=EPCM_OTHERS,

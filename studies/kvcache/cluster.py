@@ -19,6 +19,7 @@ from misspenalty.policies.registry import find_policy
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.kvcache import cost
+from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.runs import load_workload
 from misspenalty_studies.kvcache.settings import KvcacheSettings
 
@@ -141,7 +142,7 @@ def clusters(trace, machine, settings, threads=1):
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
-    return cluster_table(workload, load_machine(machine).testbed, settings.seed, threads)
+    return cluster_table(workload, load_machine(machine, KvCacheMachine).testbed, settings.seed, threads)
 
 
 def cluster_table(workload, machine, seed, threads=1):

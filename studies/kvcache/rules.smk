@@ -64,7 +64,6 @@ plan.conditions = [
 plan.read += [
     KVCACHE["trace"],
     KVCACHE_MACHINE,
-    "studies/kvcache/machine.schema.yaml",
     "studies/kvcache/published/fig9.csv",
 ]
 plan.seed = KVCACHE["seed"]

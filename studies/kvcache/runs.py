@@ -26,6 +26,7 @@ from misspenalty.traces.prompts import read_prompts
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.kvcache import cost
+from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.settings import KvcacheSettings
 
 
@@ -234,7 +235,7 @@ def two_levels(trace, machine, settings, threads=1):
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
     sizes = settings.first_level_tokens, settings.policies, settings.second_level_tokens
-    return behind(workload, load_machine(machine).testbed, *sizes, threads)
+    return behind(workload, load_machine(machine, KvCacheMachine).testbed, *sizes, threads)
 
 
 def behind(workload, machine, first_levels, policies, second_levels, threads=1):

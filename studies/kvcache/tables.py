@@ -4,6 +4,7 @@ import pandas as pd
 
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.kvcache import cost
+from misspenalty_studies.kvcache.machine import KvCacheMachine
 
 NODE_TOKENS = 3_000_000  # tokens in the paper's 1 TB of memory
 LARGE_TOKENS = 50_000_000
@@ -144,7 +145,7 @@ def costs(machine):
     DataFrame
         ``quantity, value, unit``.
     """
-    machine = load_machine(machine).testbed
+    machine = load_machine(machine, KvCacheMachine).testbed
     per_token = cost.token_bytes(machine)
     rows = [
         ("token_cache", per_token / 1024, "KB"),

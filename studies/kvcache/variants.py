@@ -7,6 +7,7 @@ import pandas as pd
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.kvcache import tables
 from misspenalty_studies.kvcache.cluster import cluster_table
+from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.runs import behind, counts, load_workload, replay
 from misspenalty_studies.kvcache.settings import KvcacheSettings
 
@@ -41,7 +42,7 @@ def sensitivity(trace, machine, settings, threads=1):
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
-    machine = load_machine(machine)
+    machine = load_machine(machine, KvCacheMachine)
     policies = [policy for policy in COMPARED if policy in settings.policies]
     first = [min(settings.first_level_tokens)]
     parts = []
@@ -71,7 +72,7 @@ def conditions(trace, machine, settings, threads=1):
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
-    machine = load_machine(machine)
+    machine = load_machine(machine, KvCacheMachine)
     forwards = _run(workload, settings, "lru")
     backwards = _run(workload, settings, "lru", backwards=True)
     counted = pd.concat([forwards, _run(workload, settings, "lfu", history=1000)], ignore_index=True)

@@ -3,6 +3,7 @@
 import itertools
 import sys
 from dataclasses import dataclass, fields, replace
+from typing import Annotated, get_type_hints
 
 import pandas as pd
 
@@ -11,7 +12,7 @@ from misspenalty.errors import ParameterError
 from misspenalty.prefetch.sequential import amp
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.traces.spc1 import IOPS_PER_BSU, Workload
-from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.common.machine import declared, load_machine
 from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc.array.controller import Controller, StorageController
 
@@ -67,32 +68,73 @@ MEASURES = [
 
 @dataclass(frozen=True)
 class Shark(Controller):
-    """All parameters of the machine; ``machine.schema.yaml`` describes each field.
+    """All parameters of the machine.
 
     `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and the parameters of
     one array, drive or track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
     """
 
-    drive: str
-    threshold: int
-    degree: int | None
-    trigger: float
-    remedy: bool
-    remedy_lru: bool
-    writes_sequential: bool
-    delta: float
-    count_writes: bool
-    large_ratio: float
-    insertion: float | None
-    footprint_sensitive_gb: float | None
-    footprint_insensitive_gb: float | None
-    load_factor: float | None
-    climb: float
-    round_writes: bool
-    warm_up_minutes: int
-    warm_up_share: float
-    phase_minutes: int
-    discarded_minutes: int
+    drive: Annotated[
+        str, declared("data/drives", "Name of a described drive, or a file that describes one", min_length=1)
+    ]
+    threshold: Annotated[
+        int, declared("tracks", "Run of tracks that is taken for a sequential stream, seqThreshold", ge=1, le=255)
+    ]
+    degree: Annotated[int | None, declared("tracks", "Tracks of a prefetched group, m", ge=0, le=256)]
+    trigger: Annotated[
+        float,
+        declared(
+            "share of the group, from its end",
+            "Where a group's asynchronous trigger is, whole tracks from its end; -1 = none, so that only misses "
+            "prefetch",
+            ge=-1,
+            lt=1,
+        ),
+    ]
+    remedy: Annotated[
+        bool,
+        declared(
+            "boolean",
+            "Whether a trigger also moves the unread rest of its own group to the MRU end; for all policies but "
+            "LRU Top and LRU Bottom",
+        ),
+    ]
+    remedy_lru: Annotated[bool, declared("boolean", "The same for LRU Top and LRU Bottom")]
+    writes_sequential: Annotated[bool, declared("boolean", "Whether written tracks of a run enter as sequential data")]
+    delta: Annotated[float, declared("share of the cache", "Bottom of a list, deltaL", gt=0, le=1)]
+    count_writes: Annotated[
+        bool, declared("boolean", "Whether a write hit in RANDOM's bottom ends the interval of the ratio")
+    ]
+    large_ratio: Annotated[
+        float, declared("ratio", "Ratio from which SEQ grows at a hit in its bottom, LargeRatio", ge=0)
+    ]
+    insertion: Annotated[
+        float | None,
+        declared("share of the cache above the LRU end", "Where LRU Bottom inserts sequential tracks", ge=0, le=1),
+    ]
+    footprint_sensitive_gb: Annotated[
+        float | None, declared("2^30 bytes", "Space of the three units together, cache-sensitive configuration", gt=0)
+    ]
+    footprint_insensitive_gb: Annotated[
+        float | None, declared("2^30 bytes", "Space of the three units together, cache-insensitive configuration", gt=0)
+    ]
+    load_factor: Annotated[
+        float | None, declared("requests/s per scaled IOPS", "Requests per second per scaled IOPS, full size", gt=0)
+    ]
+    climb: Annotated[
+        float, declared("probability", "Probability of the random walk to climb one level more", ge=0, le=1)
+    ]
+    round_writes: Annotated[
+        bool, declared("boolean", "Whether random walks write only to every eighth leaf, 256 KB apart")
+    ]
+    warm_up_minutes: Annotated[
+        int, declared("minutes", "Time before the first phase, in which the caches fill", ge=0, le=1440)
+    ]
+    warm_up_share: Annotated[float, declared("share of the peak load", "Load during the warm-up", gt=0, le=1)]
+    phase_minutes: Annotated[int, declared("minutes", "Length of a phase of the load schedule", ge=1, le=1440)]
+    discarded_minutes: Annotated[
+        int, declared("minutes", "Minutes at the head of a phase that are not counted", ge=0, le=1440)
+    ]
     divisor: int = 1
     prefetcher: str = "sequential"
 
@@ -104,7 +146,8 @@ class Shark(Controller):
         ParameterError
             A name is unknown.
         """
-        kinds = {field.name: field.type for field in fields(self)}
+        hints = get_type_hints(type(self))
+        kinds = {field.name: hints[field.name] for field in fields(self)}
         for name in values:
             if name not in kinds:
                 raise ParameterError(f"the machine has no parameter {name!r}; it has {', '.join(kinds)}")
@@ -116,17 +159,17 @@ class Shark(Controller):
         return self.scaled(self.divisor)
 
     def footprint_bytes(self, config):
-        """Total space of the workload's units, at scale."""
+        """Return the total space of the workload's units, at scale."""
         gb = self.footprint_sensitive_gb if config == "cache_sensitive" else self.footprint_insensitive_gb
         return int(gb * GB / self.divisor)
 
     def iops(self, scaled_iops):
-        """Requests per second that the model receives at a load point of the paper."""
+        """Return the requests per second that the model receives at a load point of the paper."""
         return scaled_iops * self.load_factor / self.divisor
 
     def prefetch(self, policy="sarc"):
-        """Settings of the prefetcher in front of a policy; whether the LRU variants have the remedy is a setting of
-        its own."""
+        """Return the settings of the prefetcher in front of a policy; whether the LRU variants have the remedy is a
+        setting of its own."""
         if self.prefetcher == amp.NAME:
             return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
         trigger = int(self.trigger * self.degree) if self.degree and self.trigger >= 0 else -1
@@ -141,7 +184,7 @@ def load_shark(path, divisor=1, values=None):
     Parameters
     ----------
     path : path-like
-        ``machine.yaml``; its schema is next to it.
+        ``machine.yaml``.
     divisor : int
         Scale of the model.
     values : dict, optional

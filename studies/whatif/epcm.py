@@ -35,7 +35,7 @@ class Conclusion:
     captures : dict of str to path-like
         Recorded calls of each build.
     machine, today : path-like
-        ``epcm/machine.yaml`` and ``epcm/machine_today.yaml``, with ``epcm/machine.schema.yaml`` next to them.
+        ``epcm/machine.yaml`` and ``epcm/machine_today.yaml``.
     fit : DataFrame
         ``results/epcm/fit.csv``.
     archived : DataFrame
@@ -49,9 +49,8 @@ class Conclusion:
     study, threshold_pct = STUDY, THRESHOLD_PCT
 
     def __init__(self, captures, machine, today, fit, archived, settings, measured):
-        schema = str(machine).replace(".yaml", ".schema.yaml")
         fitted = fit.set_index(["parameter", "benchmark"])["value"]
-        own, new = (load_machine(path, schema, ClientMachine).testbed for path in (machine, today))
+        own, new = (load_machine(path, ClientMachine).testbed for path in (machine, today))
         copies = {name: float(fitted[name].item()) for name in ("copy_us_per_kb", "buffer_copy_us_per_kb")}
         self.own, self.today = replace(own, **copies), new
         self.scale = {build: float(fitted["compute_scale", build]) for build in captures}

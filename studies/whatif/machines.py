@@ -6,13 +6,16 @@ network. Its times are those of random requests of 8 KB, one at a time; `paralle
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from misspenalty import disks
 from misspenalty.disks.requests import Requests, replay
 from misspenalty.errors import ParameterError
-from misspenalty.io.documents import read_checked
+from misspenalty_studies.common.machine import entry_of, read_document
+from misspenalty_studies.common.settings import Settings, setting
 from misspenalty_studies.hac.object_server.page_server import message_ns
 
 PAGE = 8192
@@ -141,14 +144,67 @@ def _with(entries, path, value):
     return entries | {path[0]: _with(entries[path[0]], path[1:], value)}
 
 
-def load(path, schema=None):
+def _bounded(entry):
+    """Check that an entry has its lowest and highest value."""
+    low_and_high = len(entry.vary) == 2 and all(type(value) in (int, float) and value > 0 for value in entry.vary)
+    if not low_and_high:
+        raise ValueError(f"vary: {list(entry.vary)}; expected the lowest and the highest value, two positive numbers")
+    return entry
+
+
+STATUSES = ("stated", "secondary", "derived", "recollected", "assumed")
+Entry = Annotated[entry_of(float, statuses=STATUSES, varied=STATUSES, gt=0), AfterValidator(_bounded)]
+Year = Annotated[str, Field(pattern="^(19|20)[0-9][0-9]$")]
+
+
+class _Testbeds(Settings):
+    """Speed of each paper's machine, on which its counts are priced."""
+
+    hac: Entry
+    mq: Entry
+    epcm: Entry
+    vlog: Entry
+    sarc: Entry
+
+
+class _Machine(Settings):
+    speed: Entry = setting(what="Of one thread")
+    network_mbit_per_s: Entry = setting(what="Between client and server")
+    packet_us: Entry = setting(what="Processor time to send or receive a packet")
+
+
+class _Device(Settings):
+    model_config = ConfigDict(validate_default=False)
+
+    drive: str = setting("", what="A disk of data/drives, written through, instead of the other keys")
+    read_us: Entry = setting(None, what="Random read of 8 KB")
+    write_us: Entry = setting(None, what="Random write of 8 KB, until it survives a power failure")
+    parallel: Entry = setting(None, what="Requests that it serves at the same time")
+
+    @model_validator(mode="after")
+    def check(self):
+        """Check that the device is either a described drive or has all three parameters."""
+        if self.model_fields_set not in ({"drive"}, {"read_us", "write_us", "parallel"}):
+            raise ValueError("expected either `drive` alone or `read_us`, `write_us` and `parallel`")
+        return self
+
+
+class _MachinesFile(Settings):
+    """Machines and devices of five years."""
+
+    testbeds: _Testbeds
+    machines: Annotated[dict[Year, _Machine], Field(min_length=1)] = setting(what="By year")
+    devices: dict[Year, Annotated[dict[str, _Device], Field(min_length=1)]] = setting(
+        what="By year and name; remote memory is another machine's over the year's network, and needs no entry"
+    )
+
+
+def load(path):
     """Read and check ``machine.yaml``.
 
     Parameters
     ----------
     path : path-like
-    schema : path-like, optional
-        By default ``machine.schema.yaml`` next to it.
 
     Returns
     -------
@@ -157,11 +213,11 @@ def load(path, schema=None):
     Raises
     ------
     InputError
-        The file is missing, malformed, or does not match its schema.
+        The file is missing, malformed, or a key is missing, unknown or has an invalid value.
     ParameterError
         A device belongs to a year without machines.
     """
-    return from_entries(read_checked(path, schema, "the machines of the what-if"))
+    return from_entries(read_document(path, _MachinesFile, "the machines of the what-if")[1])
 
 
 def from_entries(entries):

@@ -51,7 +51,6 @@ for study, name, more in [
     )
 plan.read += [
     WHATIF_MACHINES,
-    "studies/whatif/machine.schema.yaml",
     *WHATIF_DRIVES,
 ]
 

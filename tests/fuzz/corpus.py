@@ -29,6 +29,7 @@ from misspenalty.traces.builds import read as read_capture
 from misspenalty.traces.dialects import dialects
 from misspenalty.traces.meta import META
 from misspenalty_studies.common.machine import read_entries
+from misspenalty_studies.hac.machine import HacMachine
 
 ROOT = Path(__file__).parents[2]
 DRIVES = ROOT / "data" / "drives"
@@ -176,7 +177,7 @@ TRACES = DIALECTS | {
 
 @functools.cache
 def compiled():
-    """The files of a compiled trace."""
+    """Return the files of a compiled trace."""
     with tempfile.TemporaryDirectory() as folder:
         raw, out = Path(folder, "x.spc"), Path(folder, "x.trace")
         raw.write_bytes(SPC)
@@ -186,7 +187,7 @@ def compiled():
 
 
 def detected():
-    """The formats that are recognised by their content, each plain and, if that is allowed, compressed."""
+    """Return the formats that are recognised by their content, each plain and, if that is allowed, compressed."""
     numbers = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab")
     unnamed = (*numbers, *(name for name, dialect in dialects().items() if dialect.evidence.get("named")))
     plain = {f"seed{number}": make() for number, (name, make) in enumerate(TRACES.items()) if name not in unnamed}
@@ -200,7 +201,7 @@ def detected():
 
 @functools.cache
 def build_files():
-    """The three files of a capture, cut to its first process."""
+    """Return the three files of a capture, cut to its first process."""
     tables = {
         end: pd.read_parquet(ROOT / "data" / "raw" / "builds" / f"ld{end}.parquet")
         for end in ("", "_files", "_processes")
@@ -268,7 +269,7 @@ def read_drive(path):
 
 
 def read_machine(path):
-    read_entries(path, ROOT / "studies" / "hac" / "machine.schema.yaml")
+    read_entries(path, HacMachine)
 
 
 TARGETS = {

@@ -34,10 +34,12 @@ Deviations and decisions:
 """
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 
 from misspenalty.errors import ParameterError
+from misspenalty_studies.common.machine import MachineParameters, declared
 from misspenalty_studies.epcm.file_client._file_client import CALL, FileClient
 
 PAGE_BYTES = 4096
@@ -55,30 +57,66 @@ CLASSES = ("hit", "partial", "miss")
 
 
 @dataclass(frozen=True)
-class ClientMachine:
-    """Parameters of the client, in the units with which their names end; the schema of the machine's file explains
-    each."""
+class ClientMachine(MachineParameters):
+    """Parameters of the client, in the units with which their names end."""
 
-    memory_mb: float
-    block_kb: int
-    separate_buffers: bool
-    cluster_pages: int
-    least_ahead_pages: int
-    most_ahead_pages: int
-    read_call_us: float
-    copy_us_per_kb: float | None
-    buffer_copy_us_per_kb: float | None
-    engine_us: float
-    writeback_age_s: float
-    writeback_interval_s: float
-    request_sectors: int
-    demand_first: bool
-    host_us: float
-    prefetch_kb: int | None
-    drive: str
-    device_depth: int
-    device_access_us: float
-    device_mb_per_s: float
+    varied = ()
+    nullable = True  # null = all of a file is prefetched
+
+    memory_mb: Annotated[
+        float, declared("MB", "Memory for the page cache and the buffer cache together", ge=0.25, le=65536)
+    ]
+    block_kb: Annotated[Literal[1, 2, 4], declared("KB", "Block of the file system, the unit of buffer-to-page copies")]
+    separate_buffers: Annotated[
+        bool,
+        declared(
+            "boolean",
+            "Whether written data stays in a buffer cache of its own, so that reading it copies buffers to pages",
+        ),
+    ]
+    cluster_pages: Annotated[
+        int, declared("pages", "Pages of 4 KB that a page fault brings in, aligned", ge=1, le=4096)
+    ]
+    least_ahead_pages: Annotated[
+        int, declared("pages", "Smallest read-ahead of a file read in sequence", ge=0, le=4096)
+    ]
+    most_ahead_pages: Annotated[int, declared("pages", "Largest read-ahead", ge=0, le=4096)]
+    read_call_us: Annotated[float, declared("us", "Processor time of a read call, without moving data", ge=0)]
+    copy_us_per_kb: Annotated[float | None, declared("us/KB", "Processor time to copy 1024 bytes to the reader", ge=0)]
+    buffer_copy_us_per_kb: Annotated[
+        float | None, declared("us/KB", "Processor time to copy 1024 bytes from a buffer to a page", ge=0)
+    ]
+    engine_us: Annotated[
+        float, declared("us", "Processor time of model and prefetch engine per open and exec, without copies", ge=0)
+    ]
+    writeback_age_s: Annotated[float, declared("s", "Age at which dirty blocks are written", ge=0)]
+    writeback_interval_s: Annotated[float, declared("s", "Time between two searches for such blocks", gt=0)]
+    request_sectors: Annotated[int, declared("sectors", "Most sectors of 512 bytes in one request", ge=8, le=65536)]
+    demand_first: Annotated[
+        bool, declared("boolean", "Whether requests that a process waits for overtake the others in the queue")
+    ]
+    host_us: Annotated[
+        float,
+        declared(
+            "us",
+            "From the decision to serve a request, or the completion of the one before, until the disk knows of it",
+            ge=0,
+        ),
+    ]
+    prefetch_kb: Annotated[int | None, declared("KB", "Most of a file that is prefetched; null = all of it", ge=1)]
+    drive: Annotated[
+        str,
+        declared(
+            "name",
+            "The disk, by its name in data/drives; none = a device of fixed service, below",
+            pattern="^[a-z0-9_]+$",
+        ),
+    ]
+    device_depth: Annotated[
+        int, declared("requests", "Requests that the device of fixed service works on at a time", ge=1, le=1024)
+    ]
+    device_access_us: Annotated[float, declared("us", "Its time for a request, without the transfer", ge=0)]
+    device_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Its transfer rate", gt=0)]
 
     def kernel(self):
         """Return the parameters in the kernel's units: frames, sectors, ns.

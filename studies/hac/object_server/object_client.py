@@ -12,6 +12,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.machine import read_entries, variations
+from misspenalty_studies.hac.machine import HacMachine
 from misspenalty_studies.hac.objects.format import PAGE
 
 REPLACEMENT = ("usage_computation", "compaction", "stack_scanning")
@@ -56,7 +57,7 @@ class ObjectServerTestbed:
     Attributes
     ----------
     values : dict
-        See ``machine.schema.yaml``; ``install_instructions`` is None until it is fitted.
+        See `misspenalty_studies.hac.machine`; ``install_instructions`` is None until it is fitted.
     entries : dict of str to Parameter
         The file's entry for each.
     """
@@ -91,9 +92,9 @@ class ObjectServerTestbed:
         return variations(self.entries, self.values)
 
 
-def load_testbed(path, schema=None):
+def load_testbed(path):
     """Read and check ``machine.yaml``; parameters and errors are those of `read_entries`."""
-    entries = read_entries(path, schema)
+    entries = read_entries(path, HacMachine)
     return ObjectServerTestbed({name: entry.value for name, entry in entries.items()}, entries)
 
 

@@ -98,7 +98,7 @@ def test_a_machine_file_with_an_unknown_key_is_refused(tmp_path):
     path = tmp_path / "machine.yaml"
     path.write_text(MACHINE.read_text().replace("packet_us:", "paket_us:"))
     with pytest.raises(InputError, match="paket_us"):
-        load_testbed(path, MACHINE.with_suffix(".schema.yaml"))
+        load_testbed(path)
 
 
 def test_variations_leave_the_own_value_out(testbed):

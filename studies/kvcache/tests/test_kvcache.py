@@ -14,6 +14,7 @@ from misspenalty.traces.prompts import Prompts
 from misspenalty_studies.common.claims import judge, load_ledger
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.kvcache import claims, cluster, cost, figures, runs, tables, variants
+from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.settings import KvcacheSettings
 
 ROOT = Path(__file__).parents[3]
@@ -21,7 +22,7 @@ TRACE = ROOT / "data/raw/kvcache/conversation.jsonl.xz"
 SMALL = ROOT / "tests/data/prompts_small.jsonl"
 MACHINE = ROOT / "studies/kvcache/machine.yaml"
 LEDGER = load_ledger(ROOT, "kvcache")
-VALUES = load_machine(MACHINE).testbed
+VALUES = load_machine(MACHINE, KvCacheMachine).testbed
 
 # Blocks of a cache; misses of LRU, OPT and FIFO; LRU's hits in contiguous prefixes: an independent program counted all.
 TRUTH = [

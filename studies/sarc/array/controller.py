@@ -42,11 +42,13 @@ spare is idle.
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
 import numpy as np
 
 from misspenalty.disks import SCHEDULERS
 from misspenalty.errors import ParameterError
+from misspenalty_studies.common.machine import MachineParameters, declared
 from misspenalty_studies.sarc.array._array import Array
 from misspenalty_studies.sarc.array._back_end import MEMBERS, STRIP
 from misspenalty_studies.sarc.array.interval import COMPONENTS, COUNTS, STAGED, Interval
@@ -58,32 +60,111 @@ NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 
 @dataclass(frozen=True)
-class Controller:
-    """Parameters of a storage controller, in the units their names end in; ``machine.schema.yaml`` describes each."""
+class Controller(MachineParameters):
+    """Parameters of a storage controller, in the units their names end in."""
 
-    cache_mb: float
-    write_cache_mb: float
-    arrays: int
-    array_members: int
-    strip_kb: int
-    stripes_per_turn: int
-    host_slots: int | None
-    controller_us: float | None
-    processors: int
-    processor_queue: str
-    host_stripe_kb: int
-    host_stripe_arrays: int
-    adapter_mb_per_s: float
-    drive_scheduler: str
-    drive_window: int
-    destage_low: float
-    destage_high: float
-    destages: int
-    destage_unit: str
-    destage_order: str
-    parity_from_cache: bool
-    staging: int | None
-    contention_us: float | None
+    statuses = ("stated", "derived", "secondary", "assumed", "fitted")
+    varied = ()
+
+    cache_mb: Annotated[float, declared("MB", "Read cache", gt=0)]
+    write_cache_mb: Annotated[float, declared("MB", "Non-volatile write cache", gt=0)]
+    arrays: Annotated[int, declared("RAID-5 arrays", "RAID-5 arrays", ge=1, le=4096)]
+    array_members: Annotated[
+        int, declared("drives", "Working drives of an array, including the parity drive, without spares", ge=3, le=16)
+    ]
+    strip_kb: Annotated[
+        Literal[32, 64, 96, 128, 160, 192, 224, 256],
+        declared("KB", "Consecutive data on one drive, whole tracks of 32 KB"),
+    ]
+    stripes_per_turn: Annotated[
+        int, declared("stripes", "Consecutive stripes on one array before the next array's turn", ge=1, le=1048576)
+    ]
+    host_slots: Annotated[
+        int | None,
+        declared(
+            "requests per array",
+            "Requests of one array that the host has in progress at most; the others wait in the host",
+            ge=1,
+            le=1048576,
+        ),
+    ]
+    controller_us: Annotated[float | None, declared("us", "Controller's time for a request", ge=0)]
+    processors: Annotated[int, declared("processors", "Processors of the controller", ge=1, le=256)]
+    processor_queue: Annotated[
+        Literal["none", "shared", "own"],
+        declared(
+            "queue",
+            "Whether requests wait in one queue for all processors (shared), or in one for each (own), which "
+            "then serves certain arrays; none = the controller's time is a constant delay",
+        ),
+    ]
+    host_stripe_kb: Annotated[
+        int,
+        declared(
+            "KB",
+            "What the host puts on one array before it goes on to the next; the controller does not know of it. "
+            "0 = it does not stripe",
+            ge=0,
+            le=1048576,
+        ),
+    ]
+    host_stripe_arrays: Annotated[int, declared("RAID-5 arrays", "Arrays that the host stripes over", ge=2, le=256)]
+    adapter_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Rate of each array's host adapter", gt=0)]
+    drive_scheduler: Annotated[
+        Literal["fcfs", "sstf", "look", "clook", "sptf"], declared("order", "Order in which a drive serves its queue")
+    ]
+    drive_window: Annotated[
+        int,
+        declared("operations", "Operations that a drive chooses from; others wait in their order", ge=1, le=1048576),
+    ]
+    destage_low: Annotated[
+        float, declared("share of the write cache", "Fill of the write cache above which destages begin", ge=0, lt=1)
+    ]
+    destage_high: Annotated[
+        float,
+        declared(
+            "share of the write cache",
+            "Fill at which the number of destages reaches its maximum; between the two it grows in proportion",
+            gt=0,
+            le=1,
+        ),
+    ]
+    destages: Annotated[
+        int, declared("stripes per array", "Stripes of one array that are destaged at a time at most", ge=1, le=1048576)
+    ]
+    destage_unit: Annotated[
+        Literal["stripe", "strip"],
+        declared(
+            "what a destage takes",
+            "Whether a destage takes all dirty strips of a stripe, which share the write of its parity, or one strip",
+        ),
+    ]
+    destage_order: Annotated[
+        Literal["last", "first"],
+        declared(
+            "write by which a stripe is old",
+            "Whether the stripe is destaged first whose last or whose first write is longest ago",
+        ),
+    ]
+    parity_from_cache: Annotated[
+        bool, declared("boolean", "Whether nothing is read for a parity that the read cache holds")
+    ]
+    staging: Annotated[
+        Literal[0, 1, 2] | None,
+        declared(
+            "0 pages, 1 rest of the track, 2 track",
+            "What a miss reads that belongs to no stream - the missing pages (0), also the later pages of their "
+            "track (1), or the track (2)",
+        ),
+    ]
+    contention_us: Annotated[
+        float | None,
+        declared(
+            "us per 1000 requests/s",
+            "Delay of every request at its end per 1000 requests per second of the whole machine",
+            ge=0,
+        ),
+    ]
     slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but the same processors
 
     @property
@@ -102,7 +183,8 @@ class Controller:
         return (self.array_members - 1) * self.strip_kb * 1024 // PAGE
 
     def scaled(self, divisor):
-        """A slice with one `divisor`-th of the caches and arrays; parameters of one array or request stay the same.
+        """Return a slice with one `divisor`-th of the caches and arrays; parameters of one array or request stay the
+        same.
 
         The processors stay the same as well: they serve all slices.
 
@@ -143,7 +225,8 @@ class Controller:
         return self.host_stripe_arrays if self.host_stripe_kb else 1
 
     def host_turn(self, track):
-        """Pages that every unit must be a multiple of: a strip on each array, and whole tracks of `track` pages."""
+        """Return the pages that every unit must be a multiple of: a strip on each array, and whole tracks of `track`
+        pages."""
         width = self.host_stripe_width
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 

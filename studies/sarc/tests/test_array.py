@@ -11,9 +11,10 @@ from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.traces.spc1 import SEQUENTIAL, STREAMS, Workload, requests
 from misspenalty_studies.common.machine import load_machine
-from misspenalty_studies.sarc.array.controller import MAX_PAGES, PAGE, Controller, StorageController
+from misspenalty_studies.sarc.array.controller import MAX_PAGES, PAGE, StorageController
+from misspenalty_studies.sarc.runs import Shark
 
-SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Controller).testbed
+SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Shark).testbed
 DRIVE = disks.load("ultrastar_146z10")
 SMALL = replace(
     SHARK,
@@ -40,7 +41,7 @@ def controller(parameters=SMALL, pages=PAGES, policy="lru_top", prefetch=None):
 
 
 def run(parameters, requests, until=60 * SECOND, **options):
-    """An `Interval` after requests (time, page, pages, write)."""
+    """Return an `Interval` after requests (time, page, pages, write)."""
     return controller(parameters, **options).run(*map(np.array, zip(*requests, strict=True)), until)
 
 

@@ -12,10 +12,11 @@ from misspenalty import disks
 from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty_studies.common.machine import load_machine
-from misspenalty_studies.sarc.array.controller import MAX_PAGES, Controller, StorageController
+from misspenalty_studies.sarc.array.controller import MAX_PAGES, StorageController
+from misspenalty_studies.sarc.runs import Shark
 from studies.sarc.tests.reference.array import Reference
 
-SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Controller).testbed
+SHARK = load_machine(Path(__file__).parents[3] / "studies" / "sarc" / "machine.yaml", kind=Shark).testbed
 DRIVE = disks.load("ultrastar_146z10")
 PAGES, TRACK = 4096, 8
 PREFETCH = {"degree": 3, "trigger": 1, "threshold": 2}
@@ -25,7 +26,8 @@ MS = 1_000_000
 
 @st.composite
 def small_controllers(draw):
-    """Controllers of every shape, with caches so small that writes stall and pages are evicted on their way."""
+    """Return the controllers of every shape, with caches so small that writes stall and pages are evicted on their
+    way."""
     low = draw(st.sampled_from([0.0, 0.3]))
     queue, slices = draw(
         st.sampled_from([("none", 16), ("shared", 1), ("shared", 3), ("shared", 16), ("own", 4), ("own", 16)])
@@ -60,7 +62,7 @@ def small_controllers(draw):
 
 @st.composite
 def loads(draw):
-    """Requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
+    """Return the requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
     kinds = st.tuples(
         st.sampled_from([0, 0, 1, 10, 200]),  # ms since the last
         st.booleans(),  # write

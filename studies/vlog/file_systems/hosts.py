@@ -1,20 +1,19 @@
 """Hosts of the virtual-log study and their cost per write, read from ``studies/vlog/machine.yaml``."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import pandas as pd
+from pydantic import Field
 
 from misspenalty.errors import ParameterError
-from misspenalty.io.documents import read_checked
-from misspenalty_studies.common.machine import COLUMNS, Parameter, variations
+from misspenalty_studies.common.machine import COLUMNS, entry_of, read_document, variations
+from misspenalty_studies.common.settings import Settings, setting
 
 
 @dataclass(frozen=True)
 class Host:
-    """One host; its parameters are those of the file, its properties and methods price counts in ns.
-
-    ``machine.schema.yaml`` describes each parameter.
-    """
+    """One host; its parameters are those of the file, its properties and methods price counts in ns."""
 
     label: str
     name: str
@@ -100,15 +99,45 @@ class Hosts:
         return pd.DataFrame(rows, columns=["host", "parameter", *COLUMNS])
 
 
-def load_hosts(path, schema=None):
+RULES = {
+    "statuses": ("stated", "secondary", "recollected", "assumed"),
+    "varied": ("recollected", "assumed"),
+}
+Work = entry_of(float, **RULES, ge=0)
+Rate = entry_of(float, **RULES, gt=0)
+
+
+class _Paths(Settings):
+    """Work of a host per write, in instructions; the same on every host."""
+
+    file_system: Work = setting(what="System call, file system and page cache, per write of the application")
+    request: Work = setting(what="Driver, interrupt and wake-up, per request to the disk")
+    request_byte: Work = setting(what="Per byte of a request")
+    search: Work = setting(what="Virtual log: per track examined in the search for the nearest free place")
+    record: Work = setting(what="Virtual log: per map sector")
+
+
+class _Host(Settings):
+    name: Annotated[str, Field(min_length=1)] = setting(what="As printed in tables and figures")
+    clock_mhz: Rate = setting(what="Clock of the processor")
+    instructions_per_clock: Rate = setting(what="Rate at which kernel code runs")
+    copy_mb_per_s: Rate = setting(what="Rate of a copy in memory; the data are copied once from the application")
+
+
+class _HostsFile(Settings):
+    """Hosts of the virtual-log paper, and one of 2015."""
+
+    paths: _Paths
+    hosts: Annotated[dict[str, _Host], Field(min_length=1)]
+
+
+def load_hosts(path):
     """Read and check the hosts.
 
     Parameters
     ----------
     path : path-like
         ``machine.yaml``.
-    schema : path-like, optional
-        Its JSON Schema; by default ``<name>.schema.yaml`` next to it.
 
     Returns
     -------
@@ -119,11 +148,11 @@ def load_hosts(path, schema=None):
     InputError
         The file is missing or malformed, or a key is missing, unknown or has an invalid value.
     """
-    data = read_checked(path, schema, "the hosts' parameters")
-    entries = {"both": {key: Parameter(**data["paths"][key]) for key in PATHS}}
-    entries |= {label: {key: Parameter(**host[key]) for key in OWN} for label, host in data["hosts"].items()}
+    made, _ = read_document(path, _HostsFile, "the hosts' parameters")
+    entries = {"both": {key: getattr(made.paths, key) for key in PATHS}}
+    entries |= {label: {key: getattr(host, key) for key in OWN} for label, host in made.hosts.items()}
     hosts = {}
-    for label, host in data["hosts"].items():
+    for label, host in made.hosts.items():
         values = {name: entry.value for name, entry in (entries["both"] | entries[label]).items()}
-        hosts[label] = Host(label, host["name"], **values)
+        hosts[label] = Host(label, host.name, **values)
     return Hosts(hosts, entries)

@@ -73,10 +73,10 @@ def test_a_hosts_file_that_cannot_be(tmp_path, change, message):
     path = tmp_path / "hosts.yaml"
     path.write_text(yaml.safe_dump(entries))
     with pytest.raises(InputError, match=message):
-        load_hosts(path, HOSTS_FILE.with_suffix(".schema.yaml"))
+        load_hosts(path)
     path.write_text("a: [")
     with pytest.raises(InputError, match="not YAML"):
-        load_hosts(path, HOSTS_FILE.with_suffix(".schema.yaml"))
+        load_hosts(path)
 
 
 def test_creating_writes_inode_then_directory_and_the_data_behind():

@@ -72,7 +72,7 @@ def test_impossible_machines_are_refused(tmp_path, change, error):
     change(data)
     (tmp_path / "machine.yaml").write_text(yaml.safe_dump(data))
     with pytest.raises(error):
-        machines.load(tmp_path / "machine.yaml", FILE.with_name("machine.schema.yaml"))
+        machines.load(tmp_path / "machine.yaml")
 
 
 def test_the_network_of_queues_against_closed_formulas():
