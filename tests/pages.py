@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 def blocks(page):
-    """The code blocks of a page, in order."""
+    """Yield the code blocks of a page, in order."""
     for found in FENCE.finditer(page):
         body, options = found["body"], {}
         while option := OPTION.match(body):

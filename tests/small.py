@@ -46,7 +46,8 @@ def copy_tree(folder):
 
 
 def small_config():
-    """The archived run's configuration, cut down to small captures and few points by each study's `small.yaml`."""
+    """Return the archived run's configuration, cut down to small captures and few points by each study's
+    `small.yaml`."""
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
     parts = [config["mq"]["server"], config["mq"]["client"], config["mq"]["calibrated"]["capture"]]
     config["captures"] = dict.fromkeys(parts, RAW)
@@ -57,7 +58,7 @@ def small_config():
 
 
 def small_tree(folder):
-    """A copy of the tree with the small configuration and its inputs, for runs."""
+    """Return a copy of the tree with the small configuration and its inputs, for runs."""
     folder = copy_tree(folder)
     (folder / RAW).parent.mkdir(parents=True)
     shutil.copy(SMALL, folder / RAW)

@@ -16,7 +16,8 @@ ROW = 14.0  # pt: blank rows up to this height are space between lines and parag
 
 
 def boxes(page):
-    """What lies on a page in SVG, runs of text and pictures: ``(kind, label, (left, top, right, bottom))`` in pt."""
+    """Return what lies on a page in SVG, runs of text and pictures: ``(kind, label, (left, top, right, bottom))`` in
+    pt."""
     root = ElementTree.fromstring(page)
     glyphs = {one.get("id"): one for one in root.iter(f"{SVG}symbol")}
     extents = functools.cache(
@@ -49,12 +50,12 @@ def boxes(page):
 
 
 def box(points):
-    """The box around points."""
+    """Return the box around points."""
     return (*points[:, :2].min(axis=0), *points[:, :2].max(axis=0))
 
 
 def transform(text):
-    """The matrix of an SVG transform."""
+    """Return the matrix of an SVG transform."""
     matrix = np.eye(3)
     for name, arguments in re.findall(r"(\w+)\(([^)]*)\)", text):
         values = [float(value) for value in NUMBER.findall(arguments)]
@@ -72,7 +73,7 @@ def transform(text):
 
 
 def path_extent(text):
-    """``(left, low, right, high)`` of a path's points, control points included; None for an empty one."""
+    """Return ``(left, low, right, high)`` of a path's points, control points included; None for an empty one."""
     points, here = [], np.zeros(2)
     for letter, arguments in re.findall(r"([A-Za-z])([^A-Za-z]*)", text):
         values, kind = [float(value) for value in NUMBER.findall(arguments)], letter.upper()
@@ -94,7 +95,7 @@ def path_extent(text):
 
 
 def meetings(found):
-    """Pairs of boxes that overlap by more than a touch."""
+    """Return pairs of boxes that overlap by more than a touch."""
     met, ordered = [], sorted(found, key=lambda one: one[2][1])
     for i, one in enumerate(ordered):
         for other in itertools.takewhile(lambda two: two[2][1] < one[2][3], ordered[i + 1 :]):  # noqa: B023
@@ -106,12 +107,12 @@ def meetings(found):
 
 
 def ink(page):
-    """Where a page in PNG is not white: bool, shape (rows, columns)."""
+    """Return where a page in PNG is not white: bool, shape (rows, columns)."""
     return np.asarray(Image.open(io.BytesIO(page)).convert("L")) < 250
 
 
 def filled(marks, top, bottom, row):
-    """Share of the height between two rows that has content, averaged over the page's two halves."""
+    """Return the share of the height between two rows that has content, averaged over the page's two halves."""
     shares = []
     for half in np.array_split(marks[top:bottom], 2, axis=1):
         rows = np.flatnonzero(half.any(axis=1))

@@ -220,7 +220,7 @@ class Search:
 
 
 def search(machine, calibration, step, settings, begin, starts, finalists, short, seeds, threads, before=()):
-    """Workflow job: one step of the fit.
+    """Run one step of the fit (a workflow job).
 
     Parameters
     ----------
@@ -286,7 +286,8 @@ def _finalist(trials, coarse, number):
 
 
 def _strides(entry, step):
-    """First and last stride: a coarse search keeps its first stride, and the step after it begins with half of that."""
+    """Return the first and last stride: a coarse search keeps its first stride, and the step after it begins with half
+    of that."""
     first, finest = entry["first"], entry["finest"]
     begins = first / 2 if step in AGAIN else first
     ends = first if step in AGAIN.values() else finest
@@ -294,7 +295,7 @@ def _strides(entry, step):
 
 
 def gather(calibration, steps):
-    """Workflow job: what all steps found.
+    """Gather what all steps found (a workflow job).
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ MEASURES = ["read_ms", "response_ms", "mb_per_s", "hit_ratio", "unused", "operat
 
 
 def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
-    """Workflow job: every prefetcher in front of both caches, on each load.
+    """Run every prefetcher in front of both caches, at each load (a workflow job).
 
     Parameters
     ----------

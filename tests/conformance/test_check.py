@@ -31,7 +31,7 @@ class Mine:
 
 
 def results(tmp_path, suite, run, **more):
-    """A results file of what `run` answers."""
+    """Return a results file of what `run` answers."""
     lines = [{"library": "made", "version": "1"}]
     for vector in suite.vectors:
         answer = run(vector.capacity, vector.trace, dict(vector.parameters), True)

@@ -83,7 +83,7 @@ class KeySketch(Sketch):
 
 @functools.cache
 def xxh64(key, seed):
-    """XXH64 of a whole number of eight bytes (github.com/Cyan4973/xxHash, doc/xxhash_spec.md)."""
+    """Return XXH64 of a whole number of eight bytes (github.com/Cyan4973/xxHash, doc/xxhash_spec.md)."""
     prime = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
     word = rotated(key * prime[1] % 2**64, 31) * prime[0] % 2**64
     acc = rotated((seed + prime[4] + 8) % 2**64 ^ word, 27) * prime[0] + prime[3]

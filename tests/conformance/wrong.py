@@ -771,7 +771,7 @@ class FilterRefusedRenews(TinyLFU):
 
 
 def before(filtered, policy):
-    """A faulty filter before a policy."""
+    """Put a faulty filter before a policy."""
     return type(filtered.__name__, (filtered,), {"behind": find_policy(policy).reference})
 
 
@@ -803,7 +803,7 @@ class OptBypassNever(OPTBypass):
 
 
 def one_more(policy):
-    """The cache holds one block more than its capacity."""
+    """Hold one block more than the capacity."""
     return lambda capacity, *rest, **parameters: find_policy(policy).reference(capacity + 1, *rest, **parameters)
 
 
@@ -838,22 +838,22 @@ class Forgetful:
 
 
 def hits_unseen(policy):
-    """Hits change nothing."""
+    """Change nothing at a hit."""
     return lambda *arguments, **parameters: Unseen(policy, False, *arguments, **parameters)
 
 
 def repeats_unseen(policy):
-    """A reference to the block referenced just before changes nothing."""
+    """Ignore a reference to the block referenced just before."""
     return lambda *arguments, **parameters: Unseen(policy, True, *arguments, **parameters)
 
 
 def forgetful(policy):
-    """No history."""
+    """Keep no history."""
     return lambda *arguments, **parameters: Forgetful(policy, *arguments, **parameters)
 
 
 def other(policy, **changed):
-    """Another policy, or other parameters, under the name."""
+    """Replace the policy by another one, or its parameters, under the same name."""
 
     def make(capacity, **parameters):
         reference = find_policy(policy)
@@ -1096,5 +1096,5 @@ GENERIC = {"one_more": one_more, "repeats_unseen": repeats_unseen}
 
 
 def wrong_version(policy, fault):
-    """``make(capacity, **parameters)`` of a faulty version."""
+    """Return ``make(capacity, **parameters)`` of a faulty version."""
     return GENERIC[fault](policy) if fault in GENERIC else WRONG[policy][fault]

@@ -34,12 +34,12 @@ STRENGTH = {
 
 
 def hit_ratio(policy, cache_mb, first_mb=128):
-    """A smooth function that grows with the cache and with how little the first level absorbs, per cent."""
+    """Return a smooth function that grows with the cache and with how little the first level absorbs, per cent."""
     return min(99.0, 9 * STRENGTH[policy] * np.log2(1 + 4 * cache_mb / first_mb))
 
 
 def hit_table(first_mb):
-    """The columns of table4."""
+    """Return the columns of table4."""
     rows = [(mb, policy, hit_ratio(policy, mb, first_mb)) for mb, policy in product(SIZES, ("mq", "lru"))]
     return pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"]).assign(
         timed_hit_ratio_pct=lambda t: 0.98 * t["hit_ratio_pct"],
@@ -50,7 +50,7 @@ def hit_table(first_mb):
 
 
 def table2():
-    """The columns of table2: two streams under every rule for writes, the others with writes counted."""
+    """Return the columns of table2: two streams under every rule for writes, the others with writes counted."""
     gain = {"count": 1, "ignore": 1.1, "refresh": 1.05}
     streams = [(capture, first, gain) for capture, first in (("128mb", 128), ("calibrated", 58))]
     streams += [(capture, first, ["count"]) for capture, first in CAPTURES.items() if capture != "128mb"]
@@ -63,7 +63,7 @@ def table2():
 
 
 def table3():
-    """The columns of table3, for a million reads."""
+    """Return the columns of table3, for a million reads."""
     rows = []
     for policy, writes in product(STRENGTH, ("count", "ignore")):
         hits = int(hit_ratio(policy, 512) * 10_000)
@@ -75,7 +75,7 @@ def table3():
 
 
 def distances(captures):
-    """The columns of fig2 and fig3."""
+    """Return the columns of fig2 and fig3."""
     tables = []
     for capture in captures:
         low = 2 ** np.arange(24)
@@ -87,7 +87,7 @@ def distances(captures):
 
 
 def frequencies():
-    """The columns of fig4."""
+    """Return the columns of fig4."""
     least = 2 ** np.arange(16)
     tables = [
         pd.DataFrame(
@@ -104,7 +104,7 @@ def frequencies():
 
 
 def rates(hits):
-    """The columns of fig7, from those of table4."""
+    """Return the columns of fig7, from those of table4."""
     base = 100 - hits.loc[(hits["cache_mb"] == 128) & (hits["policy"] == "lru"), "hit_ratio_pct"].item()
     rate = base / (100 - 0.8 * hits["hit_ratio_pct"])
     columns = hits[["cache_mb", "policy", "hit_ratio_pct", "timed_hit_ratio_pct"]].assign(
@@ -114,7 +114,7 @@ def rates(hits):
 
 
 def components(rate):
-    """The columns of fig7_components."""
+    """Return the columns of fig7_components."""
     stations = (
         "database_queue",
         "database_cpu",
@@ -135,7 +135,7 @@ def components(rate):
 
 
 def sensitivities(rate):
-    """The columns of fig7_sensitivity and of sensitivity."""
+    """Return the columns of fig7_sensitivity and of sensitivity."""
     varied = {
         "terminals": (12, 24, 96, 192),
         "think_time_us": (10_000, 100_000),
@@ -171,7 +171,7 @@ def sensitivities(rate):
 
 
 def bounds(hits, rate):
-    """The columns of bounds."""
+    """Return the columns of bounds."""
     hit = hits.pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
     gain = rate.pivot(index="cache_mb", columns="policy", values="normalized_rate")
     share = (hit["mq"] - hit["lru"]) / (100 - hit["lru"])
@@ -188,7 +188,7 @@ def bounds(hits, rate):
 
 
 def facts(first_mb):
-    """The facts that the capture program enters for one capture."""
+    """Return the facts that the capture program enters for one capture."""
     kinds = {"new_order": 45_000, "payment": 43_000, "order_status": 4_000, "delivery": 4_000, "stock_level": 4_000}
     return {
         "shared_buffers": f"{first_mb}MB",
@@ -234,13 +234,13 @@ def first_level_claims():
 
 
 def write_rules():
-    """How far each treatment of writes is off."""
+    """Return how far each treatment of writes is off."""
     rows = list(product(("128mb", "calibrated"), ("all",), ("count", "ignore", "refresh"), (3.0,)))
     return pd.DataFrame(rows, columns=["capture", "policy", "writes", "difference"])
 
 
 def tables():
-    """Every table by its path under ``results/mq``, without suffix."""
+    """Return every table by its path under ``results/mq``, without suffix."""
     hits = {"": hit_table(128), "_calibrated": hit_table(64)}
     fig7, mq = sensitivities(rates(hits[""]))
     fit = [

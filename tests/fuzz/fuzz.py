@@ -148,7 +148,7 @@ def work(name, executions, seed, first=0):
 
 
 def run(name, executions, seed, kept):
-    """Counts of a target, ``read`` and ``refused``, a list of failures, and wall-clock seconds."""
+    """Return the counts of a target, ``read`` and ``refused``, a list of failures, and wall-clock seconds."""
     start = time.perf_counter()
     counts, failures, first = {"read": 0, "refused": 0}, [], 0
     with tempfile.TemporaryDirectory(prefix="misspenalty-fuzz-", dir=SHARED if SHARED.is_dir() else None) as folder:

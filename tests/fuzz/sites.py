@@ -43,7 +43,7 @@ VOID = {"meta", "link", "img", "input", "br", "hr"}
 
 @functools.cache
 def seeds():
-    """The files of a small site of one study."""
+    """Return the files of a small site of one study."""
     held()
     index = json.loads((ROOT / "results" / "index.json").read_text())
     figure = next(one for one in index["figures"] if one["output"] == f"results/{STUDY}/{ITEM}")
@@ -75,13 +75,13 @@ def seeds():
 
 @functools.cache
 def held():
-    """A folder for a checkout; it is deleted when the process ends."""
+    """Return a folder for a checkout; it is deleted when the process ends."""
     return tempfile.TemporaryDirectory(prefix="checkout-")
 
 
 @functools.cache
 def checkout(folder):
-    """A checkout whose files are those of an input."""
+    """Return a checkout whose files are those of an input."""
     root = Path(held().name)
     for name, place in PLACES.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,8 @@ def checkout(folder):
 
 @functools.cache
 def stand_ins():
-    """What makes many sites fast: programs, sources, scripts and the drawing of a table are the same in all of them."""
+    """Return what makes many sites fast: programs, sources, scripts and the drawing of a table are the same in all of
+    them."""
     sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
     draw, drawn = pages._Site._chart, {}
 

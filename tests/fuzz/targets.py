@@ -39,7 +39,7 @@ authors: [{name: Made}]
 
 @functools.cache
 def checkout():
-    """A small checkout; it is deleted when the process ends."""
+    """Return a small checkout; it is deleted when the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="checkout-")
     root = Path(folder.name)
     for name in (*crate.ENVIRONMENT, crate.WORKFLOW, "results/claims.csv", "results/mq/table.csv"):

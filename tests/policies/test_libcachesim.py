@@ -24,7 +24,7 @@ OPTIONS = {"window": "window_size"}  # the program's names
 
 
 def outcome(definition, capacity, ids, parameters):
-    """Hits of the kernel and of the definition."""
+    """Return the hits of the kernel and of the definition."""
     kernel = definition.cache(capacity, np.arange(max(ids) + 1, dtype=np.uint64), parameters)
     hit = np.full(len(ids), 7, np.uint8)
     kernel.replay(np.array(ids, np.uint32), hit)

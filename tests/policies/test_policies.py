@@ -103,7 +103,8 @@ def test_kernel_equals_reference(name, parameters):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_kernel_equals_reference_in_a_long_run(name):
-    """Long enough for every log to be compacted, every axis renumbered and every lifeTime estimated many times."""
+    """The run must be long enough for every log to be compacted, every axis renumbered and every lifeTime estimated
+    many times."""
     rng = np.random.default_rng(12)
     addresses = np.where(rng.random(20_000) < 0.7, rng.zipf(1.3, 20_000) % 200, np.arange(20_000) % 90).tolist()
     for capacity in (3, 25):
@@ -280,7 +281,8 @@ def test_mq_evicts_before_it_looks_into_its_history():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_memory_per_block(name):
-    """At most 32 bytes per distinct block with a cache of a tenth of them; simple policies 16, GDSF 72.
+    """A policy may take at most 32 bytes per distinct block with a cache of a tenth of them; simple policies 16, GDSF
+    72.
 
     LHD has 7.7 MB of counts besides, whatever the trace.
     """

@@ -8,7 +8,7 @@ from misspenalty.traces._distance import previous_use
 
 
 def outcome(name, capacity, sequence, **parameters):
-    """Hits and misses of kernel and reference, which have to agree, as a string of h and m."""
+    """Return the hits and misses of kernel and reference, which have to agree, as a string of h and m."""
     definition = find_policy(name)
     letters = sorted(set(sequence))
     ids = np.array([letters.index(letter) for letter in sequence], np.uint32)

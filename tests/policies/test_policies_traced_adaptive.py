@@ -13,7 +13,7 @@ from tests.policies.test_policies_traced import outcome
 
 
 def replayed(name, capacity, sequence, **parameters):
-    """Kernel and reference after `sequence`."""
+    """Return kernel and reference after `sequence`."""
     definition = find_policy(name)
     letters = sorted(set(sequence))
     kernel = definition.kernel(capacity, len(letters), **definition.check(parameters))

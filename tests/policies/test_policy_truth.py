@@ -53,7 +53,7 @@ VSCSI = np.dtype("<u4, <u4, <u4, <u2, <u2, <u8, <u8")  # the sixth field is the 
 
 @pytest.fixture(scope="session")
 def trace_named(shared_traces, make_trace):
-    """``trace_named("OLTP")``: a shared trace, compiled once per session."""
+    """Return a shared trace by its name, such as ``OLTP``, compiled once per session."""
     known = {}
 
     def find(name):
@@ -82,7 +82,7 @@ def percent(trace, policy, sizes, **parameters):
 
 
 def published(folder, policy):
-    """OLTP's column of Table 1 of Megiddo & Modha 2004, at `SIZES`."""
+    """Return OLTP's column of Table 1 of Megiddo & Modha 2004, at `SIZES`."""
     rows = [
         r for r in rows_of(folder, "published_hit_ratios.csv") if "Table 1" in r["source"] and r["policy"] == policy
     ]
@@ -125,7 +125,7 @@ def test_mq_by_its_own_rule_is_above_the_published_column(shared_traces, trace_n
 
 
 def test_distances_on_oltp_peak_below_two_thousand(trace_named):
-    """What the explanation above rests on."""
+    """The explanation above rests on this fact, which must hold."""
     distance = previous_use(trace_named("OLTP").ids, trace_named("OLTP").blocks)
     bins = np.bincount(np.log2(distance[distance > 0]).astype(int))
     assert bins.argmax() == 10
@@ -164,7 +164,7 @@ def test_recorded_libcachesim_counts(shared_traces, trace_named):
 
 
 def oracle_general(trace, path):
-    """The trace as libCacheSim reads it: time, id, size, number of the next access or -1; 24 bytes a record."""
+    """Return the trace as libCacheSim reads it: time, id, size, number of the next access or -1; 24 bytes a record."""
     record = np.zeros(len(trace), np.dtype("<u4, <u8, <u4, <i8"))
     record["f1"] = trace.ids.astype(np.uint64) + 1
     record["f2"] = 1

@@ -11,7 +11,7 @@ REAL = ["OLTP", "2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite"]
 
 
 def rows(folder, file, policy):
-    """(trace, cache size, value) of a policy's rows; the traces of the large files are read once."""
+    """Return (trace, cache size, value) of a policy's rows; the traces of the large files are read once."""
     value = "misses" if file == "libcachesim_misses.csv" else "hit_ratio_pct"
     return [
         (row["trace"], int(row["cache_blocks"]), float(row[value]))
@@ -21,7 +21,7 @@ def rows(folder, file, policy):
 
 
 def differences(trace_named, expected, policy, within):
-    """Rows whose hit ratio in percent differs by more than `within` points."""
+    """Return the rows whose hit ratio in percent differs by more than `within` points."""
     sizes = {name: sorted({size for n, size, _ in expected if n == name}) for name, _, _ in expected}
     obtained = {
         (name, size): value
@@ -40,7 +40,8 @@ def differences(trace_named, expected, policy, within):
 
 @pytest.mark.parametrize("file, least", [("published_hit_ratios.csv", 7), ("recomputed_hit_ratios.csv", 90)])
 def test_arc_equals_the_literature(shared_traces, trace_named, file, least):
-    """Megiddo & Modha 2004, Tables 1 and 4 (OLTP, P3, P6), and an independent program with a real-valued p."""
+    """ARC must equal Megiddo & Modha 2004, Tables 1 and 4 (OLTP, P3, P6), and an independent program with a real-valued
+    p."""
     expected = rows(shared_traces, file, "ARC")
     assert len(expected) >= least
     assert differences(trace_named, expected, "arc", within=0.02) == {}

@@ -61,7 +61,7 @@ def test_hyperbolic_has_libcachesims_hits_where_all_are_compared():
 
 
 def ties(blocks, capacity):
-    """Whether two blocks ever have the lowest priority."""
+    """Tell whether two blocks ever have the lowest priority."""
     cache = {}
     for now, block in enumerate(blocks.tolist()):
         if block in cache:

@@ -95,7 +95,7 @@ def test_other_parameters_equal_libcachesim(trace_named, tmp_path, name):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_random_hits_as_fifo_does_on_independent_references(make_trace, seed):
-    """Gelenbe 1973: equal hit ratios; here within the noise of a finite run."""
+    """Hit ratios must be equal (Gelenbe 1973), here within the noise of a finite run."""
     trace = zipf(make_trace, 1_000_000)
     for size in (100, 1000, 5000):
         fifo = simulate(trace, "fifo", size).hit_ratio

@@ -176,7 +176,7 @@ BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of its heuristic that knows
 
 
 def misses_there(folder, policy, room, ids, sizes):
-    """Misses of the program itself, run on these objects."""
+    """Return the misses of the program itself, run on these objects."""
     record = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
     rows = np.zeros(len(ids), record)
     rows["object"], rows["size"], rows["next"] = ids, sizes, -1

@@ -40,7 +40,7 @@ SCHEMA = pa.schema([
 
 @pytest.fixture(scope="module", params=CAPTURES, ids=lambda capture: capture[1])
 def capture(request):
-    """One capture: table, facts, path, and what was requested."""
+    """Return one capture: table, facts, path, and what was requested."""
     folder, name, shared_buffers, reads, warehouses = request.param
     facts = yaml.safe_load((folder / "captures.yaml").read_text())[name]
     asked = {"shared_buffers": shared_buffers, "reads": reads, "warehouses": warehouses}
@@ -188,7 +188,7 @@ def test_extensions_are_the_writes_past_the_end():
 
 
 def recording(folder: Path, missed: int = 4) -> Path:
-    """A made-up recording of three reads and a write that extends."""
+    """Return a made-up recording of three reads and a write that extends."""
     folder.mkdir()
     (folder / "events.txt").write_text(LINES)
     (folder / "transactions.log").write_text("0 1 10 0 0 2000 0\n0 2 10 1 0 8000 0\n1 1 10 4 0 99000 0\n")

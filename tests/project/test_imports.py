@@ -46,7 +46,7 @@ MODULES = find_modules()
 
 
 def statements(path):
-    """(module, names taken from it, whether declarations) of each import in a file."""
+    """Return (module, names taken from it, whether declarations) of each import in a file."""
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
@@ -62,7 +62,7 @@ def statements(path):
 
 
 def find_imports(name):
-    """(module, name taken from it or None) for everything that a module imports from the package."""
+    """Return (module, name taken from it or None) for everything that a module imports from the package."""
     taken = set()
     for module, names, declarations in statements(MODULES[name]):
         if module.split(".")[0] not in PACKAGES:
@@ -86,7 +86,7 @@ ABOVE = sorted(name for name in MODULES if is_study(name))
 
 
 def package_of(module):
-    """The package of the library that a module is in; of a study, the study."""
+    """Return the package of the library that a module is in; of a study, the study."""
     return module.split(".")[1] if "." in module else "__init__"
 
 

@@ -31,7 +31,7 @@ def _modules():
 
 
 def _classes():
-    """Every extension type that a kernel module defines."""
+    """Return every extension type that a kernel module defines."""
     found = {
         value
         for module in _modules()
@@ -101,7 +101,7 @@ def test_a_base_of_policies_is_refused(cls):
 
 
 def _refused(run, touch):
-    """Whether `touch` is refused while another thread is in `run`."""
+    """Tell whether `touch` is refused while another thread is in `run`."""
     worker = threading.Thread(target=run)
     worker.start()
     refused = False

@@ -20,7 +20,7 @@ OTHER_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def asserts(node):
-    """Whether a statement or an expression is itself an assertion."""
+    """Tell whether a statement or an expression is itself an assertion."""
     if isinstance(node, ast.Assert):
         return True
     function = node.func if isinstance(node, ast.Call) else None
@@ -28,7 +28,7 @@ def asserts(node):
 
 
 def runs(loop):
-    """Whether a loop has something to run over, judging by its source alone."""
+    """Tell whether a loop has something to run over, judging by its source alone."""
     over = getattr(loop, "iter", None)
     if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.args:
         if over.func.id == "range":
@@ -48,7 +48,7 @@ def runs(loop):
 
 
 def vacuous(node):
-    """Whether an assertion says something about all of what may be nothing: `all(...)` or `not any(...)`."""
+    """Tell whether an assertion says something about all of what may be nothing: `all(...)` or `not any(...)`."""
     test = node.test if isinstance(node, ast.Assert) else None
     test, name = (
         (test.operand, "any") if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else (test, "all")
@@ -73,7 +73,7 @@ def reached(node):
 
 
 def only_in_loops(source):
-    """Names of the tests in a source that assert something, but only in loops that may not run."""
+    """Yield the names of the tests in a source that assert something, but only in loops that may not run."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             within = [one for statement in node.body for one in ast.walk(statement) if asserts(one)]

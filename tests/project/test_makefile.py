@@ -101,7 +101,7 @@ def uv(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def unreachable(checkout, monkeypatch):
-    """A checkout whose one locked package is in a folder of wheels, on a machine without a registry."""
+    """Return a checkout whose one locked package is in a folder of wheels, on a machine without a registry."""
     wheel = checkout / "wheels" / "made-1.0-py3-none-any.whl"
     wheel.parent.mkdir()
     with zipfile.ZipFile(wheel, "w") as file:

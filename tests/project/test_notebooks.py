@@ -57,7 +57,7 @@ def execute(path, cells=slice(None), folder=None, first=None):
 
 
 def outputs(cells, kind):
-    """All outputs of a kind, as text."""
+    """Return all outputs of a kind, as text."""
     found = [output for cell in cells for output in cell["outputs"] if output["output_type"] == kind]
     return ["\n".join(output["traceback"]) if kind == "error" else "".join(output.get("text", "")) for output in found]
 
@@ -130,7 +130,7 @@ def decoded(text):
 
 
 def output_of(picture):
-    """A picture as `normalised` saves it."""
+    """Return a picture as `normalised` saves it."""
     output = {"output_type": "display_data", "data": {"image/png": picture}, "metadata": {}}
     cell = {"cell_type": "code", "metadata": {}, "outputs": [output]}
     return normalised({"metadata": {}, "cells": [cell]})["cells"][0]["outputs"][0]["data"]["image/png"]
@@ -178,7 +178,8 @@ def test_running_a_notebook_changes_nothing(tmp_path, path):
 
 
 def joined(found):
-    """Outputs with their lines as one text, and without pictures' bytes, which depend on the versions of libraries."""
+    """Return the outputs with their lines as one text, and without pictures' bytes, which depend on the versions of
+    libraries."""
     made = json.loads(json.dumps(found))
     for output in made:
         output["text"] = "".join(output.get("text", ""))

@@ -15,7 +15,7 @@ CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
 
 
 def asked(part):
-    """Name and version of what a part of the recipe requires."""
+    """Return the name and version of what a part of the recipe requires."""
     found = (spec.partition(" ") for spec in RECIPE["requirements"][part] if not spec.startswith("${{"))
     return {CONDA_TO_PYPI.get(name, name): version for name, _, version in found}
 

@@ -109,7 +109,7 @@ def test_an_error_is_shown_and_the_way_on(folder):
 
 @pytest.fixture
 def complete(folder):
-    """A complete run with a manifest."""
+    """Return a complete run with a manifest."""
     (folder / "Snakefile").write_text(WITH_MANIFEST)
     (folder / "raw.csv").write_text("1\n")
     code, text = finish(start(folder))
@@ -151,7 +151,7 @@ def test_an_input_that_changed_without_its_time_is_found(complete):
 
 
 def test_results_of_a_run_that_was_stopped_are_not_taken_for_changes(complete):
-    """The manifest of the run before describes them no longer."""
+    """The manifest of the previous run no longer describes them and must not be compared."""
     (complete / "fail").touch()
     change(complete / "raw.csv", "3\n", keep_time=False)
     assert finish(start(complete))[0] == 1

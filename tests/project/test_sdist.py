@@ -13,7 +13,7 @@ MOST_BYTES = 20_000_000  # unpacked; an index takes 100 MB
 
 @pytest.fixture
 def kept(tmp_path):
-    """Paths of the repository that `tools/sdist.py` leaves in a tree of all of them."""
+    """Return the paths of the repository that `tools/sdist.py` leaves in a tree of all of them."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if name]
     if not names:

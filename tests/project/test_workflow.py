@@ -36,7 +36,7 @@ def snakemake(folder, *arguments, hash_seed="0"):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A copy of the tree with a small configuration, for runs."""
+    """Return a copy of the tree with a small configuration, for runs."""
     return small_tree(tmp_path_factory.mktemp("tree"))
 
 
@@ -52,13 +52,13 @@ def read_rules():
 
 
 def simulations():
-    """Names of the simulations that the studies declare, whatever files are here."""
+    """Return the names of the simulations that the studies declare, whatever files are here."""
     text = "\n".join(path.read_text() for path in RULES)
     return set(re.findall(r'^plan\.simulation\(\s*"(\w+)"', text, re.MULTILINE))
 
 
 def grouped_rules():
-    """Names of the rules that are made in a loop over the studies, of `all` alone."""
+    """Return the names of the rules that are made in a loop over the studies, of `all` alone."""
     return {f"{study}_{kind}" for study in studies() for kind in KINDS}
 
 

@@ -107,11 +107,11 @@ class Amp:
             self.marks[track] = SetMark(counter, last=track)
 
     def _kept(self, last):
-        """The mark of the last track of a set, if that still is one."""
+        """Return the mark of the last track of a set, if that still is one."""
         return self.marks[last] if self.cached(last) and self.marks[last].p else None
 
     def _last_in_sequence(self, last):
-        """The mark that keeps a stream's p and g: of the next set's last track, if that has been fetched."""
+        """Return the mark that keeps a stream's p and g: of the next set's last track, if that has been fetched."""
         kept = self._kept(last)
         if kept and self.cached(last + 1):
             return self._kept(self.marks[last + 1].last) or kept
@@ -144,5 +144,5 @@ class Amp:
 
 
 def amp(policy):
-    """A policy's reference behind AMP."""
+    """Return a policy's reference behind AMP."""
     return type(f"Amp{policy.__name__}", (Amp, policy), {})

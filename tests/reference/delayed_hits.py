@@ -4,7 +4,7 @@ from collections import OrderedDict, defaultdict
 
 
 def run(requests, policy, capacity, z):
-    """(hits, delayed hits, misses, total latency) of one run; a request of -1 is a step without one."""
+    """Return (hits, delayed hits, misses, total latency) of one run; a request of -1 is a step without one."""
     cache = POLICIES[policy](capacity, z, list(requests))
     waiting = {}  # object being fetched -> (step in which its fetch ends, requests that wait for it)
     hits = delayed = misses = latency = 0
@@ -39,10 +39,10 @@ class Cache:
         return name in self.cached
 
     def arrive(self, name, step):
-        """A request arrives, whatever its outcome."""
+        """Handle the arrival of a request, whatever its outcome."""
 
     def hit(self, name, step):
-        """It found its object in the cache."""
+        """Handle a request that found its object in the cache."""
 
 
 class LRU(Cache):
@@ -180,7 +180,7 @@ class ARC(Cache):
 
 
 def half_up(over, under):
-    """The ratio, rounded half up to a whole number."""
+    """Return the ratio, rounded half up to a whole number."""
     return (2 * over + under) // (2 * under)
 
 
@@ -213,11 +213,11 @@ class OPT(Cache):
         self.number = {name: i for i, name in enumerate(self.steps)}
 
     def following(self, name, step):
-        """The steps of the object's requests from `step` on."""
+        """Return the steps of the object's requests from `step` on."""
         return [at for at in self.steps[name] if at >= step]
 
     def value(self, name, step, now):
-        """The value of keeping the object at the end of step `now`, when its requests before `step` are past."""
+        """Return the value of keeping the object at the end of step `now`, when its requests before `step` are past."""
         coming = self.following(name, step)
         return -coming[0] if coming else -float("inf")
 

@@ -66,7 +66,7 @@ class Drive:
         return max(time + self.settle_ns if write and time else time, 0)
 
     def command_time(self, lbn, count, write):
-        """Time from a command until the drive lets the arm go."""
+        """Return the time from a command until the drive lets the arm go."""
         if not write:
             return self.s["read_miss"][self.after_read]
         if self.s["fast_write"] and count <= self.s["segment"]:
@@ -75,28 +75,28 @@ class Drive:
         return extra if self.has_extra(lbn) else self.s["write_miss"][self.after_read]
 
     def has_extra(self, lbn):
-        """Whether a write on the medium leaves the bus twice."""
+        """Tell whether a write on the medium leaves the bus twice."""
         return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):
-        """Where a sector begins, in ticks, which continue past a revolution."""
+        """Return where a sector begins, in ticks, which continue past a revolution."""
         _, _, sectors, angle = self.layout.tracks[track]
         return angle + -(-sector * TURN // sectors)
 
     def meets(self, track, sector, now):
-        """When a sector next begins, at or after `now` in whole ns: ticks since time 0."""
+        """Return when a sector next begins, at or after `now` in whole ns: ticks since time 0."""
         ticks = self.boundary(track, sector)
         return ticks + TURN * (((now - 1) * self.rpm - ticks) // TURN + 1)
 
     def at(self, ticks):
-        """The first whole ns at which the platter has turned that far."""
+        """Return the first whole ns at which the platter has turned that far."""
         return -(-ticks // self.rpm)
 
     def width(self, track, sector, count):
         return self.boundary(track, sector + count) - self.boundary(track, sector)
 
     def runs(self, lbn, end):
-        """The blocks from `lbn` to `end`, in pieces that are contiguous on one track."""
+        """Yield the blocks from `lbn` to `end`, in pieces that are contiguous on one track."""
         piece = [lbn]
         for block in range(lbn + 1, end):
             (t1, s1), (t2, s2) = self.layout.place[block - 1], self.layout.place[block]
@@ -150,7 +150,7 @@ class Drive:
             self.ahead = -1
 
     def stopped(self, now):
-        """When the arm can move, and on which track it then is, if read-ahead stops now."""
+        """Return when the arm can move, and on which track it then is, if read-ahead stops now."""
         if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit or now <= self.ahead_time:
             return self.arm_free, self.track
         track, end = self.next_ahead()
@@ -274,7 +274,8 @@ class Drive:
         return now, waited
 
     def coming(self, track, now):
-        """The sector that begins next; None means the one after the last, that is, sector 0 one revolution later."""
+        """Return the sector that begins next; None means the one after the last, that is, sector 0 one revolution
+        later."""
         sectors = self.layout.tracks[track][2]
         turned = (now * self.rpm - self.layout.tracks[track][3]) % TURN
         late = [k for k in range(sectors) if -(-k * TURN // sectors) > turned - self.rpm]

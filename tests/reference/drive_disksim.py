@@ -49,7 +49,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ read-ahead
 
     def may_read(self, block, now):
-        """Whether reading a block ahead would not overwrite a block that the last read has yet to send."""
+        """Tell whether reading a block ahead would not overwrite a block that the last read has yet to send."""
         first, start, count, sent = self.reader
         gone = min(max(now - start, 0) // self.s["read_block"], count) if self.s["read_block"] else count
         return now >= sent or block - first - gone < self.s["segment"]
@@ -59,16 +59,17 @@ class Drive(drive.Drive):
         return self.passed * TURN // (self.rpm << 24)
 
     def land(self, track, sector, when):
-        """When a sector next begins."""
+        """Return when a sector next begins."""
         return self.at(self.meets(track, sector, max(when - self.lag, 0))) + self.lag
 
     def passes(self, sweep, j):
-        """When sector `j` after the first of a sweep begins; DiskSim's sectors are multiples of 2^-20 revolutions."""
+        """Return when sector `j` after the first of a sweep begins; DiskSim's sectors are multiples of 2^-20
+        revolutions."""
         track, _, start = sweep
         return start + j * ((1 << 20) // self.layout.tracks[track][2]) * TURN // (self.rpm << 20)
 
     def next_ahead(self):
-        """The sweep that the next block belongs to, and its distance from the sweep's first sector."""
+        """Return the sweep that the next block belongs to, and its distance from the sweep's first sector."""
         track, sector = self.layout.place[self.ahead_lbn]
         if self.sweep is None or self.sweep[0] != track:
             return (track, sector, self.land(track, sector, self.ahead_time + self.reposition(track, False))), 0
@@ -137,7 +138,7 @@ class Drive(drive.Drive):
         return sorted(range(len(self.segments)), key=lambda i: self.segments[i].used)
 
     def for_read(self, lbn, count):
-        """The segment for a read, and whether it holds all blocks (1), the first (2), none (0)."""
+        """Return the segment for a read, and whether it holds all blocks (1), the first (2), none (0)."""
         best, chosen, hit = 0, 0, 0
         for i in self.oldest():
             g = self.segments[i]
@@ -157,7 +158,7 @@ class Drive(drive.Drive):
         return chosen, hit
 
     def for_write(self, lbn, count):
-        """The segment for a write; -1 = only the one that is being read ahead into."""
+        """Return the segment for a write; -1 = only the one that is being read ahead into."""
         best, chosen = 0, -1
         for i in self.oldest():
             g = self.segments[i]
@@ -272,7 +273,7 @@ class Drive(drive.Drive):
         return end
 
     def write_behind(self, now, free, lbn, count, r):
-        """A write that is complete once it is in the buffer; returns that time."""
+        """Handle a write that is complete once it is in the buffer; return that time."""
         s, late, r.hit = self.s, 0, 3
         go = now + s["write_hit"][self.after_read]
         off = max(free, go + s["write_disconnect"]) + s["reselect"] + s["prepare"]
@@ -304,7 +305,7 @@ class Drive(drive.Drive):
         return start + count * s["write_block"]
 
     def appends(self, now, lbn):
-        """Whether a write continues where the one that is being written to the medium ends."""
+        """Tell whether a write continues where the one that is being written to the medium ends."""
         on = self.behind[0]
         done = sum(when <= now for when in self.blocks_written(on, None, drive.Record()))
         return on.stop == lbn and self.s["segment"] > lbn - on.lbn - done
@@ -319,7 +320,7 @@ class Drive(drive.Drive):
         self.arm_free = self.writing = self.behind[-1].end
 
     def write_through(self, now, free, lbn, count, r):
-        """A write that is complete once it is on the medium; returns when the bus is reconnected for that."""
+        """Handle a write that is complete once it is on the medium; return when the bus is reconnected for that."""
         s, busy = self.s, free > now
         go = now + s["write_miss"][self.after_read]
         start = off = max(free, go) + s["reselect"] + s["prepare"]
@@ -344,7 +345,8 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ the medium
 
     def blocks_written(self, on, more, r):
-        """When each block of a write has been written, and of the one appended to it as long as its data is there."""
+        """Return when each block of a write has been written, and of the one appended to it as long as its data is
+        there."""
         s, now, block, done = self.s, on.begin, on.lbn, []
         self.track, end, opening = on.track, more.stop if more else on.stop, True
         while block < end and not (block >= on.stop and self.there(block, on, more) > now):
@@ -369,7 +371,7 @@ class Drive(drive.Drive):
         return done
 
     def _in_order(self, on, more, end, block, track, first, passes, on_track):
-        """The next block and its time, after each written sector of a track."""
+        """Yield the next block and its time, after each written sector of a track."""
         j, sectors = 0, self.layout.tracks[track][2]
         while block < end and self.layout.place[block][0] == track:
             wait = (self.layout.place[block][1] - first) % sectors
@@ -397,7 +399,7 @@ class Drive(drive.Drive):
                 kept = range(here, here + 1)
 
     def there(self, block, on, more):
-        """When a block's data is in the buffer."""
+        """Return when a block's data is in the buffer."""
         of = on if block < on.stop else more
         lead = self.s["head_start"] if of.count < self.s["long_write"] else self.s["long_head_start"]
         lead = max(min(of.count, lead), min(of.count, self.s["segment"]) * self.s["write_water"] // 1000)

@@ -24,7 +24,7 @@ class Layout:
             self.place += [(first_track + slot // per, slot % per) for slot in slots[zone["unused_at_front"] :]]
 
     def blocks_of(self, track):
-        """A track's blocks by sector."""
+        """Return a track's blocks by sector."""
         return {sector: lbn for lbn, (at, sector) in enumerate(self.place) if at == track}
 
     def _add_tracks(self, zone, geometry):
@@ -46,7 +46,8 @@ class Layout:
 
     @staticmethod
     def _slots(zone, heads, sparing):
-        """Slots of the zone that hold blocks, in the order of blocks, including the unused ones at the front."""
+        """Return the slots of the zone that hold blocks, in the order of blocks, including the unused ones at the
+        front."""
         scheme, spares, sectors = sparing["scheme"], zone["spares"], zone["sectors"]
         cylinder = heads * sectors
         total = (zone["last_cylinder"] - zone["first_cylinder"] + 1) * cylinder

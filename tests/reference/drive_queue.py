@@ -43,7 +43,8 @@ def _key(scheduler, drive, request, away, up, now):
 
 
 def positioning(drive, now, lbn, count, write):
-    """Ticks from a command at `now` until the arm has arrived and the block begins; the cache is not consulted."""
+    """Return the ticks from a command at `now` until the arm has arrived and the block begins; the cache is not
+    consulted."""
     released, stands = drive.stopped(now)
     track, sector = drive.layout.place[lbn]
     move = drive.reposition(track, write, stands)

@@ -84,7 +84,8 @@ class FirstComeFirstServed:
 
 
 def play(ids, write, arrival, cache, device, lbn, sectors, hit_ns=0, through=False, warm_up=0, clients=0, pause=0):
-    """(counts, latency of each reference, None if it does not count); `arrival` None = closed loop of clients."""
+    """Return (counts, latency of each reference, None if it does not count); `arrival` None = closed loop of
+    clients."""
     counts = dict.fromkeys(["hits", "delayed_hits", "misses", "delayed", *COMPONENTS], 0)
     latency = [None] * len(ids)
     came, waiting = {}, {}  # time of each reference; block on its way -> references that wait
@@ -143,5 +144,5 @@ def play(ids, write, arrival, cache, device, lbn, sectors, hit_ns=0, through=Fal
 
 
 def _coming(ids, block, begin):
-    """Number of the next reference to a block."""
+    """Return the number of the next reference to a block."""
     return next((k for k in range(begin, len(ids)) if ids[k] == block), float("inf"))

@@ -60,20 +60,20 @@ class Spc1Reference:
         return z ^ z >> 31
 
     def below(self, n):
-        """A number below `n`."""
+        """Return a number below `n`."""
         return (self.draw() >> 32) * n >> 32
 
     def load(self, now, bsus, iops):
-        """From `now` on, `bsus` BSUs send `iops` requests per second together."""
+        """Let `bsus` BSUs send `iops` requests per second together from `now` on."""
         self.bsus, self.gap = bsus, 1e9 / iops
         self.due = now + self.wait()
 
     def wait(self):
-        """An exponential gap, ns."""
+        """Return an exponential gap, ns."""
         return int(self.gap * exponential(self.draw()) + 0.5)
 
     def request(self):
-        """(time, block, blocks, bsu, asu, stream, write) of the request that arrives at `due`."""
+        """Return (time, block, blocks, bsu, asu, stream, write) of the request that arrives at `due`."""
         time, bits = self.due, self.draw()
         bsu, number = (bits >> 32) * self.bsus >> 32, STREAM_OF[(bits & ONE - 1) * 1000 >> 32]
         asu, _, reads, pattern, first, extent, run = KINDS[number]
@@ -93,7 +93,7 @@ class Spc1Reference:
         return time, block, length, bsu, asu, number, int(write)
 
     def run(self, stream, length, first, extent, run):
-        """The block after the last request, or the start of a new run."""
+        """Return the block after the last request, or the start of a new run."""
         if stream.block + length >= stream.end:
             start = first + self.below(extent)
             stream.block, stream.end = start // 16 * 16, (start + run) // 16 * 16
@@ -102,7 +102,7 @@ class Spc1Reference:
         return block
 
     def walk(self, stream, tree, write):
-        """One step of the hierarchical reuse random walk."""
+        """Take one step of the hierarchical reuse random walk."""
         if write and stream.repeat is not None:
             stream.block, stream.repeat = stream.repeat, None
             return stream.block
@@ -124,7 +124,7 @@ class Spc1Reference:
 
 
 def exponential(bits):
-    """Exponential deviate of mean 1 by the kernel's series, operation by operation."""
+    """Return an exponential deviate of mean 1 by the kernel's series, operation by operation."""
     m = (bits >> 11) + 1
     size = m.bit_length()
     f = m / 2 ** (size - 1)

@@ -30,13 +30,13 @@ ELSEWHERE = ("/work", "/var/tmp", "/root", "/home", "/build")  # no folder of a 
 
 @functools.cache
 def opened(name):
-    """A capture, read once."""
+    """Return a capture, read once."""
     return builds.read(RAW, name)
 
 
 @pytest.fixture(scope="module", params=FACTS)
 def capture(request):
-    """A capture and its facts."""
+    """Return a capture and its facts."""
     return opened(request.param), FACTS[request.param]
 
 
@@ -182,7 +182,7 @@ def test_andrew_compiles_17_files_and_links_2_libraries_and_1_program(name, prep
     names = found.files["path"].to_numpy()
 
     def end(name, kind):
-        """The farthest byte of a file that was written or read."""
+        """Return the farthest byte of a file that was written or read."""
         moved = events[(events["kind"] == kind) & (names[events["file"]] == name)]
         return (moved["offset"] + moved["length"]).max()
 
@@ -276,7 +276,7 @@ def test_all_leaves_out_what_is_there(tmp_path):
 
 
 def small():
-    """The three tables of a capture of one run: a shell starts a program that reads and writes a file."""
+    """Return the three tables of a capture of one run: a shell starts a program that reads and writes a file."""
     rows = [  # time, process, kind, file, offset, length, asked, other, error, compute, system
         (0, 0, "exec", 0, 0, 9000, 0, -1, 0, 0, 50),
         (60, 0, "fault", 0, 0, 8192, 0, -1, 0, 40, 0),
@@ -360,7 +360,7 @@ def test_runs_of_a_capture_follow_one_another(tmp_path):
 
 
 def set_to(part, column, row, value):
-    """A change of one cell."""
+    """Return a function that changes one cell."""
 
     def change(tables):
         tables[part].loc[row, column] = value
@@ -369,7 +369,7 @@ def set_to(part, column, row, value):
 
 
 def retype(part, column, dtype):
-    """A change of one column's type."""
+    """Return a function that changes one column's type."""
 
     def change(tables):
         tables[part][column] = tables[part][column].astype(dtype)

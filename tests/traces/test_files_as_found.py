@@ -14,7 +14,7 @@ LOG = '{} - - [10/Oct/2000:13:55:3{} -0700] "{}" {}\n'
 
 
 def log(*requests, host="10.0.0.1"):
-    """Lines of an access log, a second apart."""
+    """Return lines of an access log, a second apart."""
     return "".join(LOG.format(host, second, *request) for second, request in enumerate(requests))
 
 

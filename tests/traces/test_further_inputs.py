@@ -187,7 +187,8 @@ def test_a_block_of_meta_is_of_one_shard(tmp_path):
 
 
 def frame(content, window_log, checksum=None):
-    """A Zstandard frame of one raw block (RFC 8878): magic number, descriptors of frame and window, block, checksum."""
+    """Return a Zstandard frame of one raw block (RFC 8878): magic number, descriptors of frame and window, block,
+    checksum."""
     return (
         b"\x28\xb5\x2f\xfd"
         + bytes([0 if checksum is None else 4, (window_log - 10) << 3])

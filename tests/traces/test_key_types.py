@@ -32,7 +32,7 @@ COLUMNS = st.sampled_from([["key"], ["time", "key"], ["key", "time"], ["time", "
 
 
 def number(text):
-    """The whole number that a text writes, or None."""
+    """Return the whole number that a text writes, or None."""
     if not NUMBER.fullmatch(text) or len(text) > 64 or "400" in text:
         return None
     value = fractions.Fraction(text)
@@ -40,13 +40,13 @@ def number(text):
 
 
 def numbered(keys):
-    """Each key as the number of its first occurrence."""
+    """Return each key as the number of its first occurrence."""
     seen = {}
     return [seen.setdefault(key, len(seen)) for key in keys]
 
 
 def written(columns, keys, blanks, quoting, end):
-    """A table as a spreadsheet writes it, with blank lines."""
+    """Return a table as a spreadsheet writes it, with blank lines."""
     text = io.StringIO(newline="")
     table = csv.writer(text, quoting=quoting, lineterminator=end)
     table.writerow(columns)

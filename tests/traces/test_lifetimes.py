@@ -21,7 +21,8 @@ ROWS = st.lists(
 
 
 def alive(rows):
-    """Whether each reference finds its object in a cache without bounds that drops what has expired or was deleted."""
+    """Tell whether each reference finds its object in a cache without bounds that drops what has expired or was
+    deleted."""
     held, now, found = {}, 0, []
     for step, operation, key, life in rows:
         now += step

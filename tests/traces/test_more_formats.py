@@ -27,7 +27,7 @@ def references(trace):
 
 
 def blocks(trace):
-    """Block addresses, without the device's number."""
+    """Return block addresses, without the device's number."""
     return (trace.address[trace.ids] & np.uint64((1 << 47) - 1)).tolist()
 
 
@@ -44,7 +44,7 @@ def test_lcs_equals_what_it_was_converted_from(version):
 
 
 def test_lcs_records_are_as_long_as_libcachesims():
-    """Sizes of its structs lcs_req_v1_t to lcs_req_v8_t."""
+    """Records must have the sizes of its structs lcs_req_v1_t to lcs_req_v8_t."""
     assert [lcs.record(version).itemsize for version in range(1, 9)] == [24, 28, 36, 40, 44, 52, 68, 100]
 
 

@@ -18,12 +18,12 @@ def write(path, content):
 
 
 def references(trace):
-    """The addresses referenced, in order."""
+    """Return the addresses referenced, in order."""
     return trace.address[trace.ids].tolist()
 
 
 def on(device, block):
-    """Address of a block of a device."""
+    """Return the address of a block of a device."""
     return device << 47 | block
 
 

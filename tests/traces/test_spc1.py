@@ -24,7 +24,7 @@ def rows(table):
 
 @pytest.fixture(scope="module")
 def million():
-    """A million requests of 20 BSUs, and the settings that were requested."""
+    """Return a million requests of 20 BSUs, and the settings that were requested."""
     workload = Workload(16 * GB, bsus=20, seed=5)
     return workload, requests(workload.start(), 1_000_000)
 
@@ -152,7 +152,7 @@ def test_sequential_requests_follow_each_other(million):
 
 
 def exact_tree(levels, climb=0.44):
-    """A workload whose ASU1-2 has a region of exactly 2**levels leaves, and the region's first block."""
+    """Return a workload whose ASU1-2 has a region of exactly 2**levels leaves, and the region's first block."""
     asu1 = 20 * 8 << levels
     workload = Workload(-(-asu1 * 100 * 4096 // 45), bsus=1, seed=3, climb=climb)
     assert workload.blocks[0] == asu1

@@ -22,7 +22,7 @@ PAIRS = Table(columns={"block": ("1",), "size": ("2",)}, separator=" ", names=("
 
 
 def pairs(text):
-    """The rows of a text of two numbers per line."""
+    """Return the rows of a text of two numbers per line."""
     layout = resolve(PAIRS, b"1 2\n")
     batch = Batch({}, 0, text, 0, layout, "file")
     divide(batch, layout.kinds)

@@ -41,7 +41,7 @@ def capture(path, **columns):
 
 
 def references(trace):
-    """The addresses referenced, in order."""
+    """Return the addresses referenced, in order."""
     return trace.address[trace.ids].tolist()
 
 

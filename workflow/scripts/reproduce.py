@@ -199,7 +199,8 @@ class Progress:
 
 
 def spent(folder, studies, since=0.0):
-    """Sum up the cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, jobs.
+    """Sum up the cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB,
+    jobs.
 
     Read the benchmark file of each job (`read_benchmark`) if it was written at or after `since`.
     """

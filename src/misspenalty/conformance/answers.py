@@ -38,7 +38,8 @@ Run = Callable[[int, Sequence[int], dict[str, Any], bool], Answer | None]
 def answer_reference(
     make: Callable[..., Any], capacity: int, trace: Sequence[int], parameters: dict, details: bool
 ) -> Answer:
-    """What the readable definition ``make(capacity, [future,] **parameters)`` answers, in full if `details` are wanted.
+    """Return what the readable definition ``make(capacity, [future,] **parameters)`` answers, in full if `details` are
+    wanted.
 
     Examples
     --------

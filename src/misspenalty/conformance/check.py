@@ -43,7 +43,7 @@ class Verdict:
     findings: list[Finding]
 
     def count(self, result: str) -> int:
-        """Vectors with this result."""
+        """Return the vectors with this result."""
         return sum(finding.result == result for finding in self.findings)
 
     @property
@@ -57,7 +57,7 @@ class Verdict:
         return next((finding for finding in self.findings if finding.result == DIFFERS), None)
 
     def table(self) -> pd.DataFrame:
-        """One row per vector: ``vector, result, reference, difference, tests, decided_by``."""
+        """Return one row per vector: ``vector, result, reference, difference, tests, decided_by``."""
         return pd.DataFrame(
             {
                 "vector": finding.vector.id,

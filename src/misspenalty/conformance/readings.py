@@ -423,7 +423,7 @@ BY_SEED = {  # ``make(capacity, seed, **parameters)`` of policies that draw or h
 
 
 def variants(policy):
-    """All readings of a policy as `Variant`, the registered definition first."""
+    """Return all readings of a policy as `Variant`, the registered definition first."""
     reference = find_policy(policy).reference
     by_seed = (BY_SEED[policy] or reference) if policy in BY_SEED else None
     says = FIRST.get(policy, "The paper decides every outcome.")

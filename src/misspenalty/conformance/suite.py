@@ -110,7 +110,7 @@ class Result(Strict):
 
 
 def set_digest(blocks: Iterable[int]) -> str:
-    """Digest of a set of blocks: 8 digits of the SHA-256 of their numbers, ascending, with spaces between.
+    """Return the digest of a set of blocks: 8 digits of the SHA-256 of their numbers, ascending, with spaces between.
 
     Examples
     --------

@@ -55,7 +55,8 @@ class Parameter:
     accesses: int = 0
 
     def in_sample(self, value: Any, rate: float) -> Any:
-        """The value for a cache that sees a share `rate` of the blocks, and so of the accesses, within its range.
+        """Return the value for a cache that sees a share `rate` of the blocks, and so of the accesses, within its
+        range.
 
         Examples
         --------
@@ -69,7 +70,7 @@ class Parameter:
         return self.kind(min(max(round(scaled) if self.kind is int else scaled, self.minimum), self.maximum))
 
     def check(self, value: Any, policy: str) -> Any:
-        """`value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
+        """Return `value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
         if not is_number(value) or not self.minimum <= value <= self.maximum or self.kind(value) != value:
@@ -144,7 +145,7 @@ class Definition:
         return any(parameter.name == name for parameter in self.parameters)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, with defaults filled in.
+        """Return all parameters, with defaults filled in.
 
         Raises
         ------
@@ -167,7 +168,7 @@ class Definition:
         return values
 
     def in_sample(self, parameters: Mapping[str, Any], rate: float) -> dict[str, Any]:
-        """All parameters for a cache that sees a share `rate` of the blocks."""
+        """Return all parameters for a cache that sees a share `rate` of the blocks."""
         by_name = {parameter.name: parameter for parameter in self.parameters}
         values = self.check(parameters)
         return {name: by_name[name].in_sample(v, rate) if name in by_name else v for name, v in values.items()}
@@ -208,7 +209,7 @@ class OwnParameter(Parameter):
     """A parameter of a user's own class; only the constructor knows which values are valid."""
 
     def check(self, value: Any, policy: str) -> Any:
-        """`value` unchanged; a `ParameterError` if it has no default and none is given."""
+        """Return `value` unchanged; raise a `ParameterError` if it has no default and none is given."""
         if value is inspect.Parameter.empty:
             raise ParameterError(f"{policy}: parameter {self.name} has no default; set its value")
         return value

@@ -32,15 +32,15 @@ class TrackLists(Tracks):
         self.evictions = self.unused = self.bottom_hits = 0
 
     def size(self, tracks):
-        """Pages of a list, or of the whole cache."""
+        """Return the pages of a list, or of the whole cache."""
         return sum(self.pages[track].bit_count() for track in tracks)
 
     def cached(self, track):
-        """Mask of the pages in the cache."""
+        """Return the mask of the pages in the cache."""
         return self.pages.get(track, 0)
 
     def ratio(self):
-        """Ratio of the marginal utility of SEQ to that of RANDOM."""
+        """Return the ratio of the marginal utility of SEQ to that of RANDOM."""
         return 2 * self.seq_miss * self.delta / self.size(self.seq) if self.seq else 0
 
     def observe(self, track, hit, write):

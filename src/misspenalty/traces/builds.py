@@ -102,7 +102,8 @@ def read(path, name=None):
 
 
 def _table(path, columns):
-    """A Parquet file's `columns` as a frame, read one by one; integers of 64 bits, identifiers of `NARROW` of 32."""
+    """Return a Parquet file's `columns` as a frame, read one by one; integers of 64 bits, identifiers of `NARROW` of
+    32."""
     import pyarrow.parquet as pq  # costs more than reading a small capture
 
     try:
@@ -167,7 +168,7 @@ def _check_files(files, path):
 
 
 def _check_processes(processes, path):
-    """First row of each run's processes, and one past the last, by run."""
+    """Return the first row of each run's processes, and one past the last, by run."""
     if processes.empty:
         raise InputError("contains no processes", path=path)
     run, number, parent = (processes[name].to_numpy() for name in ("run", "process", "parent"))
@@ -227,7 +228,7 @@ def _check_events(events, files, processes, first, path):
 
 
 def _gaps(events, row, processes):
-    """Computing before each event in ns, without the cost of recording."""
+    """Return the compute time before each event in ns, without the cost of recording."""
     number = len(processes)
     spent = np.bincount(row, events["system_us"], number)
     target = np.maximum(processes["plain_us"].to_numpy() - spent, 0)
@@ -243,13 +244,13 @@ def _gaps(events, row, processes):
 
 
 def _by_run(run):
-    """Slices of the events, one per run."""
+    """Return the slices of the events, one per run."""
     begins = (np.flatnonzero(np.diff(run)) + 1).tolist()
     return [slice(*ends) for ends in itertools.pairwise([0, *begins, len(run)])]
 
 
 def _cost(row, gap, lines, target):
-    """Per process, the smallest c ≥ 0 with ``sum(max(0, gap - lines * c)) <= target``, µs."""
+    """Return, per process, the smallest c ≥ 0 with ``sum(max(0, gap - lines * c)) <= target``, µs."""
     share = gap / lines
     order = np.lexsort((-share, row))
     row, share = row[order], share[order]

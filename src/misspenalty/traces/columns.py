@@ -46,7 +46,8 @@ def as_column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarr
 
 
 def unmasked(values: ArrayLike, name: str) -> np.ndarray:
-    """`values` as an array, or a `ParameterError` if some are masked: without their mask they would be data."""
+    """Return `values` as an array, or raise a `ParameterError` if some are masked: without their mask they would be
+    data."""
     if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
         raise ParameterError(
             f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"
@@ -56,5 +57,5 @@ def unmasked(values: ArrayLike, name: str) -> np.ndarray:
 
 
 def check_block(block_bytes: int) -> int:
-    """`block_bytes` as an int, or a `ParameterError` if it is not a block size."""
+    """Return `block_bytes` as an int, or raise a `ParameterError` if it is not a block size."""
     return check_whole("block_bytes", block_bytes, 1, LARGEST_BLOCK)

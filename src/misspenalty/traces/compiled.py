@@ -41,7 +41,7 @@ TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 
 
 def as_trace(source: TraceLike) -> Trace:
-    """`source` as a `Trace` whose ids have been checked.
+    """Return `source` as a `Trace` whose ids have been checked.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _is_compiled(path: Path) -> bool:
 
 
 def _check_ids(trace: Trace, path: Path) -> Trace:
-    """`trace`, after checking that no id can lead a kernel out of its arrays."""
+    """Return `trace`, after checking that no id can lead a kernel out of its arrays."""
     try:
         trace.check()
     except InputError as error:
@@ -319,7 +319,7 @@ def _references(requests: Requests, path: Path, before: int) -> int:
 
 
 def _tally(lengths: np.ndarray, requests: Requests) -> np.ndarray:
-    """`lengths` with these requests counted in."""
+    """Return `lengths` with these requests counted in."""
     more = np.array([0, requests.start.size], np.int64) if requests.count is None else np.bincount(requests.count)
     short, long = sorted((lengths, more), key=len)
     long[: len(short)] += short

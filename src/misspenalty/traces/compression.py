@@ -108,7 +108,8 @@ def check_path(path: Any) -> Path:
 
 
 def compression(path: Path) -> str:
-    """Suffix of the compression of a file by its content, or else by its name; empty if it is not compressed."""
+    """Return the suffix of the compression of a file by its content, or else by its name; empty if it is not
+    compressed."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         head = file.read(max(map(len, MAGIC)))
         for magic, suffix in MAGIC.items():
@@ -118,7 +119,7 @@ def compression(path: Path) -> str:
 
 
 def bare_name(path: Path) -> str:
-    """Name of a file without the suffix of its compression."""
+    """Return the name of a file without the suffix of its compression."""
     return path.stem if path.suffix in _OPENERS else path.name
 
 

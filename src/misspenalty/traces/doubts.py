@@ -126,7 +126,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
 
 
 def _words(name: str) -> set[str]:
-    """Words of a column's name in lower case: apart by signs, or by a capital letter.
+    """Return the words of a column's name in lower case: apart by signs, or by a capital letter.
 
     Examples
     --------

@@ -56,7 +56,7 @@ TEXTS = (
 
 
 def pointer(head: bytes) -> tuple[str, str] | None:
-    """Of which tool a file is a pointer to content that is elsewhere, and how to get it; None if it is none."""
+    """Return the tool that left a pointer in place of the content, and how to get that; None if it is no pointer."""
     return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
 
 

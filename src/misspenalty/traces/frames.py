@@ -75,7 +75,7 @@ def _shown(column: pa.ChunkedArray) -> list[str]:
 
 
 def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[Table, tuple[str, ...]]:
-    """`table` with the unit of the column of times, and notes if it was guessed."""
+    """Return `table` with the unit of the column of times, and notes if it was guessed."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
         return table, ()

@@ -109,12 +109,12 @@ class Layout:
         return not (self.table.comment and text.startswith(self.table.comment.encode()))
 
     def fields(self, line: bytes) -> list[str] | None:
-        """Fields of a line, in order; None if a quote is not closed."""
+        """Return the fields of a line, in order; None if a quote is not closed."""
         return split(line.decode("utf-8", "surrogateescape").strip("\r\n"), self.table.separator)
 
 
 def split(line: str, separator: str) -> list[str] | None:
-    r"""Fields of a line, without blanks around them or quotes; None if a quote is not closed.
+    r"""Return the fields of a line, without blanks around them or quotes; None if a quote is not closed.
 
     Examples
     --------
@@ -133,7 +133,8 @@ def split(line: str, separator: str) -> list[str] | None:
 
 
 def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: bool = True) -> Layout:
-    """The layout of a file that begins with `head`; `doubted` says whether the first rows are compared with the names.
+    """Return the layout of a file that begins with `head`; `doubted` says whether the first rows are compared with the
+    names.
 
     Raises
     ------
@@ -209,7 +210,7 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 
 
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
-    """The columns by role that a header has which lacks others; nothing if keys or operations are among those."""
+    """Return by role the columns of a header that lacks the others; return none if keys or operations are missing."""
     lower = {name.lower() for name in first}
     found = {
         role: "+".join(part for column in columns for part in column.split("+") if part.lower() in lower)
@@ -289,7 +290,7 @@ def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list
 
 
 def _has_header(table: Table, first: list[str]) -> bool:
-    """Whether these fields are names of columns: none is a number, and the user names columns, or one is known."""
+    """Tell whether these fields are names of columns: none is a number, and the user names columns, or one is known."""
     if any(NUMBER.fullmatch(field) for field in first):
         return False
     asked = {part.strip().lower() for columns in table.columns.values() for column in columns
@@ -298,7 +299,8 @@ def _has_header(table: Table, first: list[str]) -> bool:
 
 
 def _separator(table: Table, lines: list[str]) -> str:
-    """The separator that gives the most known names in the first line, or else the most fields of equal number."""
+    """Return the separator that gives the most known names in the first line, or else the most fields of equal
+    number."""
     best, found = (False, -1, -1, False), ","
     wanted = {
         part.lower()
@@ -318,7 +320,7 @@ def _separator(table: Table, lines: list[str]) -> str:
 
 
 def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[int, str]]) -> tuple[Table, list[str]]:
-    """`table` with the unit of the column of times, and a note if it was guessed."""
+    """Return `table` with the unit of the column of times, and a note if it was guessed."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
         return table, []

@@ -152,7 +152,7 @@ def _count(text: bytes) -> int:
 
 
 def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
-    """`chunk` with newlines in place of carriage returns, if the file's lines end in those (`old`)."""
+    """Return `chunk` with newlines in place of carriage returns, if the file's lines end in those (`old`)."""
     if not old:
         return chunk
     if b"\n" in chunk:
@@ -208,7 +208,7 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
 
 
 def _without_blank_lines(text: bytes) -> bytes:
-    """`text` without lines that hold only blanks, which pyarrow takes for values of a table of one column."""
+    """Return `text` without lines that hold only blanks, which pyarrow takes for values of a table of one column."""
     if not text.startswith(BLANKS) and not any(b"\n" + blank in text for blank in BLANKS):
         return text
     return re.sub(rb"(?m)^[ \t\v\f]+\r?(?:\n|\Z)", b"", text)
@@ -226,7 +226,7 @@ def _check_quotes(text: bytes, layout: Layout) -> None:
 
 
 def squeezed(text: bytes) -> bytes:
-    """`text` with one space in place of every run of blanks, and none at the ends of lines.
+    """Return `text` with one space in place of every run of blanks, and none at the ends of lines.
 
     Examples
     --------

@@ -73,11 +73,11 @@ def write_meta(
 
 
 def meta_checksum(meta: dict[str, Any]) -> str:
-    """CRC-32 of a description, without its own checksum."""
+    """Return the CRC-32 of a description, without its own checksum."""
     rest = {key: value for key, value in meta.items() if key != "checksum"}
     return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
 
 
 def checksum(column: np.ndarray) -> str:
-    """CRC-32 of a column's bytes."""
+    """Return the CRC-32 of a column's bytes."""
     return f"{zlib.crc32(np.ascontiguousarray(column).data):08x}"

@@ -145,7 +145,7 @@ class Shards:
 
 
 def shard_of(addresses: np.ndarray) -> np.ndarray:
-    """Shard of each address, uint8, by the highest bits of a product.
+    """Return the shard of each address, uint8, by the highest bits of a product.
 
     Examples
     --------

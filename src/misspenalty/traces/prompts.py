@@ -258,12 +258,14 @@ def _is_number(value):
 
 
 def _sizes(tokens, count):
-    """Smallest and largest block with which a prompt has this many blocks, a partial last one hashed or not."""
+    """Return the smallest and largest block with which a prompt has this many blocks, a partial last one hashed or
+    not."""
     return tokens // (count + 1) + 1, MAX_TOKENS if count < 2 else (tokens - 1) // (count - 1)
 
 
 def _block_tokens(low, high):
-    """The chosen size among those that fit: that of the released traces, else a power of two, else the largest."""
+    """Return the chosen size among those that fit: that of the released traces, else a power of two, else the
+    largest."""
     if low <= BLOCK_TOKENS <= high:
         return BLOCK_TOKENS
     power = 1 << (high.bit_length() - 1)

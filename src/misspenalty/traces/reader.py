@@ -90,7 +90,7 @@ LONGEST_TIME = 1 << 62  # ns, 146 years
 
 
 def extents(device, start, size, write, time, block_bytes, path):
-    """`Requests` for byte ranges on devices, each with its own address space.
+    """Return `Requests` for byte ranges on devices, each with its own address space.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def extents(device, start, size, write, time, block_bytes, path):
 
 
 def sectors_to_bytes(sector, path, name="address"):
-    """Byte address or size of int64 sectors.
+    """Return the byte address or size of int64 sectors.
 
     Raises
     ------

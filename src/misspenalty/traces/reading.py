@@ -98,7 +98,7 @@ class Reading:
         return tuple(said)
 
     def notice(self, name: str) -> str | None:
-        """One line for a user who did not ask, or None if nothing was ignored, guessed or adjusted.
+        """Return one line for a user who did not ask, or None if nothing was ignored, guessed or adjusted.
 
         Examples
         --------

@@ -153,12 +153,14 @@ class Rows:
         return life if codes is None else np.where(codes == values.CODES["delete"], DELETE, life)
 
     def ordered(self, batches: Iterator[Requests]) -> Iterator[Requests]:
-        """The batches in the order that the table says, to objects of which each has one life if these are honoured."""
+        """Return the batches in the order that the table says, to objects of which each has one life if these are
+        honoured."""
         found = in_order_of_time(batches, self) if self.table.order == "time" else batches
         return found if self.lives is None else self.lives.apart(found)
 
     def notes(self, columns: dict[str, str]) -> tuple[str, ...]:
-        """What was done about lifetimes and unknown sizes; an unused column of times to live leaves `columns`."""
+        """Return what was done about lifetimes and unknown sizes; an unused column of times to live leaves
+        `columns`."""
         said = []
         if self.lives is not None:
             said.append(self.lives.note)
@@ -299,7 +301,7 @@ def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
 
 
 def in_order_of_time(batches: Iterator[Requests], rows_read: Rows) -> Iterator[Requests]:
-    """All requests, sorted by time; those of one time keep their order, and those that moved are counted."""
+    """Yield all requests, sorted by time; those of one time keep their order, and those that moved are counted."""
     rows = [batch for batch in batches if batch.start.size]
     if not rows or rows[0].time is None:
         yield from rows

@@ -38,7 +38,7 @@ def check_stack(trace: Trace, writes: str, warm_up: int) -> int:
 
 
 def check_size(cache_blocks: Any) -> int:
-    """`cache_blocks` as an int.
+    """Return `cache_blocks` as an int.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple
 
 
 def selected(trace: Trace, writes: str, part: slice, values: np.ndarray) -> np.ndarray:
-    """Of `values`, one per reference in `part`, those of the references that `slices` yields."""
+    """Return those of `values`, one per reference in `part`, that belong to the references that `slices` yields."""
     if trace.write is None or writes != "ignore":
         return values
     kept: np.ndarray = values[~trace.write[part]]
@@ -83,7 +83,7 @@ def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | 
 
 
 def as_mask(counted: np.ndarray | None) -> np.ndarray:
-    """`counted` in the form that kernels take."""
+    """Return `counted` in the form that kernels take."""
     return NONE if counted is None else counted.view(np.uint8)
 
 

@@ -151,7 +151,8 @@ class Workload:
         return float(IOPS_PER_BSU * self.bsus if self.iops is None else self.iops)
 
     def start(self):
-        """A kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, `requests` yields its requests."""
+        """Return a kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, `requests` yields its
+        requests."""
         sizes = [blocks for blocks, parts in SIZE_MIX.items() for _ in range(parts)]
         walk = float(self.climb), bool(self.round_writes)
         return Spc1(self.blocks, self.bsus, self.rate, self.seed, *walk, STREAMS.values(), sizes)
@@ -316,7 +317,7 @@ def spc_lines(table):
 
 
 def self_test(workload, count=1_000_000):
-    """Shares of a run next to those of the table of streams.
+    """Return the shares of a run next to those of the table of streams.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ class Streams:
         return rng.integers(0, self.interval_ns, self.streams), rng.integers(0, self.section_reads, self.streams)
 
     def requests(self, begin, end):
-        """Reads that arrive from `begin` up to but excluding `end`, ns.
+        """Return the reads that arrive from `begin` up to but excluding `end`, ns.
 
         Returns
         -------
@@ -156,7 +156,7 @@ def write_spc(workload, path, count=None, seconds=None):
 
 
 def _slices(workload, end, left):
-    """Tables of the reads before `end`, ns, at most `left` of them (None = all)."""
+    """Yield the tables of the reads before `end`, ns, at most `left` of them (None = all)."""
     step = max(SLICE // workload.streams, 1) * workload.interval_ns
     for begin in range(0, end, step):
         table = workload.requests(begin, min(begin + step, end))

@@ -148,7 +148,7 @@ def _header(value: object) -> bool:
 
 
 def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
-    """Meanings of operations: ``"GET=read,SET=write,DELETE=ignore"`` or a dict.
+    """Return the meanings of operations: ``"GET=read,SET=write,DELETE=ignore"`` or a dict.
 
     Raises
     ------

@@ -214,7 +214,8 @@ class Trace:
         print("\n".join(told))
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """The references as arrays, by column: ``block``, and, if the trace has them, ``write, time, object_bytes``.
+        """Return the references as arrays, by column: ``block``, and, if the trace has them, ``write, time,
+        object_bytes``.
 
         Examples
         --------

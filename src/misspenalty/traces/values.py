@@ -208,7 +208,7 @@ def _hashes(column: pa.Array) -> np.ndarray:
 
 
 def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """One number of two, uint64: the second where the first is 0, side by side if both are small, else a hash.
+    """Return one number of two, uint64: the second where the first is 0, side by side if both are small, else a hash.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def _checked_ns(ns: int) -> int:
 
 
 def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[str, int]]) -> np.ndarray:
-    """Codes of the operations of a column, uint8 as in `CODES`.
+    """Return the codes of the operations of a column, uint8 as in `CODES`.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[
 
 
 def meaning_of(name: str, known: dict[str, str]) -> str | None:
-    """Meaning of an operation, or None if it is not known.
+    """Return the meaning of an operation, or None if it is not known.
 
     Examples
     --------

@@ -162,7 +162,8 @@ def why_missed(claims, conditions, reasons, tables):
 
 
 def _same(value, obtained):
-    """Whether a value under a condition, of six digits, is the one obtained, of fewer; texts hold several numbers."""
+    """Tell whether a value under a condition, of six digits, is the one obtained, of fewer; texts hold several
+    numbers."""
     numbers, others = (re.split(NUMBER, text) for text in (str(value), str(obtained)))
     if len(numbers) != len(others):
         return False
@@ -173,7 +174,7 @@ def _same(value, obtained):
 
 
 def _explained(reason, tables):
-    """The word and the explanation of a reason; it is unknown if a number that it rests on was not computed."""
+    """Return the word and the explanation of a reason; it is unknown if a number that it rests on was not computed."""
     try:
         numbers = {name: _number(cell, tables) for name, cell in reason.values.items()}
     except LookupError as error:
@@ -182,7 +183,7 @@ def _explained(reason, tables):
 
 
 def _number(cell, tables):
-    """A number of a table as text, to three digits."""
+    """Return a number of a table as text, to three digits."""
     frame = tables[cell.table]
     if gone := sorted({cell.column, *cell.where} - set(frame)):
         raise InputError(

@@ -238,7 +238,7 @@ class _Site:
         )
 
     def _chart(self, key):
-        """Whether there is a script with the charts of a figure; none where one of its tables is not archived.
+        """Tell whether there is a script with the charts of a figure; none where one of its tables is not archived.
 
         It is a script because a page that is opened as a file may not read another file.
         """
@@ -256,7 +256,7 @@ class _Site:
         return True
 
     def _readers(self, figure):
-        """Claims that read a table of a figure."""
+        """Return the claims that read a table of a figure."""
         tables = {path.removeprefix("results/") for path in _paths(figure["inputs"])}
         return {claim for claim, reading in self.read.items() if tables & reading.rows.keys()}
 
@@ -402,7 +402,7 @@ def commit_of(root):
 
 
 def claim_page(claim):
-    """Path of the page of a claim, relative to the site.
+    """Return the path of the page of a claim, relative to the site.
 
     >>> claim_page("mq.table4.mq.128")
     'claim/mq.table4.mq.128.html'
@@ -411,7 +411,7 @@ def claim_page(claim):
 
 
 def _paths(source):
-    """Paths that a figure's input names, however nested."""
+    """Return the paths that a figure's input names, however nested."""
     if isinstance(source, dict):
         return [path for one in source.values() for path in _paths(one)]
     return [source] if isinstance(source, str) else [path for one in source for path in _paths(one)]
@@ -424,7 +424,7 @@ def _under(root, source):
 
 
 def _tuples(options):
-    """Options in the workflow's form: lists of pairs, which JSON has turned into lists of lists."""
+    """Return the options in the workflow's form: lists of pairs, which JSON has turned into lists of lists."""
     return {
         name: [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
         for name, value in options.items()

@@ -53,7 +53,7 @@ class SizedPolicy:
         return self.blocks.takes(name) and name not in self.left_out
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, with defaults filled in.
+        """Return all parameters, with defaults filled in.
 
         Raises
         ------

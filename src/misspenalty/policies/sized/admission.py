@@ -37,7 +37,7 @@ class WTinyLFU(SizedReference):
         self.number = {}  # of each object, in order of first use
 
     def queues(self):
-        """Window and the two segments of the main region."""
+        """Return the window and the two segments of the main region."""
         return [self.window, self.probation, self.protected]
 
     def see(self, block):

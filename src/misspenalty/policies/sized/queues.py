@@ -177,7 +177,7 @@ class ARC(SizedReference):
         self.t1, self.t2, self.b1, self.b2 = (Queue() for _ in range(4))
 
     def queues(self):
-        """T1 and T2."""
+        """Return T1 and T2."""
         return [self.t1, self.t2]
 
     def touch(self, block):

@@ -63,7 +63,7 @@ def _version(line, path):
 
 
 def _row(line, version, names, path, number):
-    """``(time, file, write, offset, bytes)`` of a request; None for a line that moves no data."""
+    """Return ``(time, file, write, offset, bytes)`` of a request; None for a line that moves no data."""
     fields = line.split()
     if not fields:
         return None

@@ -31,7 +31,7 @@ DELETE = 9
 
 
 def record(version):
-    """Type of a record of a version."""
+    """Return the type of a record of a version."""
     fields = [("time", "<u4"), ("object", "<u8"), ("size", "<u4" if version < 3 else "<i8")]
     fields += [("operation", "u1"), ("tenant", "V3")] if version > 1 else []
     fields += [("ttl", "<u4")] if version > 2 else []
@@ -97,7 +97,7 @@ def _requests(rows, clock, path, lives, passed):
 
 
 def header(head, path=None):
-    """(version, requests) stated by a header; 0 requests if it does not say.
+    """Return (version, requests) stated by a header; 0 requests if it does not say.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def _rows(path):
 
 
 def header_bytes(head):
-    """Length of the text header, 0 if there is none."""
+    """Return the length of the text header, 0 if there is none."""
     end = head.find(FORM_FEED)
     return end + 1 if b"tracedate" in head[: max(end, 0)] else 0
 
@@ -73,7 +73,7 @@ def record_bytes(identity):
 
 
 def byte_order(data):
-    """Type of the words of the records in `data`, or None if the first is not a record."""
+    """Return the type of the words of the records in `data`, or None if the first is not a record."""
     for order in (">u4", "<u4"):
         words = np.frombuffer(data[:8], order) if len(data) >= 8 else [0, 0]
         if int(words[SIZE]) == record_bytes(int(words[ID])):

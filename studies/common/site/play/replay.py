@@ -29,7 +29,7 @@ MOST_TIMED = 2_000_000  # references: each has a time, and the times are sorted
 
 
 def call(function, values):
-    """``{"value": …}`` with what a function returns, or ``{"error": …}`` with why it does not; both as JSON."""
+    """Return ``{"value": …}`` with what a function returns, or ``{"error": …}`` with why it does not; both as JSON."""
     try:
         return json.dumps({"value": globals()[function](**json.loads(values))})
     except MissPenaltyError as error:
@@ -110,7 +110,8 @@ class Packed(Description):
 
 
 def plan(trace, policies, sizes, by_bytes, device):
-    """The replays that these settings ask for: pairs of policy and size, in blocks or, with `by_bytes`, in bytes."""
+    """Return the replays that these settings ask for: pairs of policy and size, in blocks or, with `by_bytes`, in
+    bytes."""
     opened = TRACES[trace]
     if not policies:
         raise ParameterError("no policy is chosen")

@@ -263,7 +263,7 @@ def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
 
 @pytest.mark.parametrize("lines", [b"\n", b"\x1b[2J", b"\xe2\x80\xae", b"\r"])
 def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout, capsys, lines):
-    """In its description of code, its manifest and its list."""
+    """This must hold for its description of code, its manifest and its list."""
     code, feigned = json.loads(format_json(describe_code(checkout))), lines.decode() + "0 different"
     forgeries = {
         CODE: format_json(code | {"revision": feigned}),

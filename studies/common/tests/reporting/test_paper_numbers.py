@@ -148,7 +148,8 @@ def whatif():
 
 
 def times_of_sarc():
-    """Mean response time of each policy at the highest load of a configuration, over the better LRU variant's."""
+    """Return the mean response time of each policy at the highest load of a configuration, over the better LRU
+    variant's."""
     cells = table("sarc/table2")
     mean = (0.4 * cells["read_ms"] + 0.6 * cells["write_ms"]).set_axis(
         pd.MultiIndex.from_frame(cells[["config", "scaled_iops", "policy"]])

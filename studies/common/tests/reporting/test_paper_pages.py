@@ -28,7 +28,7 @@ def typeset_as(form, source, root=ROOT):
 
 @pytest.fixture(scope="module")
 def boxes():
-    """The position of everything on each page of the paper."""
+    """Return the position of everything on each page of the paper."""
     return [typeset.boxes(page) for page in typeset_as("svg", str(ROOT / "paper" / "supplement.typ"))]
 
 

@@ -28,7 +28,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory):
-    """A checkout with the archived results of one study."""
+    """Return a checkout with the archived results of one study."""
     root = tmp_path_factory.mktemp("checkout")
     for study in (STUDY, WITHOUT_CLAIMS):
         shutil.copytree(ROOT / "results" / study, root / "results" / study, ignore=shutil.ignore_patterns("runs"))
@@ -69,7 +69,7 @@ def browser():
 
 
 def chromium():
-    """The path of a Chromium, which is installed where Debian's packages can be."""
+    """Return the path of a Chromium, which is installed where Debian's packages can be."""
     if not (found := next(filter(None, map(shutil.which, BROWSERS)), None)):
         installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
     return found or shutil.which("chromium")
@@ -87,7 +87,7 @@ def installed(*command):
 
 @pytest.fixture(scope="session")
 def zig():
-    """Zig's C compiler, in this environment."""
+    """Return Zig's C compiler, in this environment."""
     if importlib.util.find_spec("ziglang") is None:
         requirements = ROOT / "tools" / "play-requirements.txt"
         installed(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--requirement", requirements)
@@ -95,7 +95,7 @@ def zig():
 
 @pytest.fixture(scope="session")
 def npm():
-    """The command that fetches packages of JavaScript."""
+    """Return the command that fetches packages of JavaScript."""
     if not shutil.which("npm"):
         installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "npm")
     return shutil.which("npm")
@@ -106,7 +106,7 @@ AXE = "axe-core@4.14.1"
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory, npm):
-    """The source of axe-core, which checks rules of accessibility."""
+    """Return the source of axe-core, which checks rules of accessibility."""
     folder = tmp_path_factory.mktemp("axe")
     done = subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"axe-core could not be fetched: {done.stderr[-200:]}"
@@ -116,7 +116,7 @@ def axe(tmp_path_factory, npm):
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory, root):
-    """The site of one study with the whole documentation, and all notebooks as they are saved."""
+    """Return the site of one study with the whole documentation, and all notebooks as they are saved."""
     out = tmp_path_factory.mktemp("whole")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     sphinx = [sys.executable, "-m", "sphinx", "-q", "-d", out / "doctrees", ROOT / "docs", out / "docs"]

@@ -57,7 +57,7 @@ def test_keys_alone_reach_the_content_a_filter_and_a_download(site, browser):
 
 
 def test_without_a_network_every_page_is_whole(site, browser):
-    """Offline, with every address except files refused."""
+    """Every page must be complete when every address except files is refused."""
     context = browser.new_context(offline=True)
     page, asked = context.new_page(), []
     page.route(

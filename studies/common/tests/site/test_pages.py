@@ -18,7 +18,7 @@ STUDY = "vlog"
 
 @pytest.fixture
 def page(browser):
-    """A page that fails the test on a script error or a request to anything other than files."""
+    """Return a page that fails the test on a script error or a request to anything other than files."""
     context = browser.new_context(accept_downloads=True)
     page, problems = context.new_page(), []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -88,7 +88,7 @@ def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
 
 
 def test_the_bar_of_a_study_counts_its_claims(site):
-    """Also without a browser: in the page of the study and on home."""
+    """The bar must count them without a browser, too: in the page of the study and on home."""
     number = (claims(site)["role"] == "claim").sum()
     for name, beginning in (("index.html", f'aria-labelledby="{STUDY}"'), (f"study/{STUDY}.html", "<h1")):
         text = (site / name).read_text().partition(beginning)[2]

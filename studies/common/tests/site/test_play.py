@@ -33,7 +33,7 @@ FORMATS = [name for name in corpus.TRACES if name not in PARQUET]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, root, zig):
-    """A site with the page."""
+    """Return a site with the page."""
     out = tmp_path_factory.mktemp("built") / "play"
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "play.py", "--out", out], capture_output=True, text=True, check=False
@@ -55,14 +55,14 @@ def address(folder):
 
 
 def loaded(page):
-    """The page, once it has loaded and run; a page that cannot load says why."""
+    """Return the page, once it has loaded and run; a page that cannot load says why."""
     page.wait_for_selector("body[data-ready], body[data-failed]", timeout=120_000)
     assert page.locator("body").get_attribute("data-failed") is None, status(page)
     return page
 
 
 def opened(browser, address, width=1280, **settings):
-    """The page at an address with these settings, once it has run."""
+    """Return the page at an address with these settings, once it has run."""
     page = browser.new_page(viewport={"width": width, "height": 844})
     page.on("request", lambda one: None if one.url.startswith(address[:17]) else pytest.fail(one.url))
     page.goto(f"{address}?{urlencode(settings)}" if settings else address)
@@ -81,7 +81,7 @@ def status(page):
 
 
 def dropped(page, name, content, form="", size="1,50%"):
-    """A file dropped on the page: what the page then says."""
+    """Drop a file on the page and return what the page then says."""
     page.fill("input[name=size]", size)
     page.locator("form.play details").evaluate("(one) => { one.open = true; }")
     page.select_option("select[name=format]", form)
@@ -97,7 +97,7 @@ def in_browser(page, trace, policy, size, device="", load="clients", amount="4",
 
 
 def refused(page, action, **values):
-    """What the worker answers to values that it refuses."""
+    """Return what the worker answers to values that it refuses."""
     return page.evaluate(
         "([action, values]) => call(action, values).then(() => '', (error) => error.message)", [action, values]
     )

@@ -27,7 +27,7 @@ def claims(record, tables):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """A study in its own package folder."""
+    """Return a study in its own package folder."""
     path = tmp_path / "misspenalty" / "made_claims.py"
     path.parent.mkdir()
     path.write_text(SOURCE)

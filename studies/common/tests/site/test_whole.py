@@ -41,7 +41,7 @@ def test_every_page_of_the_site_says_how_to_cite_it(whole):
 
 
 def pages_of(whole, kind):
-    """The pages of a kind: all, or of many every so many."""
+    """Return the pages of a kind: all, or of many every so many."""
     if kind.endswith(".html"):
         return [whole / kind]
     found = sorted((whole / kind).rglob("*.html"))

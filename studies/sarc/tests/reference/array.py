@@ -80,7 +80,7 @@ class Station:
         self.came, self.to_come = [], []
 
     def process(self, now, service):
-        """When a request that comes now is done."""
+        """Return when a request that comes now is done."""
         while self.to_come and self.to_come[0] <= now:
             self.occupy(heapq.heappop(self.to_come), service)
         for delay in self.delays:
@@ -133,7 +133,7 @@ class Reference:
         return stripe // self.c.stripes_per_turn % self.c.arrays
 
     def place(self, stripe, strip, first, end):
-        """(drive, first sector, sectors) of pages of a strip; the last strip is the parity."""
+        """Return (drive, first sector, sectors) of pages of a strip; the last strip is the parity."""
         members, turn = self.c.array_members, self.c.stripes_per_turn
         row = stripe // (turn * self.c.arrays) * turn + stripe % turn
         parity = members - 1 - row % members
@@ -141,7 +141,7 @@ class Reference:
         return self.array_of(stripe) * members + member, 8 * (row * self.strip + first), 8 * (end - first)
 
     def seen(self, page):
-        """The controller's number of a host page, which is striped over a few of the arrays."""
+        """Return the controller's number of a host page, which is striped over a few of the arrays."""
         if not self.c.host_stripe_kb:
             return page
         width, strip = self.c.host_stripe_arrays, self.c.host_stripe_kb * 1024 // PAGE
@@ -155,7 +155,7 @@ class Reference:
         return self.pages // (self.c.host_stripe_arrays if self.c.host_stripe_kb else 1)
 
     def strips(self, pages):
-        """Pages in order, cut where the drive changes."""
+        """Return pages in order, cut where the drive changes."""
         cut = []
         for page in pages:
             if cut and page // self.strip == cut[-1][-1] // self.strip:
@@ -187,7 +187,7 @@ class Reference:
         return self.interval(begin)
 
     def interval(self, begin):
-        """The contents of the kernel's `Interval`, except the cache's own state and the drives' utilisation."""
+        """Return the contents of the kernel's `Interval`, except the cache's own state and the drives' utilisation."""
         spent = [{name: side[name] for name in COMPONENTS} for side in self.spent]
         result = Interval((self.now - begin) / 1e9, dict(self.counts), {}, *spent, tuple(self.response), math.nan, {})
         self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
@@ -230,11 +230,12 @@ class Reference:
                 self.finish(request)
 
     def end(self, track):
-        """The last track of the host's part on one array."""
+        """Return the last track of the host's part on one array."""
         return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
-        """(track, mask of pages) in the order of the host's pages; a track occurs twice if another comes in between."""
+        """Return (track, mask of pages) in the order of the host's pages; a track occurs twice if another comes in
+        between."""
         masks, before = [], None
         for page in map(self.seen, request.range):
             track, bit = divmod(page, self.track)
@@ -466,7 +467,7 @@ class Reference:
         return reads, [*changed, parity]
 
     def held(self, first):
-        """Pages of a strip that the read cache holds, counted from the first."""
+        """Return the pages of a strip that the read cache holds, counted from the first."""
         if not self.c.parity_from_cache:
             return set()
         pages = range(first, first + self.strip)

@@ -76,7 +76,7 @@ def array(values, dtype=None):
 
 
 def asarray(values, dtype=None):
-    """`values` as an array, itself where it is one of this type."""
+    """Return `values` as an array, itself where it is one of this type."""
     if isinstance(values, ndarray | Records):
         return values if dtype is None or values.dtype == dtype else values.astype(dtype)
     if isinstance(values, int | float):
@@ -98,7 +98,7 @@ def asarray(values, dtype=None):
 
 
 def ascontiguousarray(values, dtype=None):
-    """`values` as an array whose numbers lie next to each other."""
+    """Return `values` as an array whose numbers lie next to each other."""
     made = asarray(values, dtype)
     return made if made.contiguous else made.copy()
 
@@ -289,7 +289,7 @@ def isin(values, among, invert=False):
 
 
 def where(chosen, one, other):
-    """`one` where chosen, `other` elsewhere."""
+    """Return `one` where chosen, `other` elsewhere."""
     size = len(chosen)
     one, other = (each if isinstance(each, ndarray) else full(size, each) for each in (one, other))
     pairs = zip(chosen.tolist(), one.tolist(), other.tolist(), strict=True)

@@ -118,7 +118,7 @@ class Array:
         return Array([value for value, one in zip(self.values, chosen.values, strict=True) if one], self.type)
 
     def field(self, name):
-        """One part of each value, where values are dicts."""
+        """Return one part of each value, where values are dicts."""
         return Array([value[name] for value in self.values], binary())
 
     def buffers(self):
@@ -154,7 +154,7 @@ def nulls(count, kind):
 
 
 def scalar(value, kind):
-    """One value."""
+    """Return one value."""
     return value
 
 

@@ -35,7 +35,7 @@ def equal(column, value):
 
 
 def if_else(chosen, value, column):
-    """One value where chosen, those of a column elsewhere."""
+    """Return one value where chosen, those of a column elsewhere."""
     pairs = zip(chosen.values, column.values, strict=True)
     return pa.Array([value if one else other for one, other in pairs], column.type)
 

@@ -20,7 +20,8 @@ class _Column(pa.Array):
 
 
 def read_csv(text, read, parse, convert):
-    """The columns of a text; an `ArrowInvalid` if a line has another number of fields, or a value another type."""
+    """Return the columns of a text; an `ArrowInvalid` if a line has another number of fields, or a value another
+    type."""
     if parse.quote_char and b'"' in text:
         raise pa.ArrowInvalid("a field is quoted")
     separator = parse.delimiter.encode()
