@@ -85,14 +85,14 @@ fuzz: build $(VENV)/.test  ## mutated inputs for every file reader: make fuzz EX
 
 KILLS ?= 20
 drill: build $(VENV)/.test  ## kill writers and a small full run at random moments, resume, compare every byte: make drill KILLS=20
-	$(BIN)/python tests/drill.py --kills $(KILLS) --csv results/bench/drill.csv
+	PYTHONPATH=tests $(BIN)/python tools/qa/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 600
 mutants: build $(VENV)/.test  ## deliberate faults, and whether the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
-	$(BIN)/python tests/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
+	$(BIN)/python tools/qa/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
 slurm-test: build $(VENV)/.test  ## a small full run on a real two-node SLURM on this machine (Debian, root), compared byte by byte
-	$(BIN)/python tests/slurm.py --log results/bench/slurm_jobs.txt
+	PYTHONPATH=tests $(BIN)/python tools/qa/slurm.py --log results/bench/slurm_jobs.txt
 
 scaling: build  ## how long a full run would take on 1 to 256 cores, from the measured jobs of the last one
 	mkdir -p results/bench

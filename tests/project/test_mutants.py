@@ -38,7 +38,7 @@ def f(a, b):
 
 
 def outcome(source, number=0):
-    """What the function gives, or how it fails; a loop that does not end fails."""
+    """Return what the function gives, or how it fails; a loop that does not end fails."""
     ticks = iter([True] * 200)
     space = {"tick": lambda goes_on: goes_on and next(ticks)}
     exec(source, space)
@@ -175,13 +175,13 @@ def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, body, by):
 
 
 def test_a_table_grows_and_nothing_is_tried_twice(tmp_path):
-    """With one source and one file of tests."""
+    """A second run with one source and one file of tests must add only faults that are new."""
     program = "import mutants; mutants.NEAREST = {'*': ('tests/io/test_files.py',)}; mutants.main()"
     options = ["--only", "io/files.py", "--csv", str(tmp_path / "faults.csv")]
     shown = []
     for count in ("3", "3"):
         command = [sys.executable, "-c", program, *options, "--count", count]
-        shown.append(subprocess.run(command, cwd=ROOT / "tests", capture_output=True, text=True).stdout)
+        shown.append(subprocess.run(command, cwd=ROOT / "tools" / "qa", capture_output=True, text=True).stdout)
     table = pd.read_csv(tmp_path / "faults.csv")
     assert list(table.columns) == list(mutants.COLUMNS) and len(table) == 3
     assert set(table["verdict"]) <= {"killed", "survived"} and "killed" in set(table["verdict"])

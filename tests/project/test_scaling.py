@@ -1,5 +1,6 @@
 """The parts of `make scaling` and `make slurm-test`; the runs themselves take long."""
 
+import os
 import re
 import subprocess
 import sys
@@ -26,12 +27,12 @@ def scaling():
 
 @pytest.fixture(scope="module")
 def jobs(scaling, tmp_path_factory):
-    """The plan of the small run."""
+    """Return the plan of the small run."""
     return scaling.plan(small_tree(tmp_path_factory.mktemp("tree")))
 
 
 def grouped(job):
-    """Group of a job in the SLURM profile, or None."""
+    """Return the group of a job in the SLURM profile, or None."""
     groups = dict(entry.split("=") for entry in yaml.safe_load((PROFILE / "config.yaml").read_text())["groups"])
     return groups.get(job.rule)
 
@@ -121,7 +122,8 @@ def test_the_plugin_is_locked_and_not_a_requirement_of_the_project():
 def test_slurm_test_refuses_without_root(monkeypatch):
     done = subprocess.run(
         [sys.executable, "-c", "import os, slurm; os.geteuid = lambda: 1000; slurm.prepare()"],
-        cwd=ROOT / "tests",
+        cwd=ROOT / "tools" / "qa",
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
         capture_output=True,
         text=True,
     )

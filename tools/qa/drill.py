@@ -65,7 +65,7 @@ def kill(process):
 
 
 def finished(folder, begin=0):
-    """Rules of the jobs that finished, in order, since the log had `begin` bytes."""
+    """Return the rules of the jobs that finished, in order, since the log had `begin` bytes."""
     log = folder / "drill.log"
     return [name for name, _ in DONE.findall(log.read_text()[begin:])] if log.exists() else []
 
@@ -76,7 +76,7 @@ def unfinished(folder):
 
 
 def under_way(folder):
-    """Outputs that jobs were making, according to Snakemake's notes."""
+    """Return the outputs that jobs were making, according to Snakemake's notes."""
     found = []
     for path in (folder / ".snakemake" / "incomplete").glob("*"):
         with contextlib.suppress(ValueError):
@@ -93,7 +93,8 @@ def wait_for(process, folder, jobs, seconds):
 
 
 def not_whole(folder, known, making):
-    """Files with a content that they should never have; those of jobs under way are made again, hidden ones removed."""
+    """Return the files with a content that they should never have; those of jobs under way are made again, hidden ones
+    removed."""
     passing = {*making, *unfinished(folder)}
     return sorted(
         name for name, digest in digests(folder).items() if digest not in known.get(name, ()) and name not in passing
@@ -101,7 +102,8 @@ def not_whole(folder, known, making):
 
 
 def lost(folder, had, known, making):
-    """Bytes of files that were complete at an earlier kill, and now are neither complete nor being made again."""
+    """Return the bytes of files that were complete at an earlier kill, and now are neither complete nor being made
+    again."""
     now = digests(folder)
     return sum(size for name, size in had.items() if now.get(name) not in known[name] and name not in making)
 
@@ -155,25 +157,25 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, targets=(), known=None
 
 
 def write_table(path, version):
-    """A table of some megabytes."""
+    """Write a table of some megabytes."""
     write_csv(pd.DataFrame({"a": np.arange(100_000) * version, "b": np.sqrt(np.arange(100_000))}), path)
 
 
 def write_trace(path, version):
-    """A compiled trace: a folder of four files."""
+    """Write a compiled trace: a folder of four files."""
     blocks = np.arange(300_000, dtype=np.uint64) * np.uint64(version) % np.uint64(40_009)
     Trace.from_blocks(blocks).save(path)
 
 
 def write_figure(path, version):
-    """A figure."""
+    """Write a figure."""
     figure = Figure((4, 3))
     figure.add_subplot().plot(np.arange(3000) * version)
     save_figure(figure, path.with_suffix(""), [path.suffix[1:]])
 
 
 def write_requests(path, version):
-    """A compressed raw trace."""
+    """Write a compressed raw trace."""
     write_spc(Workload(1 << 30, seed=version), path, count=20_000)
 
 
@@ -189,12 +191,12 @@ def content(path):
 
 
 def size(path):
-    """Bytes of a file or of a folder's files; of one that is not there, at least one."""
+    """Return the bytes of a file or of a folder's files; of one that is not there, at least one."""
     return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file()) or 1
 
 
 def replace_for_ever(write, path):
-    """What the killed process does; it never comes back."""
+    """Replace a file again and again, as the killed process does; never return."""
     try:
         while True:
             write(path, 2)
@@ -238,7 +240,7 @@ def kill_writers(folder, kills, seconds, seed):
 
 
 def compare(whole, killed):
-    """What is wrong with the files of the run that was killed, in words: nothing, if they are as undisturbed."""
+    """Say what is wrong with the files of the run that was killed: nothing, if they equal the undisturbed ones."""
     one, other = digests(whole), digests(killed)
     wrong = [f"{name} is lost" for name in sorted(set(one) - set(other))]
     wrong += [f"{name} is not of the undisturbed run" for name in sorted(set(other) - set(one))]
@@ -247,7 +249,7 @@ def compare(whole, killed):
 
 
 def idle(folder, cores, targets=()):
-    """Whether a finished run, started again, has nothing to do."""
+    """Tell whether a finished run, started again, has nothing to do."""
     log = folder / "drill.log"
     before = log.stat().st_size
     finish(folder, cores, targets)
@@ -255,7 +257,7 @@ def idle(folder, cores, targets=()):
 
 
 def drill_workflow(base, options):
-    """The rows of the kills, and a description of what was wrong at the end."""
+    """Return the rows of the kills, and a description of what was wrong at the end."""
     targets = [f"{study}_{part}" for study in options.studies for part in ("tables", "figures")]
     whole, killed = (small_tree(base / name) for name in ("whole", "killed"))
     begun = time.monotonic()

@@ -13,7 +13,7 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "misspenalty"
 STUDIES = ROOT / "studies"
 EXCHANGED = {
@@ -50,18 +50,18 @@ class Mutant:
     after: str
 
     def before(self, lines):
-        """What the line held."""
+        """Return what the line held."""
         return lines[self.line - 1][self.begin : self.end]
 
     def text(self, lines):
-        """The whole source with the fault."""
+        """Return the whole source with the fault."""
         changed = lines[self.line - 1]
         changed = changed[: self.begin] + self.after + changed[self.end :]
         return "".join([*lines[: self.line - 1], changed, *lines[self.line :]])
 
 
 def tokens(text):
-    """Tokens of Python or Cython; what cannot be read ends them."""
+    """Yield the tokens of Python or Cython; what cannot be read ends them."""
     try:
         yield from tokenize.generate_tokens(io.StringIO(text).readline)
     except (tokenize.TokenError, IndentationError, SyntaxError):
@@ -79,7 +79,7 @@ class Logical:
 
 
 def logical_lines(text):
-    """Every `Logical` line of Python or Cython."""
+    """Yield every `Logical` line of Python or Cython."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -97,7 +97,7 @@ def logical_lines(text):
 
 
 def mutants_of(path, text):
-    """Every fault that can be made in a source.
+    """Return every fault that can be made in a source.
 
     >>> [(m.line, m.after) for m in mutants_of("a.py", "def f(a):\\n    return a < 1\\n")]
     [(2, '<='), (2, '2')]
@@ -119,7 +119,8 @@ def mutants_of(path, text):
 
 
 def without_behaviour(text, hints):
-    """Lines of imports, signatures, errors, hints and the like, and those within strings of several lines."""
+    """Return the lines of imports, signatures, errors, hints and the like, and those within strings of several
+    lines."""
     strings = (token for token in tokens(text) if token.type == tokenize.STRING and token.start[0] != token.end[0])
     found = {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
     for logical in logical_lines(text):
@@ -135,7 +136,7 @@ def without_behaviour(text, hints):
 
 
 def exchanged(token, before, rest):
-    """What a token becomes, or None. A sign, a cast and the stars of a call or a pointer are no operators."""
+    """Return what a token becomes, or None. A sign, a cast and the stars of a call or a pointer are no operators."""
     if token.type == tokenize.NUMBER and token.string.isdigit():
         return str(int(token.string) + 1)
     if token.type not in (tokenize.OP, tokenize.NAME) or token.string not in EXCHANGED:
@@ -149,7 +150,7 @@ def exchanged(token, before, rest):
 
 
 def left_out(path, text):
-    """Simple statements removed and conditions inverted, of one line each."""
+    """Return the simple statements removed and conditions inverted, of one line each."""
     found, starts = [], {logical.begin: logical for logical in logical_lines(text)}
     place = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
@@ -167,7 +168,7 @@ def left_out(path, text):
 
 
 def is_statement(text):
-    """Whether a line is an assignment to something that exists already, or a call."""
+    """Tell whether a line is an assignment to something that exists already, or a call."""
     head = text.split("(")[0].split(" ")[0]
     call = text.endswith(")") and head.replace(".", "").replace("_", "").isalnum() and "(" in text and " = " not in text
     known = any(sign in text for sign in (" += ", " -= ")) or (" = " in text and ("." in head or "[" in head))
@@ -177,7 +178,8 @@ def is_statement(text):
 
 
 def choose(patterns, count, seed):
-    """A sample of the faults in sources that match a pattern: about the same number per source, whatever its length.
+    """Return a sample of the faults in sources that match a pattern: about the same number per source, whatever its
+    length.
 
     What is chosen from a source depends on that source alone.
     """

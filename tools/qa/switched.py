@@ -43,7 +43,7 @@ DIRECTIVES = (
 
 
 def pieces(text, signs):
-    """Positions of signs outside brackets and strings, as ``(begin, end)``."""
+    """Yield the positions of signs outside brackets and strings, as ``(begin, end)``."""
     depth, found = 0, []
     for token in tokens(text + "\n"):
         depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
@@ -53,7 +53,8 @@ def pieces(text, signs):
 
 
 def expressions(line, cython):
-    """Parts of a header or a declaration that may become a choice, as ``(begin, end)``; None for a statement."""
+    """Return the parts of a header or a declaration that may become a choice, as ``(begin, end)``; None for a
+    statement."""
     word = line.split(" ")[0]
     if word in ("if", "elif", "while"):
         return [(len(word) + 1, len(line) - 1)]
@@ -73,24 +74,24 @@ def expressions(line, cython):
 
 
 def values(line, part):
-    """Positions of the sign that precedes the value of a declaration."""
+    """Return the positions of the sign that precedes the value of a declaration."""
     (_, begin), (end, _) = part
     return [place for place in pieces(line, ("=",)) if begin <= place[0] < end]
 
 
 def between(line, begin, end, commas):
-    """Arguments of a call."""
+    """Return arguments of a call."""
     cuts = [begin, *(begin + a for a, _ in commas), end]
     return [(a + (line[a] == ","), b) for a, b in itertools.pairwise(cuts)]
 
 
 def spelled(line, begin, end, fault):
-    """`line` with a fault at its own place."""
+    """Return `line` with a fault at its own place."""
     return line[:begin] + fault.after + line[end:]
 
 
 def choice(line, indent, faults, cython):
-    """A logical line as a choice, and the numbers of the faults in it.
+    """Return a logical line as a choice, and the numbers of the faults in it.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ def choice(line, indent, faults, cython):
 
 
 def switched(text, numbered, suffix):
-    """A source with faults that can be switched on.
+    """Return a source with faults that can be switched on.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def switched(text, numbered, suffix):
 
 
 def faults_near(text, line):
-    """Numbers of the faults in a line of a switched source, or in the nearest one before it that has any."""
+    """Return the numbers of the faults in a line of a switched source, or in the nearest one before it that has any."""
     for content in reversed(text.splitlines()[:line]):
         if numbers := re.findall(rf"{SWITCH} == (\d+)", content):
             return [int(number) for number in numbers]

@@ -9,7 +9,7 @@ folders (of a policy, only those that bear its name). A fault that all let pass 
 fault finds none.
 
     make mutants COUNT=100
-    python tests/mutants.py --count 20 --only 'replay/*' --csv faults.csv
+    python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
 
 Rows that the table holds already are kept and not tried again, so that a long run goes on where it was stopped.
 """
@@ -43,7 +43,7 @@ import scipy.stats  # noqa: F401
 from faults import SOURCE, choose, installed_name, source_of
 from switched import VARIABLE, Copy, put_switched
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # For a source, the first pattern that it matches: the tests that are nearest to it.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
@@ -121,7 +121,7 @@ class Plugin:
         hypothesis.settings.load_profile("mutants")
 
     def pytest_runtestloop(self, session):
-        """Instead of running all tests."""
+        """Run only the collected tests, instead of all."""
         if not session.testsfailed:
             self.then(session.items)
         return True
@@ -133,7 +133,7 @@ class Reports:
     failed = None
 
     def pytest_runtest_logreport(self, report):
-        """The first failure."""
+        """Keep the first failure."""
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 
@@ -230,7 +230,8 @@ def collect(folder, files, then):
 
 
 def nearest(path):
-    """Files of tests in the folders nearest to a source and its examples, and those that import its module."""
+    """Return the files of tests in the folders nearest to a source and its examples, and those that import its
+    module."""
     folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), ("tests",))
     files = [file for name in folders for file in (sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])]
     files = list(dict.fromkeys([*files, ROOT / EXAMPLES]))
@@ -240,7 +241,7 @@ def nearest(path):
 
 
 def in_order(items, path, first, broken, known, far=False):
-    """Tests for a fault: those that found one before, those that bear the source's name, those that import it.
+    """Return the tests for a fault: those that found one before, those that bear the source's name or import it.
 
     Tests of a policy all bear its name. Slow ones run last. If `far`, the other tests of the nearest folders.
     """
@@ -269,18 +270,18 @@ def in_order(items, path, first, broken, known, far=False):
 
 
 def name_of(path):
-    """Name of a source, without the underscore of a kernel; of ``__init__.py``, that of its package."""
+    """Return the name of a source, without the underscore of a kernel; of ``__init__.py``, that of its package."""
     path = Path(path)
     return (path.parent.name if path.stem == "__init__" else path.stem).lstrip("_")
 
 
 def of_policy(path):
-    """Whether a source is a policy's, whose tests bear its name; a reader may have the same name."""
+    """Tell whether a source is a policy's, whose tests bear its name; a reader may have the same name."""
     return path.startswith("policies/") and name_of(path) in POLICIES
 
 
 def module_of(path):
-    """Name of the module of a source."""
+    """Return the name of the module of a source."""
     return installed_name(path).rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
 
 
@@ -344,7 +345,8 @@ class Trial:
         self.keep(row)
 
     def examine(self, number):
-        """The fate of a fault: its row, and the tests that proved good, proved broken, or passed within the time."""
+        """Return the fate of a fault: its row, and the tests that proved good, proved broken, or passed within the
+        time."""
         fault, begun = self.faults[number], time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         found = {"good": [], "broken": [], "passed": {}}
@@ -378,12 +380,12 @@ class Trial:
         return found | {"row": row | {"seconds": round(max(spent, 0), 1), "wall": time.monotonic() - begun}}
 
     def without(self, test):
-        """What happens to a test without a fault."""
+        """Return what happens to a test without a fault."""
         alone = [item for item in self.items if item.nodeid == test]
         return in_fork(self.folder, run_items, alone, {})
 
     def run_switched(self, number, far):
-        """The test that finds a fault that can be switched on."""
+        """Return the test that finds a fault that can be switched on."""
         return in_fork(self.folder, self._switched, number, far)
 
     def _switched(self, number, far):
@@ -394,7 +396,7 @@ class Trial:
         run_items(in_order(self.items, fault.path, first, self.broken, self.known, far), self.known)
 
     def run_alone(self, number, far):
-        """The test that finds a fault with a copy of its own."""
+        """Return the test that finds a fault with a copy of its own."""
         fault = self.faults[number]
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         try:
@@ -408,7 +410,7 @@ class Trial:
             shutil.rmtree(folder)
 
     def _alone(self, known):
-        """A new interpreter: this one has imported the package."""
+        """Start a new interpreter, because this one has imported the package."""
         path = Path(os.environ["TMPDIR"], "known.json")
         path.write_text(json.dumps(known))
         os.execv(sys.executable, [sys.executable, __file__, "--alone", str(path)])
@@ -430,7 +432,7 @@ def run_alone(path):
 
 
 def described(fault):
-    """The columns of a row that say what a fault is."""
+    """Return the columns of a row that say what a fault is."""
     lines = source_of(fault.path).read_text().splitlines(keepends=True)
     before, after = fault.before(lines), fault.after
     kind = "number" if after.isdigit() else "operator"
@@ -440,7 +442,7 @@ def described(fault):
 
 
 def key(row):
-    """What tells one fault from another."""
+    """Return what distinguishes one fault from another."""
     return tuple(str(row[name]) for name in ("source", "line", "column", "kind", "after"))
 
 
@@ -465,7 +467,7 @@ def try_all(faults, jobs, keep):
 
 
 def read_table(path):
-    """Rows of an earlier run."""
+    """Return the rows of an earlier run."""
     return pd.read_csv(path, keep_default_na=False).to_dict("records") if path and path.exists() else []
 
 

@@ -62,7 +62,7 @@ ALONE = (
 
 
 def prepare():
-    """The programs and the plugin, or a message that says what is missing."""
+    """Find the programs and the plugin, or exit with a message that says what is missing."""
     if os.geteuid():
         sys.exit("slurm-test starts a cluster's daemons, which takes root.")
     if missing := [name for name in PROGRAMS if not shutil.which(name)]:
@@ -144,12 +144,12 @@ class Cluster:
 
 
 def targets(studies):
-    """Rules that make tables and figures of these studies; none for a full run."""
+    """Return the rules that make tables and figures of these studies; none for a full run."""
     return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
 
 
 def run_local(folder, cores, studies):
-    """The small run on this machine, without a cluster."""
+    """Run the small configuration on this machine, without a cluster."""
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "rules", "--", *targets(studies)]
     subprocess.run(command, cwd=folder, check=True)
 
@@ -175,19 +175,19 @@ def run_cluster(folder, studies, options):
 
 
 def made_of(files, studies):
-    """Those of these studies, or all."""
+    """Return the files of these studies, or of all."""
     return {name: digest for name, digest in files.items() if not studies or name.split("/")[1] in studies}
 
 
 def report(jobs, seconds):
-    """What ran where."""
+    """Print what ran where."""
     nodes = {name: sum(line.split("|")[1] == name for line in jobs) for name in NODES}
     states = sorted({line.split("|")[2] for line in jobs})
     print(f"SLURM: {len(jobs)} jobs in {seconds:.0f} s, {nodes}, {', '.join(states)}", flush=True)
 
 
 def main():
-    """Both runs; exit status 1 if a file differs."""
+    """Run both and compare them; return exit status 1 if a file differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=2, help="of the local run")
     parser.add_argument("--log", type=Path, help="where the list of SLURM's jobs goes")
