@@ -25,7 +25,9 @@ class MissingFact(BaseModel):
 
     study: str
     fact: str
-    kind: Literal["stream", "machine", "state", "protocol", "algorithm", "definition", "selection", "control"]
+    kind: Literal[
+        "stream", "machine", "state", "protocol", "algorithm", "definition", "selection", "control", "baseline"
+    ]
     conditions: tuple[str, ...] = Field(min_length=1)
 
 
@@ -80,8 +82,9 @@ def missing_facts(claims, conditions, facts):
     DataFrame
         ``study, fact, kind, conditions, alone, together``: `conditions` is the number of conditions that change the
         fact; `alone` counts the missed claims that are reproduced if this fact alone is changed, `together` those that
-        are reproduced only if it is changed together with others. A claim can count for several facts. The last row of
-        a study counts the missed claims that are reproduced under no condition; its kind is empty.
+        are reproduced only if it is changed together with others. A claim can count for several facts. One that a
+        baseline reproduces, which every condition of the study shares and which changes no fact, counts for none. The
+        last row of a study counts the missed claims that no fact reproduces; its kind is empty.
 
     Raises
     ------
@@ -106,10 +109,12 @@ def missing_facts(claims, conditions, facts):
     holding = conditions[conditions["verdict"] == "reproduced"].groupby("claim")["condition"].agg(list).to_dict()
     rows = []
     for study in dict.fromkeys(fact.study for fact in facts):
-        own = {fact: [0, 0] for fact in facts if fact.study == study and fact.kind != "control"}
+        own = {fact: [0, 0] for fact in facts if fact.study == study and fact not in controls(facts)}
         unexplained = 0
         for claim in counted.loc[counted["study"] == study, "id"]:
-            sets = [changed[study, condition] - controls(facts) for condition in holding.get(claim, [])]
+            found = [changed[study, condition] for condition in holding.get(claim, [])]
+            shared = any(fact.kind == "baseline" for one in found for fact in one)
+            sets = [] if shared else [one - controls(facts) for one in found]
             alone = set().union(*(one for one in sets if len(one) == 1))
             together = set() if alone else set().union(*sets)
             for place, found in enumerate((alone, together)):
@@ -125,7 +130,7 @@ def missing_facts(claims, conditions, facts):
 
 def controls(facts):
     """Return the entries that change our own run and no fact of a paper."""
-    return {fact for fact in facts if fact.kind == "control"}
+    return {fact for fact in facts if fact.kind in ("control", "baseline")}
 
 
 def _fact(part, study, facts):

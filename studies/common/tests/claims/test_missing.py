@@ -14,6 +14,7 @@ FACTS = [
     MissingFact(study="mq", fact="first level", kind="stream", conditions=("level of *",)),
     MissingFact(study="mq", fact="writes", kind="definition", conditions=("writes *",)),
     MissingFact(study="mq", fact="our phases", kind="control", conditions=("short phases",)),
+    MissingFact(study="mq", fact="our seeds", kind="baseline", conditions=("one seed",)),
 ]
 
 
@@ -45,6 +46,17 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
         ("mq.e", "level of 8 MB", "not_testable"),
     )
     assert count(claims(), conditions) == {"first level": (1, 1), "writes": (1, 1), NONE: (2, 0)}
+
+
+def test_what_the_baseline_reproduces_counts_for_no_fact():
+    """Every condition is run with one seed: what one seed reproduces by itself says nothing of the first level."""
+    conditions = tried(
+        ("mq.a", "one seed", "reproduced"),
+        ("mq.a", "level of 8 MB", "reproduced"),
+        ("mq.b", "one seed", "not_reproduced"),
+        ("mq.b", "level of 8 MB", "reproduced"),
+    )
+    assert count(claims(), conditions) == {"first level": (1, 0), "writes": (0, 0), NONE: (4, 0)}
 
 
 def test_only_missed_claims_count():
