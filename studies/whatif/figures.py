@@ -17,6 +17,7 @@ VERDICTS = {  # differ in lightness and hatching, so that no colour is needed
     "reversed": {"facecolor": "#fdae6b", "hatch": "xxxx"},
     "saturated": {"facecolor": "white", "hatch": "...."},
 }
+LABELS = {"holds": "holds", "partly": "holds in some cases", "reversed": "does not hold", "saturated": "saturated"}
 MOST_LETTERS = 24  # most letters in one line of a title
 SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
 
@@ -182,7 +183,7 @@ def verdicts(summary):
     axis.grid(visible=False)
     axis.tick_params(length=0)
     shown = [word for word in VERDICTS if word != "saturated" or word in set(summary["verdict"])]
-    patches = [Patch(label=word, edgecolor=GREY, linewidth=0.4, **VERDICTS[word]) for word in shown]
+    patches = [Patch(label=LABELS[word], edgecolor=GREY, linewidth=0.4, **VERDICTS[word]) for word in shown]
     dashed = Patch(label="depends on a parameter's range", facecolor="white", edgecolor=GREY, linestyle=(0, (2, 2)))
     legend_above(figure, [*patches, dashed])
     return figure
