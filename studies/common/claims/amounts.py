@@ -106,7 +106,10 @@ class Amount(Form):
         if aim is not None and holds:
             holds, direction = all(within(*aim[:2], x, aim[2]) for x in self.obtained), self._on_side(aim[2], half)
         note = "limit obtained: " + "; ".join(text(limit, rounded) for limit in self.limits) if self.limits else ""
-        beyond = max(far for _, far in excess)
+        if claim.published.get("reached"):  # a number: how far it is from the printed one
+            beyond = max((value - claim.published["limit"] for value in self.obtained), key=abs)
+        else:
+            beyond = max(far for _, far in excess)
         return outcome_of(holds, "", in_unit("absolute", beyond, claim.unit), direction, note=note, **counted(fine))
 
     def _limits(self, claim, ends):

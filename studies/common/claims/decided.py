@@ -26,6 +26,8 @@ class Decided:
         for item, table in module.TABLES.items():
             self.frames[item], missing = table.read(f"{name}_{item}", tables.get(f"{name}_{item}"))
             self.halves[item], self.seeds[item] = table.halves(tables.get(f"{name}_{item}"), self.frames[item])
+            if self.seeds[item] is None and item in self.samples:
+                self.seeds[item] = self.samples[item]["seed"].nunique()
             holes += [(item, *hole) for hole in missing if item not in absent]
             if item in absent:
                 reason = (

@@ -45,9 +45,10 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
         One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` of ``points``, how many of
         the numbers or comparisons of the entry hold. `low` and `high` are the ends of a 95 % interval, empty where the
         tables have none; `seeds` the runs behind it. `deviation` is signed and in the measure of `tolerance`; for a
-        bound it is the excess over the limit, negative if there is room. `basis` is ``fitted`` if the entry reads a
-        cell that `calibration` names as a fitting target or as following from one, ``calibrated`` if it reads a table
-        that a fitted parameter drives, ``free`` otherwise, and empty if the entry is not testable.
+        bound it is the excess over the limit, negative if there is room, and for "up to" the difference from it.
+        `basis` is ``fitted`` if the entry reads a cell that `calibration` names as a fitting target or as following
+        from one, ``calibrated`` if it reads a table that a fitted parameter drives, ``free`` otherwise, and empty if
+        the entry is not testable.
 
     Raises
     ------

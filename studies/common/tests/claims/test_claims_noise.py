@@ -130,6 +130,7 @@ def test_up_to_is_a_value_and_a_limit(obtained, expected):
     row = verdict(one, lambda recorder, ms: recorder.bound("x.one", ms[0], neutral=0), [obtained], None)
     assert row["verdict"] == expected
     assert (row["published"], row["form"], row["tolerance"]) == ("up to 40", "number", "15 %")
+    assert float(row["deviation"].removesuffix(" points")) == pytest.approx(obtained - 40)
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(0.01, 3)), min_size=1, max_size=31))
