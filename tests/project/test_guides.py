@@ -1,19 +1,30 @@
 """The guides' changes work in a copy of the tree, from the first run to the verdict."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import pandas as pd
+import yaml
 from small import python_of, small_tree
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "docs" / "how-to" / "sample_item.diff"
+STUDY = ROOT / "docs" / "how-to" / "sample_study"
+GENERATED = {"config/README.md", "config/config.yaml", "paper/studies.yaml", "workflow/schemas/config.schema.yaml"}
 JUDGE = """
 import json
 from misspenalty_studies.common.judge import write_claims
 frame = write_claims("results", "results/claims.csv").set_index("id")
 print(json.dumps(frame.loc["mq.table4.doubling.mq.128", ["obtained", "verdict", "role"]].to_dict(), default=float))
+"""
+JUDGE_STUDY = """
+import json
+from misspenalty_studies.common.judge import write_claims
+frame = write_claims("results", "results/claims.csv").set_index("id")
+frame = frame[frame["study"] == "mine"]
+print(json.dumps({"obtained": frame["obtained"].astype(str).to_dict(), "verdict": frame["verdict"].to_dict()}))
 """
 
 
@@ -41,3 +52,35 @@ def test_the_sample_table_is_made_drawn_and_judged(tmp_path):
     judged = json.loads(run([python, "-c", JUDGE], tree))
     assert judged["role"] == "derived" and judged["verdict"] != "not_testable"
     assert abs(float(judged["obtained"]) - gained) < 0.01
+
+
+def contents(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for part in ("config", "paper", "src", "studies", "workflow")
+        for path in (folder / part).rglob("*")
+        if path.is_file() and path.suffix not in (".so", ".pyc")
+    }
+
+
+def test_the_sample_study_is_made_drawn_and_judged_and_lives_in_its_folder(tmp_path):
+    tree = small_tree(tmp_path / "tree")
+    config, before = tree / "config" / "config.yaml", contents(tree)
+    small = yaml.safe_load(config.read_text())
+    shutil.copytree(STUDY, tree / "studies" / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    python = python_of(tree, tmp_path / "environment")
+    run([python, "-m", "misspenalty_studies.common.configuration", "--write"], tree)
+    after = contents(tree)
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert {name for name in changed if not name.startswith("studies/mine/")} == GENERATED
+    assert yaml.safe_load(config.read_text())["mine"] == {"frames": [2, 3, 4, 5]}
+
+    mine = yaml.safe_load((tree / "studies" / "mine" / "small.yaml").read_text())
+    config.write_text(yaml.safe_dump(small | {"mine": mine}))
+    made = [f"results/mine/{name}" for name in ("faults.csv", "added.csv", "anomaly.svg")]
+    run([python, "-m", "snakemake", "--cores", "2", "--", *made], tree)
+    assert pd.read_csv(tree / made[1]).values.tolist() == [["fifo", 4, 1], ["lru", 4, -2]]
+    judged = json.loads(run([python, "-c", JUDGE_STUDY], tree))
+    assert set(judged["verdict"].values()) == {"reproduced"} and len(judged["verdict"]) == 3
+    assert float(judged["obtained"]["mine.example.four"]) == 10
+    run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "studies/mine/tests"], tree)
