@@ -31,13 +31,13 @@ CLAIM_COLUMNS = (
 FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error)
 CLAIM = re.compile(r"\w[\w+-]*(\.[\w+-]+)+")
 RESULT = re.compile(r"results(/[\w+-][\w.+-]*)+")
-SOURCE = re.compile(r"(results|data)(/[\w+-][\w.+-]*)+")
+SOURCE = re.compile(r"(results|data|studies)(/[\w+-][\w.+-]*)+")
 
 
 def _path(form):
     def check(path):
         if not form.fullmatch(path):
-            raise ValueError(f"{path!r:.80} is no path of a result or of data")
+            raise ValueError(f"{path!r:.80} is no path of a result, of data or of a study")
         return path
 
     return Annotated[str, AfterValidator(check)]

@@ -46,6 +46,26 @@ PARTS = {  # of the bar of verdicts, in its order: what is filtered, and the wor
     "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
     "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
 } | {name: ({"verdict": name}, words) for name, words in VERDICTS.items() if name != "reproduced"}
+FILTERS = {  # of the list of claims, by column: the filter's title, and the words for its values
+    "study": ("Study", {}),
+    "role": (
+        "Kind of entry",
+        {
+            "agreement": "agreement with another program",
+            "claim": "statement of a paper",
+            "condition": "condition of a statement",
+            "derived": "follows from statements",
+            "forecast": "forecast made here",
+            "observation": "observation made here",
+        },
+    ),
+    "form": ("Form", {"comparison": "a comparison", "number": "a number"}),
+    "verdict": ("Verdict", {}),
+    "basis": (
+        "If reproduced, the model is",
+        {"free": "free of published values", "calibrated": "calibrated on other values", "fitted": "fitted to it"},
+    ),
+}
 EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # parts that others make, and how
 FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
 MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
@@ -264,7 +284,7 @@ class _Site:
 
     def _claims(self):
         rows = self.claims.to_dict("records")
-        self._page("claims.html", "claims.html", claims=rows, counts=_counts(self.claims))
+        self._page("claims.html", "claims.html", claims=rows, counts=_counts(self.claims), filters=FILTERS)
         conditions = self._conditions()
         by_figure = {key: self._readers(figure) for key, figure in self.figures.items()}
         for place, row in enumerate(rows):
@@ -338,13 +358,15 @@ class _Site:
             counts=list(counts.values()),
             bar=_bar(self.claims),
             studies={study: told[study] for study in counts if study in told},
+            others={study: told[study] for study in told if study not in counts},
+            figures=self.figures,
             paper=(self.results / "paper.pdf").is_file(),
             archived=archived,
         )
         for study, title in self.titles.items():
             tables = (path for path in self.made if path.startswith(f"results/{study}/") and path.endswith(".csv"))
             figures = {key: figure for key, figure in self.figures.items() if figure["study"] == study}
-            best = self._telling(study, figures)
+            best = told[study]["best"]
             self._page(
                 f"study/{study}.html",
                 "study.html",
@@ -354,7 +376,6 @@ class _Site:
                 title=title,
                 state=self.states[study],
                 figures=figures,
-                best=best,
                 chart=bool(best) and self._chart(best),
                 tables=sorted(path.removeprefix("results/") for path in tables),
                 claims=self.claims[self.claims["study"] == study].to_dict("records"),
@@ -371,12 +392,13 @@ class _Site:
             "rests_on": [self.judged[id] for id in paper.rests_on if id in self.judged],
             "answer": self.answers.get(study, ""),
             "bar": _bar(self.claims[self.claims["study"] == study], study),
+            "best": self._telling(study, [key for key, figure in self.figures.items() if figure["study"] == study]),
         }
 
     def _telling(self, study, figures):
         """Return the figure whose tables most claims read on which the answer rests; None without figures."""
         rests_on = set(self.papers[study].rests_on)
-        return max(figures, key=lambda key: len(rests_on & self._readers(figures[key])), default=None)
+        return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 
     def _notebooks(self):
         """Return the list of notebooks, each with its first heading."""
@@ -450,7 +472,7 @@ def _rounded(cell):
 
 
 def _counts(claims):
-    return {name: sorted(set(claims[name]) - {""}) for name in ("study", "role", "form", "verdict", "basis")}
+    return {name: sorted(set(claims[name]) - {""}) for name in FILTERS}
 
 
 def _bar(claims, study=None):

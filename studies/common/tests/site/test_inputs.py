@@ -1,13 +1,16 @@
 """What the site is made from: each kind of damage is refused with the file's name and what to do about it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.site import inputs
 from misspenalty_studies.common.site.links import dead_links
+from misspenalty_studies.common.site.pages import _paths
 
+ROOT = Path(__file__).parents[4]
 FIGURE = {
     "function": "misspenalty_studies.vlog.figures.fig9", "inputs": {"table": "results/vlog/fig9.csv"},
     "item": "Figure 9", "options": {}, "output": "results/vlog/fig9", "shows": "latency", "study": "vlog",
@@ -29,6 +32,14 @@ def test_the_index_is_returned_as_it_is_written(tmp_path):
     path = tmp_path / "index.json"
     path.write_text(json.dumps(INDEX))
     assert inputs.read_index(path) == INDEX
+
+
+def test_the_archived_index_is_read_and_names_files_of_this_checkout():
+    index = inputs.read_index(ROOT / "results" / "index.json")
+    assert len(index["figures"]) > 20
+    named = {path for figure in index["figures"] for path in _paths(figure["inputs"])}
+    published = {path for path in named if path.startswith("studies/")}
+    assert published and [path for path in published if not (ROOT / path).is_file()] == []
 
 
 @pytest.mark.parametrize(
