@@ -4,14 +4,17 @@ import functools
 import hashlib
 import http.server
 import threading
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 import misspenalty
-from misspenalty.characterize import page, runs
+from misspenalty.characterize import figures, page, runs
 from misspenalty.errors import InputError
 from misspenalty.traces.parts import select
 
@@ -61,6 +64,51 @@ def test_objects_of_different_sizes_are_replayed_by_bytes(tmp_path):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     page.draw(tmp_path, tmp_path / "web.pdf")
     assert (tmp_path / "web.pdf").read_bytes().startswith(b"%PDF")
+    assert made["over_time"]["footprint_bytes"].iloc[-1] == trace.footprint_bytes
+    shown = figures.profile(*(made[name] for name in runs.TABLES[1:6]), 4096, objects=True).axes
+    assert [axis.get_title(loc="left") for axis in shown[1:4:2]] == ["Sizes of requested objects", "Reuse distances"]
+    assert shown[3].get_xlabel() == "LRU cache of (objects)"
+
+
+def labels_that_overlap(figure):
+    """Return pairs of texts of which one lies on the other, and texts that leave the figure."""
+    FigureCanvasAgg(figure).draw()
+    hidden = set()  # labels beyond the ends of an axis are not drawn
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        hidden |= {label for tick in ticks if not low <= tick.get_loc() <= high for label in (tick.label1, tick.label2)}
+    shown = [
+        text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible() and text not in hidden
+    ]
+    boxes = [(text.get_text(), text.get_window_extent().padded(-1)) for text in shown]
+    outside = [text for text, box in boxes if box.x0 < 0 or box.x1 > figure.bbox.x1]
+    return [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)] + outside
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    path = TRACE.with_name("prompts_small.jsonl")
+    return runs.tables(str(path), {"name": "prompts", "source": str(path), "selection": "first=3000"})
+
+
+@pytest.mark.parametrize("name", ["made", "prompts"])
+def test_no_label_lies_on_another_and_no_legend_on_a_line(name, request):
+    tables = request.getfixturevalue(name)
+    profile = [tables[each] for each in ("over_time", "request_sizes", "runs", "reuse", "frequency")]
+    drawn = [figures.profile(*profile, 8192), figures.curves(tables["curves"]), figures.penalty(tables["penalty"])]
+    assert [labels_that_overlap(figure) for figure in drawn] == [[], [], []]
+    for figure in drawn[1:]:
+        assert not figure.legends[0].get_window_extent().overlaps(figure.axes[0].get_window_extent())
+
+
+def test_sizes_on_an_axis_are_round(made):
+    figure = figures.profile(
+        *(made[each] for each in ("over_time", "request_sizes", "runs", "reuse", "frequency")), 8192
+    )
+    FigureCanvasAgg(figure).draw()
+    ticks = [text.get_text() for text in figure.axes[5].get_yticklabels()]
+    assert ticks[1:5] == ["0", "20 MB", "40 MB", "60 MB"]
 
 
 def test_the_best_has_the_most_hits_of_those_that_do_not_look_ahead(made):

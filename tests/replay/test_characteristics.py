@@ -25,7 +25,10 @@ def blocks(monkeypatch):
 
 @pytest.mark.parametrize(
     ("pages", "expected"),
-    [([1], [(1, 1, 1)]), ([1, 2, 3, 4], [(1, 1, 0.25), (2, 1, 0.25), (4, 2, 0.5)])],
+    [
+        ([1], [(1, 4096, 1, 1)]),
+        ([1, 2, 3, 4], [(1, 4096, 1, 0.25), (2, 8192, 1, 0.25), (4, 16384, 2, 0.5)]),
+    ],
 )
 def test_requests_by_size(tmp_path, pages, expected):
     lines = [f"0,{1000 * number},{4096 * count},R,{number}.0\n" for number, count in enumerate(pages)]
@@ -51,7 +54,22 @@ def test_windows_traced_by_hand():
         "working_set_blocks": [2, 3],
         "new_blocks": [2, 1],
         "footprint_blocks": [2, 3],
+        "working_set_bytes": [2 << 19, 3 << 19],
+        "footprint_bytes": [2 << 19, 3 << 19],
     }
+
+
+def test_objects_are_counted_by_their_own_bytes():
+    """There are two windows of 10 s: objects of 1 MB and 65,536 bytes, then that of 1 MB twice, and one of 3 bytes."""
+    size = [1 << 20, 65536, 1 << 20, 1 << 20, 3]
+    trace = Trace.from_blocks([1, 2, 1, 1, 3], time=np.array([0, 1, 10, 11, 20]) * 10**9, object_bytes=size)
+    table = over_time(trace, 2)
+    assert table["mb_per_s"].tolist() == pytest.approx([1.0625 / 10, (2 + 3 / 2**20) / 10])
+    assert table["working_set_bytes"].tolist() == [(1 << 20) + 65536, (1 << 20) + 3]
+    assert table["footprint_bytes"].tolist() == [(1 << 20) + 65536, trace.footprint_bytes]
+    sizes = request_sizes(trace).query("requests > 0")
+    assert sizes[["bytes_up_to", "requests"]].to_numpy().tolist() == [[4, 1], [65536, 1], [1 << 20, 3]]
+    assert sizes["blocks_up_to"].isna().all()
 
 
 def test_a_window_without_references_has_no_read_share():

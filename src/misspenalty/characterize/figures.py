@@ -1,7 +1,7 @@
 """Figures of one trace: its characteristics, its curves, and the cost of misses."""
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullLocator
 
 from misspenalty.plotting.style import (
     COLUMN,
@@ -16,9 +16,11 @@ from misspenalty.plotting.style import (
     styled,
 )
 from misspenalty.replay.byte_bounds import NAMES as BOUNDS
+from misspenalty.traces.quantities import is_time
 from misspenalty.traces.trace import format_bytes
 
 SHOWN = 5  # online policies drawn in colour, the best ones; the others are drawn in grey
+LABELS = 4  # at most so many sizes under bars
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
     "hit_us": ("cache", PALE),
@@ -35,7 +37,7 @@ COMPONENTS = {  # column of the penalty table: name, colour
 
 
 @styled
-def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes):
+def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes, objects=False):
     """Draw rate, request sizes, sequential runs, reuse distances, frequency and working set.
 
     Parameters
@@ -43,22 +45,33 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes):
     over_time, request_sizes, runs, reuse, frequency : DataFrame
         Tables of `misspenalty.replay.characteristics`.
     block_bytes : int
+    objects : bool
+        Whether the trace is of objects with sizes of their own: then runs and distances are numbers of objects.
 
     Returns
     -------
     Figure
     """
+    count = {"unit": "objects"} if objects else {"block_bytes": block_bytes}
     figure = new_figure(PAGE, 0.5 * PAGE)
     axes = figure.subplots(2, 3).ravel()
     _rate(axes[0], over_time)
-    _octaves(axes[1], request_sizes, "requests", "Request sizes", block_bytes, "not known")
-    _octaves(axes[2], runs, "references", "Sequential runs", block_bytes, "none")
-    _octaves(axes[3], reuse, "references", "Reuse distances", block_bytes, "none", "LRU cache of")
+    sizes = request_sizes.assign(blocks_up_to=request_sizes["bytes_up_to"])
+    title = "Sizes of requested objects" if objects else "Request sizes"
+    _octaves(axes[1], sizes, "requests", title, "the requests of this selection\nare not known")
+    _octaves(axes[2], runs, "references", "Sequential runs", "none", **count)
+    _octaves(axes[3], reuse, "references", "Reuse distances", "no block is used again", "LRU cache of", **count)
     axes[4].plot(frequency["rank"], frequency["references"], color=BLUE)
-    axes[4].set(xscale="log", yscale="log", title="Frequency", xlabel="Rank of the block", ylabel="References")
+    axes[4].set(
+        xscale="log",
+        yscale="log",
+        title="Frequency",
+        xlabel=f"Rank of the {'object' if objects else 'block'}",
+        ylabel="References",
+    )
     axes[4].xaxis.set_minor_locator(NullLocator())
     axes[4].yaxis.set_minor_locator(NullLocator())
-    _working_set(axes[5], over_time, block_bytes)
+    _working_set(axes[5], over_time)
     return figure
 
 
@@ -76,33 +89,58 @@ def _rate(axis, table):
     if "references_per_s" in table:
         axis.step(when, table["references_per_s"], where="post", color=BLUE)
         axis.set(title="Rate", ylabel="References per s", xlabel=label, ylim=(0, None))
+        axis.yaxis.set_major_formatter(FuncFormatter(_number))
     else:
         axis.step(when, 100 * table["read_share"], where="post", color=BLUE)
         axis.set(title="Reads (the trace has no times)", ylabel="% of the references", xlabel=label, ylim=(0, 105))
+        axis.xaxis.set_major_formatter(FuncFormatter(_number))
 
 
-def _octaves(axis, table, column, title, block_bytes, absent, label="Up to"):
+def _number(value, _=None):
+    return f"{value:,.0f}" if value == round(value) else f"{value:g}"
+
+
+def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1, unit=None):
     axis.set_title(title)
     total = table[column].sum()
     if not total:
-        axis.text(0.5, 0.5, absent, ha="center", color=GREY, transform=axis.transAxes)
+        axis.text(0.5, 0.5, absent, ha="center", va="center", color=GREY, transform=axis.transAxes)
         axis.set(xticks=[], yticks=[])
         return
+    table = table[table[column].cumsum() > 0]  # from the smallest that occurs
     place = np.arange(len(table))
     axis.bar(place, 100 * table[column] / total, 0.8, color=BLUE)
-    step = -(-len(table) // 6)
-    axis.set_xticks(place[::step], [format_bytes(blocks * block_bytes) for blocks in table["blocks_up_to"][::step]])
-    axis.set(ylabel=f"% of the {column}", xlabel=label)
-    axis.tick_params(axis="x", labelsize=7)
+    step = -(-len(table) // LABELS)
+    sizes = table["blocks_up_to"][::step]
+    axis.set_xticks(place[::step], [f"{size:,}" if unit else format_bytes(size * block_bytes) for size in sizes])
+    axis.set(ylabel=f"% of the {column}", xlabel=f"{label} ({unit})" if unit else label)
+    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # few bars are no walls
 
 
-def _working_set(axis, table, block_bytes):
+def _working_set(axis, table):
     when, label = _time(table)
-    axis.plot(when, table["footprint_blocks"] * block_bytes, color=INK, label="footprint so far")
-    axis.step(when, table["working_set_blocks"] * block_bytes, where="post", color=ORANGE, label="per window")
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
-    axis.set(title="Working set", xlabel=label, ylim=(0, None))
-    axis.legend(loc="best")
+    axis.plot(when, table["footprint_bytes"], color=INK, label="footprint so far")
+    axis.step(when, table["working_set_bytes"], where="post", color=ORANGE, label="per window")
+    most = table["footprint_bytes"].max()
+    axis.yaxis.set_major_locator(MultipleLocator(round_step(most)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if size else "0"))
+    if "start_s" not in table:
+        axis.xaxis.set_major_formatter(FuncFormatter(_number))
+    axis.set(title="Working set", xlabel=label, ylim=(0, 1.35 * max(most, 1)))  # the legend is above the lines
+    axis.legend(loc="upper left", ncols=2, borderaxespad=0.2, handlelength=1.1, columnspacing=0.9, handletextpad=0.5)
+
+
+def round_step(most):
+    """Return a round number of bytes, KB, MB, …, of which at most five are in a size.
+
+    Examples
+    --------
+    >>> round_step(75 << 20) >> 20, round_step(3000)
+    (20, 1024)
+    """
+    unit = 1 << (max(int(most).bit_length() - 1, 0) // 10 * 10)
+    steps = (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+    return max(1, next(int(step * unit) for step in steps if most <= 5 * step * unit))
 
 
 @styled
@@ -118,10 +156,10 @@ def curves(table):
     -------
     Figure
     """
-    figure = new_figure(COLUMN, 0.75 * COLUMN)
+    figure = new_figure(COLUMN, 0.9 * COLUMN)
     axes = figure.subplots()
     mean = table[~table["offline"]].groupby("policy")["hit_ratio"].mean().sort_values(ascending=False)
-    shown = {"opt", *BOUNDS, "lru", *mean.index[:SHOWN]}
+    shown = {*table["policy"][table["offline"]], *BOUNDS, "lru", *mean.index[:SHOWN]}
     for policy in policy_order(table["policy"])[::-1]:
         rows = table[table["policy"] == policy].sort_values("cache_bytes")
         look = policy_line(policy) if policy in shown else {"color": "#cccccc", "linewidth": 0.7, "zorder": 1}
@@ -131,8 +169,9 @@ def curves(table):
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size)))
     axes.set(xlabel="Cache size", ylabel="Hit ratio (%)", title="Hit ratios", ylim=(0, None))
-    axes.plot([], [], color="#cccccc", linewidth=0.7, label="others")
-    axes.legend(loc="best", ncols=2)
+    if set(table["policy"]) - shown:
+        axes.plot([], [], color="#cccccc", linewidth=0.7, label="others")
+    figure.legend(loc="outside lower center", ncols=3)
     return figure
 
 
@@ -149,23 +188,28 @@ def penalty(table):
     -------
     Figure
     """
-    figure = new_figure(COLUMN, 0.75 * COLUMN)
+    figure = new_figure(COLUMN, 0.9 * COLUMN)
     axes = figure.subplots()
-    bars = []
-    for _, group in table.groupby("cache_bytes", sort=True):
+    bars, place = [], []
+    for number, (_, group) in enumerate(table.groupby("cache_bytes", sort=True)):
         mean = group[group["policy"] != "opt"].sort_values(["mean_us", "policy"])
         chosen = dict.fromkeys(["lru", mean["policy"].iloc[0], *(["opt"] if "opt" in set(group["policy"]) else [])])
+        place += [len(bars) + each + 0.6 * number for each in range(len(chosen))]  # a gap between the sizes
         bars += [(group["cache_share"].iloc[0], group[group["policy"] == policy].iloc[0]) for policy in chosen]
     top = max(row["mean_us"] for _, row in bars)
     scale, unit = next((s, u) for s, u in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= s or s == 1)
-    bottom = np.zeros(len(bars))
-    for column, (name, colour) in COMPONENTS.items():
+    device = bars[0][1]["device"]
+    names = COMPONENTS | ({"overhead_us": ("fixed time", COMPONENTS["overhead_us"][1])} if is_time(device) else {})
+    start = np.zeros(len(bars))
+    for column, (name, colour) in names.items():
         height = np.array([row[column] for _, row in bars]) / scale
         if height.max() > 0.002 * top / scale:
-            axes.bar(range(len(bars)), height, 0.75, bottom=bottom, color=colour, label=name, linewidth=0)
-        bottom += height
-    labels = [f"{policy_name(row['policy'])}\n{share:.3g}%" for share, row in ((100 * s, r) for s, r in bars)]
-    axes.set_xticks(range(len(bars)), labels, fontsize=7)
-    axes.set(ylabel=f"Mean response time ({unit})", title=f"Response times on {bars[0][1]['device']}", ylim=(0, None))
-    axes.legend(loc="best")
+            axes.barh(place, height, 0.8, left=start, color=colour, label=name, linewidth=0)
+        start += height
+    axes.set_yticks(place, [f"{policy_name(row['policy'])}, {100 * share:.3g} %" for share, row in bars])
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    axes.set(xlabel=f"Mean response time ({unit})", title=f"Response times, device {device}", xlim=(0, None))
+    figure.legend(loc="outside lower center", ncols=4)
     return figure

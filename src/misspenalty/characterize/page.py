@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from misspenalty.characterize import figures
+from misspenalty.characterize.rows import parse_load
 from misspenalty.io.files import temporary_folder
 from misspenalty.io.typesetting import compile_paper
 from misspenalty.plotting import save_figure
@@ -33,8 +34,9 @@ def draw(folder, output):
     facts = read_profile(folder / "profile.csv")
     names = ("over_time", "request_sizes", "runs", "reuse", "frequency", "curves", "penalty", "best")
     tables = {name: pd.read_csv(folder / f"{name}.csv") for name in names}
+    objects = facts["object_bytes_max"] is not None
     drawn = {
-        "profile": figures.profile(*(tables[name] for name in names[:5]), facts["block_bytes"]),
+        "profile": figures.profile(*(tables[name] for name in names[:5]), facts["block_bytes"], objects),
         "curves": figures.curves(tables["curves"]),
         "penalty": figures.penalty(tables["penalty"]),
     }
@@ -80,7 +82,7 @@ def contents(facts, best, times):
         for _, row in best.iterrows()
     ]
     note = (
-        f"Response times on {facts['device']}, requests arriving {facts['load']} ({times['load'].iloc[0]} loop)."
+        f"Response times on the device {facts['device']}; {arrival(facts['load'], times['load'].iloc[0])}."
         " Of the gap: the share of the way from LRU to OPT. (+n): n further policies have as many hits."
     )
     if best["cache_blocks"].isna().all():
@@ -98,6 +100,26 @@ def contents(facts, best, times):
         "best": {"head": HEAD, "rows": rows},
         "note": note,
     }
+
+
+def arrival(load, loop):
+    """Say how requests arrive, from the cell of a row and the loop that was simulated.
+
+    Examples
+    --------
+    >>> arrival("as traced", "open"), arrival("as traced", "closed")
+    ('requests arrive at their own times', 'one client waits for each answer, as the trace has no times')
+    >>> arrival("clients=4", "closed")
+    '4 clients wait for their answers'
+    """
+    ((name, value),) = parse_load("" if load == "as traced" else load).items() or [(loop, None)]
+    return {
+        "open": "requests arrive at their own times",
+        "closed": "one client waits for each answer, as the trace has no times",
+        "clients": "one client waits for each answer" if value == 1 else f"{value} clients wait for their answers",
+        "interval": f"one request arrives every {value}",
+        "speed": f"requests arrive at {value} of the speed of the trace",
+    }[name]
 
 
 def format_us(us):

@@ -22,8 +22,9 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     -------
     DataFrame
         ``window``; ``start_s, references_per_s, mb_per_s`` if the trace has times; ``references, read_share``;
-        ``working_set_blocks``, the distinct blocks of the window; ``new_blocks``, those not used before;
-        ``footprint_blocks`` so far. A window without a reference has no read share.
+        ``working_set_blocks``, the distinct blocks of the window, or objects; ``new_blocks``, those not used before;
+        ``footprint_blocks`` so far; ``working_set_bytes, footprint_bytes``. A window without a reference has no read
+        share.
 
     Examples
     --------
@@ -42,17 +43,28 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     first = np.concatenate([[True], ids[1:] != ids[:-1]])
     distinct = first | np.concatenate([[True], own[1:] != own[:-1]])
     new = np.bincount(own[first], minlength=count)
+    working_set = np.bincount(own[distinct], minlength=count)
+    moved: np.ndarray = references * trace.block_bytes
+    set_bytes: np.ndarray = working_set * trace.block_bytes
+    new_bytes: np.ndarray = new * trace.block_bytes
+    if trace.object_bytes is not None:
+        moved = np.bincount(window, trace.bytes_of(slice(None)), count)
+        each = trace.object_bytes[ids]
+        set_bytes = np.bincount(own[distinct], each[distinct], count)
+        new_bytes = np.bincount(own[first], each[first], count)
     table = pd.DataFrame({"window": np.arange(count)})
     if length_s:
         table["start_s"] = length_s * table["window"]
         table["references_per_s"] = references / length_s
-        table["mb_per_s"] = references * trace.block_bytes / (1 << 20) / length_s
+        table["mb_per_s"] = moved / (1 << 20) / length_s
     return table.assign(
         references=references,
         read_share=np.where(references, 1 - writes / np.maximum(references, 1), np.nan),
-        working_set_blocks=np.bincount(own[distinct], minlength=count),
+        working_set_blocks=working_set,
         new_blocks=new,
         footprint_blocks=np.cumsum(new),
+        working_set_bytes=set_bytes.astype(np.int64),
+        footprint_bytes=np.cumsum(new_bytes).astype(np.int64),
     )
 
 
@@ -67,17 +79,27 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
 
 
 def request_sizes(trace: Trace) -> pd.DataFrame:
-    """Count requests by size: ``blocks_up_to, requests, share``; the table is empty if sizes are not known.
+    """Count requests by size: ``blocks_up_to, bytes_up_to, requests, share``; empty if sizes are not known.
+
+    A request for an object has a size in bytes, in powers of two, and none in blocks.
 
     Examples
     --------
     >>> request_sizes(Trace.from_blocks([1, 2])).empty
     True
+    >>> request_sizes(Trace.from_blocks([1, 2], object_bytes=[2, 65536])).query("requests > 0")["bytes_up_to"].tolist()
+    [2, 65536]
     """
-    counts = np.array(trace.sizes.octaves if trace.sizes else (), np.int64)
-    return pd.DataFrame(
-        {"blocks_up_to": 1 << np.arange(len(counts)), "requests": counts, "share": counts / max(counts.sum(), 1)}
-    )
+    blocks: np.ndarray
+    if trace.object_bytes is not None:
+        counts = np.bincount(octaves(np.maximum(trace.bytes_of(slice(None)), 1)))
+        blocks, size = np.full(len(counts), np.nan), 1 << np.arange(len(counts))
+    else:
+        counts = np.array(trace.sizes.octaves if trace.sizes else (), np.int64)
+        blocks = 1 << np.arange(len(counts))
+        size = blocks * trace.block_bytes
+    share = counts / max(counts.sum(), 1)
+    return pd.DataFrame({"blocks_up_to": blocks, "bytes_up_to": size, "requests": counts, "share": share})
 
 
 def runs(trace: Trace) -> pd.DataFrame:
