@@ -191,7 +191,7 @@ def add_size_options(command):
         choices=SIZE_CHANGES,
         default="replace",
         metavar="|".join(SIZE_CHANGES),
-        help="an object asked for with another size (default: replace)",
+        help="an object of another size (default: replace)",
     )
 
 

@@ -25,9 +25,9 @@ def _drives():
 
 KINDS = {  # what a package may contain: description, and the names already taken
     "policy": ("a replacement policy: reference, kernel, tests", misspenalty.policies),
-    "predictor": ("a predictor of files, and its tests", known_predictors),
-    "format": ("a reader of a trace format, and its tests", formats),
-    "drive": ("the description of a drive, and its tests", _drives),
+    "predictor": ("a predictor of files, its tests", known_predictors),
+    "format": ("a reader of a trace format, its tests", formats),
+    "drive": ("the description of a drive, its tests", _drives),
 }
 
 
@@ -39,7 +39,7 @@ def add(commands):
         command = add_command(
             new,
             kind,
-            f"write a package with {what}, and the entry point that registers it",
+            f"write a package with {what} and its entry point",
             _new,
             [
                 f"misspenalty new {kind} my_{kind}",

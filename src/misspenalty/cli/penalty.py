@@ -25,10 +25,10 @@ from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
 
 EXAMPLES = (
     "misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms",
-    "misspenalty penalty mine.spc --policy lru --size 64MB --device ultrastar_146z10 --scheduler sptf --speed 0.5",
+    "misspenalty penalty mine.spc --size 64MB --device ultrastar_146z10 --scheduler sptf --speed 0.5",
     "misspenalty penalty mine.spc --policy lru --size 64MB --device dc_s3700 --clients 16",
-    "misspenalty penalty prompts.jsonl --prefix --policy lru,opt --size 500GB --device dram,ssd   time to first token",
-    "misspenalty penalty mine.spc --policy lru,./mine.py:Mine --size 1%,10% --device dc_p3700 --plot times.png",
+    "misspenalty penalty prompts.jsonl --prefix --policy lru,opt --size 500GB --device dram,ssd",
+    "misspenalty penalty mine.spc --policy lru,./mine.py:Mine --size 1%,10% --device dc_p3700",
 )
 
 
@@ -52,11 +52,10 @@ def add(commands):
     command.add_argument(
         "--prefix",
         action="store_true",
-        help="time to first token of prompts, each served alone: the cached prefix is loaded from --device (dram,"
-        " remote, ssd or a bandwidth, 25GB/s), the rest computed",
+        help="time to first token of prompts, each alone; --device is dram, remote, ssd or a bandwidth (25GB/s)",
     )
     command.add_argument(
-        "--tflops", type=number, metavar="N", help="with --prefix, of all GPUs, for LLaMA3-70B (default: 2496, 8 A800)"
+        "--tflops", type=number, metavar="N", help="with --prefix, of all GPUs (default: 2496, 8 A800)"
     )
     command.add_argument(
         "--clients", type=whole_number, metavar="N", help="closed loop of N clients, each waiting for its request"

@@ -55,8 +55,8 @@ def add(commands):
             "misspenalty curve mine.spc --policy lru,arc,mq,opt --size 1%,5%,10%,1GB --plot mine.png",
             "misspenalty curve mine.spc --size all                  LRU's knees, and shares of the footprint",
             "misspenalty curve mine.spc --size all --csv > all.csv  the whole curve",
-            "misspenalty curve web.csv --policy lru,gdsf,opt --size 1%,64MB   objects of different sizes, by bytes",
-            "misspenalty curve prompts.jsonl --prefix --policy lru,arc --size 10%,500GB   prefix caches of prompts",
+            "misspenalty curve web.csv --policy lru,gdsf,opt --size 1%,64MB   objects, by bytes",
+            "misspenalty curve prompts.jsonl --prefix --policy lru,arc --size 10%,500GB   prompts",
             "zcat mine.lis.gz | misspenalty curve - --size 128MB,256MB --policy ./mine.py:Mine",
         ),
     )
