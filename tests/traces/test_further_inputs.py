@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from misspenalty import InputError, open_trace
+from misspenalty import InputError, Trace, open_trace
 from misspenalty.io.files import open_output
 
 NULL, A, B = 0x6FB485C5DA699EE1, 0x2F63DC4C296230C0, 0x2F63DF4C29622EE9  # numbers of the keys "NULL", "a" and "b"
@@ -231,3 +231,74 @@ def test_an_object_takes_its_key_and_its_value(tmp_path):
     assert open_trace(path).object_bytes.tolist() == [11, 22]
     path.write_text("block,block_size\n7,4096\n8,8192\n")
     assert open_trace(path).object_bytes.tolist() == [4096, 8192]
+
+
+@pytest.mark.parametrize("address", ["lba", "sector", "offset"])
+def test_a_count_of_blocks_next_to_an_address_is_refused_until_its_unit_is_said(address, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f"{address},nblocks\n0,16\n16,8\n")
+    with pytest.raises(InputError, match=r"count of blocks next to an address.*--size-unit 4KB"):
+        open_trace(path)
+    trace = open_trace(path, columns=f"sector={address},sectors=nblocks")
+    assert (len(trace), trace.blocks) == (3, 3)  # 16 sectors are two blocks of 4 KB
+    assert len(open_trace(path, columns=f"sector={address},ignore=nblocks")) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "objects", "references"),
+    [
+        pytest.param('key,time\n" a",1\n"a",2\na,3\n a,4\n"a" ,5\n"a ",6\n', 3, 6, id="blanks within quotes count"),
+        pytest.param('key,time\n"a"" b ",1\n"a"" b",2\n', 2, 2, id="doubled quotes"),
+        pytest.param('key;time\n"x; y ";1\n"x; y";2\n', 2, 2, id="separators within quotes"),
+        pytest.param('time\tkey\n1\t" a"\n2\ta\n3\t a\n', 2, 3, id="tabs"),
+        pytest.param('key,time\n" 7",1\n7,2\n"7 ",3\n', 1, 3, id="numbers are the same with blanks"),
+        pytest.param('key,time\n" 7",1\n7,2\nx,3\n', 3, 3, id="but not texts of digits"),
+    ],
+)
+def test_blanks_belong_to_a_key_within_quotes_only(content, objects, references, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    trace = open_trace(path)
+    assert (trace.blocks, len(trace)) == (objects, references)
+
+
+def test_the_arguments_of_redis_keep_their_blanks(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text('1339518083.1 [0 1.1.1.1:1] "get" "x"\n1339518083.2 [0 1.1.1.1:1] "get" " x"\n')
+    assert open_trace(path).blocks == 2
+
+
+@pytest.mark.parametrize("keys", [["007", "7"], ["7", "0x7"], ["8", "+08"], ["7", *map(str, range(10, 99)), "07"]])
+def test_numbers_that_begin_with_zeros_are_said_to_be_numbers(keys, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("size,key,level\n" + "".join(f"0,{key},0\n" for key in keys))
+    trace = open_trace(path, columns="ignore=size+level")
+    said = [note for note in trace.reading.changes if "007, 0x7 and 7 are one key (--key text" in note]
+    assert (len(said), trace.blocks) in {(1, len(keys) - 1), (0, len(keys))}  # one key, and said; or two
+    apart = open_trace(path, columns="ignore=size+level", key="text")
+    assert apart.blocks == len(keys) and not any("one key" in note for note in apart.reading.changes)
+    table = Trace.from_table({"key": keys})
+    assert any("one key" in note for note in table.reading.changes) or table.blocks == len(keys)
+
+
+def test_zeros_that_lead_no_key_are_not_mentioned(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("key,date\n0,2024-01-05 07:00:00\n10,2024-01-05 07:00:01\n")
+    assert open_trace(path).reading.changes == ()
+
+
+def test_requests_of_no_bytes_are_counted_in_the_description(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("disk,offset,size\n0,0,0\n1,4096,4096\n0,0,0\n")
+    trace = open_trace(path)
+    assert "2 requests of 0 bytes, each taken for one block" in trace.reading.changes and len(trace) == 3
+
+
+def test_batches_of_deletes_at_s3_are_deletes(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text(
+        'o b [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r 3E REST.GET.OBJECT k "GET /k HTTP/1.1" 200 - 10 10 1 1 "-" "x" -\n'
+        "o b [06/Feb/2019:00:00:39 +0000] 1.2.3.4 r 3F BATCH.DELETE.OBJECT k - 204 - - 10 1 - - - -\n"
+        'o b [06/Feb/2019:00:00:40 +0000] 1.2.3.4 r 40 REST.GET.OBJECT k "GET /k HTTP/1.1" 200 - 10 10 1 1 "-" "x" -\n'
+    )
+    assert (open_trace(path).blocks, open_trace(path, lifetimes="honour").blocks) == (1, 2)

@@ -1,7 +1,7 @@
 """The whole column decides whether keys are numbers or texts, however the table is written.
 
 The rule is written here once more, with Python's own numbers: a column in which each key writes a whole number from
--2**63 to 2**64 - 1 holds numbers; any other holds texts.
+-2**63 to 2**64 - 1 holds numbers; any other holds texts. Blanks at the ends of a text count within quotes only.
 """
 
 import csv
@@ -78,7 +78,7 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
     found, texts = [int(trace.address[id]) for id in trace.ids], [key.strip(" \t") for key in keys]
     values = [number(text) for text in texts]
     if None in values:
-        assert numbered(found) == numbered(texts)
+        assert numbered(found) == numbered(texts if quoting == csv.QUOTE_MINIMAL else keys)
     else:
         assert found == [value % 2**64 for value in values]
 

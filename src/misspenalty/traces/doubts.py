@@ -21,7 +21,8 @@ THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # words of a name that say what it holds: the roles one of which takes it, and what the column may be
 TELLING = (
     (("size", "sectors", "count", "repeat"), "a size",
-     {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nlb"}),
+     {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
+      "nlb"}),
     (("op", "write", "read", ACTION), "an operation",
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
 )  # fmt: skip

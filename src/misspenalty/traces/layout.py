@@ -110,16 +110,20 @@ class Layout:
 
     def fields(self, line: bytes) -> list[str] | None:
         """Return the fields of a line, in order; None if a quote is not closed."""
-        return split(line.decode("utf-8", "surrogateescape").strip("\r\n"), self.table.separator)
+        return split(line.decode("utf-8", "surrogateescape").strip("\r\n"), self.table.separator, quoted_blanks=True)
 
 
-def split(line: str, separator: str) -> list[str] | None:
+def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
     r"""Return the fields of a line, without blanks around them or quotes; None if a quote is not closed.
+
+    Blanks at the ends of a quoted field are part of it if `quoted_blanks` is true, as CSV readers take them.
 
     Examples
     --------
     >>> split("1, \"a, b\"", ","), split(" 1   2 ", " "), split("1,\"a", ",")
     (['1', 'a, b'], ['1', '2'], None)
+    >>> split("\" a\" , b ", ",", quoted_blanks=True)
+    [' a', 'b']
     """
     if separator == " ":
         return line.split()
@@ -129,7 +133,25 @@ def split(line: str, separator: str) -> list[str] | None:
         fields = next(csv.reader([line], delimiter=separator, skipinitialspace=separator != "\t"), [])
     except csv.Error:  # a line of binary data
         return None
+    if quoted_blanks and (' "' in line or '" ' in line or '\t"' in line or '"\t' in line):
+        return _with_quoted_blanks(fields, line, separator)
     return [field.strip() for field in fields]
+
+
+def _with_quoted_blanks(fields: list[str], line: str, separator: str) -> list[str]:
+    """Trim the fields of a line that are not quoted, and of the others what follows the closing quote."""
+    blanks = r"[^\S\t]*" if separator == "\t" else r"\s*"
+    end = re.escape(separator)
+    form = re.compile(rf'{blanks}(?:"(?P<quoted>(?:[^"]|"")*)"{blanks}|[^{end}]*)(?:{end}|$)')
+    made, at = [], 0
+    for field in fields:
+        match = form.match(line, at)
+        if match is None:  # a quote in the middle of a field
+            return [each.strip() for each in fields]
+        quoted = match["quoted"]
+        made.append(field.strip() if quoted is None else quoted.replace('""', '"'))
+        at = match.end()
+    return made
 
 
 def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: bool = True) -> Layout:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.layout import Layout
+from misspenalty.traces.values import is_padded
 
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time
@@ -47,6 +48,7 @@ class Batch:
     repeated: int = 0  # headers between rows
     numbers: np.ndarray | None = None  # lines of the rows, from 0, where a pattern chose them
     exponents: bool = False  # whether a key is written with an exponent
+    padded: bool = False  # whether a key that is a number begins with a zero, as in 007 or 0x7
     rest: InputError | None = None  # why the lines after these rows cannot be divided
 
     def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
@@ -188,23 +190,44 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
     text = _without_blank_lines(text)
     if layout.table.separator == " ":
         text = squeezed(text)
+    divided = True
     try:
         _check_quotes(text, layout)
         if (b"e-" in text or b"E-" in text) and TINY_INSIDE.search(text):
             raise pa.ArrowInvalid("a number too small for Arrow")
         table = _read(text, layout, kinds)
+        batch.padded = _has_padded_keys(text, layout, kinds)
     except pa.ArrowInvalid:
         try:
             _check_quotes(text, layout)
             table = _read(text, layout, dict.fromkeys(kinds, pa.string()))
         except pa.ArrowInvalid:
-            table = _split(batch, kinds)
+            table, divided = _split(batch, kinds), False
+        if layout.table.key == "auto":
+            batch.padded = any(is_padded(table[place]) for place in layout.roles.get("block", ()))
         batch.exponents = any(_has_exponents(table[place]) for place in layout.roles.get("block", ()))
         table = {place: _as_written(column, place, kinds) for place, column in table.items()}
-    if b" " in text or b"\t" in text:
+    if divided and (b" " in text or b"\t" in text):
         table = {place: _trimmed(column) for place, column in table.items()}
     batch.columns = table
     batch.rows = len(next(iter(table.values()))) if table else 0
+
+
+def _has_padded_keys(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> bool:
+    """Return whether a key of a column of numbers is written with a zero before other digits."""
+    places = [place for place in layout.roles.get("block", ()) if kinds[place] != pa.string()]
+    if layout.table.key != "auto" or not places:
+        return False
+    characters = np.frombuffer(text, np.uint8)
+    zeros = np.flatnonzero(characters[1:-1] == ord("0"))
+    zeros = zeros[
+        np.isin(characters[zeros], [ord(sign) for sign in ("\n", '"', " ", "+", "-", layout.table.separator)])
+    ]
+    after = characters[zeros + 2]
+    if text[:1] != b"0" and not ((after - np.uint8(ord("0")) < 10) | (after | 32 == ord("x"))).any():
+        return False
+    columns = _read(text, layout, dict.fromkeys(places, pa.string()))
+    return any(is_padded(column) for column in columns.values())
 
 
 def _without_blank_lines(text: bytes) -> bytes:
@@ -215,10 +238,10 @@ def _without_blank_lines(text: bytes) -> bytes:
 
 
 def _check_quotes(text: bytes, layout: Layout) -> None:
-    """Raise an `ArrowInvalid` if quotes do not come in pairs or follow a blank: then lines are divided one by one."""
+    """Raise an `ArrowInvalid` if quotes are not paired or stand next to a blank: then lines are divided one by one."""
     if layout.table.separator != " " and b'"' in text:
-        if b' "' in text or (b'\t"' in text and layout.table.separator != "\t"):
-            raise pa.ArrowInvalid("blanks before a quote")
+        if b' "' in text or b'" ' in text or (layout.table.separator != "\t" and (b'\t"' in text or b'"\t' in text)):
+            raise pa.ArrowInvalid("blanks next to a quote")
         characters = np.frombuffer(text, np.uint8)
         before = np.searchsorted(np.flatnonzero(characters == 34), np.flatnonzero(characters == 10))
         if (before % 2).any():
@@ -307,7 +330,7 @@ def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> 
             kinds[place] = kind
             return made
     kinds[place] = pa.string()
-    return trimmed
+    return column
 
 
 def _trimmed(column: pa.Array) -> pa.Array:

@@ -54,7 +54,8 @@ class Rows:
         self.first = 0 if table.from_start else None  # time from which times count, ns
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
-        self.earlier = self.unknown = 0
+        self.earlier = self.unknown = self.empty = 0
+        self.padded = False  # whether a key that is a number begins with a zero
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """Return what was read so far; `columns` are the names by role."""
@@ -99,6 +100,13 @@ class Rows:
         kept: np.ndarray | None = None
         if ACTION in columns and self.action is not None:
             columns, kept = self._selected(columns)
+        if "count" in columns and "block" not in columns:
+            raise InputError(
+                "a count of blocks next to an address does not say how long a request is", path=self.path,
+                expected="a length in bytes or sectors",
+                remedy="say which blocks are counted: --columns size=… with --size-unit 4KB, or sectors=… for units of"
+                " 512 bytes; ignore=… leaves the column out (--columns, columns=…)",
+            )  # fmt: skip
         try:
             role, place = "op", 0
             role = next((name for name in SAID if name in columns), "")
@@ -159,8 +167,7 @@ class Rows:
         return found if self.lives is None else self.lives.apart(found)
 
     def notes(self, columns: dict[str, str]) -> tuple[str, ...]:
-        """Return what was done about lifetimes and unknown sizes; an unused column of times to live leaves
-        `columns`."""
+        """Return what was done about lifetimes, sizes and keys; an unused column of times to live leaves `columns`."""
         said = []
         if self.lives is not None:
             said.append(self.lives.note)
@@ -169,6 +176,10 @@ class Rows:
         if self.unknown:
             many = f"{self.unknown:,} size{'s' * (self.unknown > 1)}"
             said.append(f"{many} unknown, taken from other requests to the same object")
+        if self.empty:
+            said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
+        if self.padded:
+            said.append("keys are numbers, so 007, 0x7 and 7 are one key (--key text keeps them apart)")
         return tuple(said)
 
     def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
@@ -199,7 +210,10 @@ class Rows:
 
     def _value(self, role: str, column: pa.Array, columns: Columns) -> Any:
         if role == "block":
-            return values.keys(column, self.table.key)
+            made = values.keys(column, self.table.key)
+            if self.table.key == "auto" and values.is_text(column):
+                self.padded = self.padded or values.is_padded(column)
+            return made
         if role in TIMES:
             return values.times(column, self.table.time_unit)
         if role == "ttl" and self.lives is not None:
@@ -256,6 +270,7 @@ class Rows:
             return Requests(key, made.get("count"), write, time, size if "count" not in made else None)
         start = made["offset"] if "offset" in made else made["sector"]
         size = np.ones(len(start), np.int64) if size is None else size
+        self.empty += int(np.count_nonzero(size == 0))
         if device is None:
             return self._of_one_space(start.view(np.uint64), np.maximum(size, 1).view(np.uint64), write, time)
         return extents(device, start, size, write, time, self.block_bytes, self.path)

@@ -71,6 +71,20 @@ def texts(column: pa.Array) -> list[str]:
     return [each.decode("utf-8", "backslashreplace") for each in _flat(column).cast(pa.binary()).to_pylist()]
 
 
+def is_padded(column: pa.Array) -> bool:
+    """Return whether a number in a column of texts begins with a zero, so that another text is the same number.
+
+    Examples
+    --------
+    >>> is_padded(pa.array(["7", "007"])), is_padded(pa.array(["0x7"])), is_padded(pa.array(["70", "0", "0.5"]))
+    (True, True, False)
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    column = column.dictionary if pa.types.is_dictionary(column.type) else column
+    return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9xX]")).as_py())
+
+
 def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) -> np.ndarray:
     """Whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1: then none may be below 0, or `wrap`.
 

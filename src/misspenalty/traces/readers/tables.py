@@ -79,6 +79,7 @@ def _s(count):
 def _requests(path, form, rows, seen):
     for batch in batches(path, form):
         seen.update(rows=batch.rows, skipped=batch.skipped, repeated=batch.repeated, exponents=batch.exponents)
+        rows.padded |= batch.padded
         columns = {role: [batch.columns[place] for place in places] for role, places in form.roles.items()}
 
         def fault(row, role, place, what, batch=batch):
