@@ -3,7 +3,7 @@
     python tools/ledger_changes.py [REVISION]
 
 Print the entries of the older ledger and of this one by status, role, verdict and basis, then every entry whose status,
-role or rule has changed, with its reason, and every entry that has left the ledger. Without a revision, the older
+role or rule has changed, that is new, or that has left the ledger, with the reason. Without a revision, the older
 ledger is that of the commit before the one that gave every entry a role.
 """
 
@@ -70,8 +70,8 @@ def changes(old, new, withdrawn):
         told += [f"{key} {entry.get(key)} -> {now.get(key)}" for key in RULE if entry.get(key) != now.get(key)]
         if told or now.get("changed") != entry.get("changed"):
             yield f"{id}: {'; '.join(told) or 'rule'}: {now.get('changed', 'NO REASON GIVEN')}"
-    for id in new.keys() - old.keys():
-        yield f"{id}: new"
+    for id in sorted(new.keys() - old.keys()):
+        yield f"{id}: new: {new[id].get('changed', 'NO REASON GIVEN')}"
 
 
 def main(arguments=None):

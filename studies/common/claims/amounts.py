@@ -100,7 +100,9 @@ class Amount(Form):
             fine = (high == math.inf or compare(below_high, value, high, self.digits_of)) and (
                 low == -math.inf or compare(above_low, value, low, self.digits_of)
             )
-            excess.append((fine, max(low - value, value - high)))
+            far = max(low - value, value - high)
+            met = any(math.isfinite(end) and close(value, end, self.digits_of) for end in (low, high))
+            excess.append((fine, 0.0 if met else far))
         fine = [one for one, _ in excess]
         holds, direction = all(fine), False
         if aim is not None and holds:
