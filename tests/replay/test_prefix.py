@@ -16,8 +16,8 @@ from kvcache_sim.trace import parse_trace_lines
 
 from misspenalty import InputError, ParameterError, open_trace, simulate
 from misspenalty.cli.main import main
-from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_hits, soundness
-from misspenalty.traces.prompts import Prompts, read_prompts
+from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_hits
+from misspenalty.traces.prompts import Prompts, read_prompts, soundness
 
 DATA = Path(__file__).parents[1] / "data"
 INPUTS = DATA / "inputs"
@@ -103,6 +103,37 @@ def test_a_trace_of_prompts_is_told_to_be_sound_or_not():
     sound = soundness(DATA / "prompts_small.jsonl")
     assert (sound["broken_chains"], sound["unservable_share"]) == (0, 0)
     assert soundness(asked([[1, 2, 1]]))["repeated"] == 1
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=6))
+def test_soundness_is_what_the_definition_says(prompts):
+    """Reference by reference: the block before, at the first reference and now, and what earlier prompts had."""
+    before, seen = {}, set()
+    broken = repeated = hits = behind = 0
+    for blocks in prompts:
+        for place, block in enumerate(blocks):
+            previous = blocks[place - 1] if place else None
+            broken += before.setdefault(block, previous) != previous
+            repeated += block in blocks[:place]
+            hits += block in seen
+            behind += block in seen and not set(blocks[:place]) <= seen
+        seen |= set(blocks)
+    found = soundness(asked(prompts))
+    assert (found["broken_chains"], found["repeated"], found["repeat_hits"]) == (broken, repeated, hits)
+    assert found["unservable_share"] == pytest.approx(behind / hits if hits else 0)
+
+
+def test_the_trace_says_whether_its_prompts_are_sound(tmp_path, capsys):
+    assert main(["trace", "info", str(DATA / "prompts_small.jsonl")]) == 0
+    assert "each block always follows the same one" in capsys.readouterr().out
+    path = tmp_path / "odd.jsonl"
+    line = '{{"timestamp": {}, "input_length": 1024, "output_length": 1, "hash_ids": {}}}\n'
+    path.write_text(line.format(0, [1, 2]) + line.format(1, [9, 2]))
+    assert main(["curve", str(path), "--policy", "lru", "--size", "2"]) == 0
+    said = capsys.readouterr().err
+    assert "1 of 4 references follow another block than the first one to the same block did" in said
+    assert "100.00% of the references to known blocks are behind an unknown one" in said
+    assert open_trace(path).reading.prefixes["repeat_hits"] == 1
 
 
 def test_the_command(capsys):

@@ -83,6 +83,44 @@ def as_prompts(source: "Prompts | str | PathLike[str]") -> Prompts:
     return read_prompts(source)
 
 
+def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
+    """Check that the hashes of a trace are those of a prefix cache: each block always has the same one before it.
+
+    Returns
+    -------
+    dict
+        ``prompts, references, blocks``; ``broken_chains``: references to a block whose predecessor in the prompt is
+        not the one of its first reference; ``repeated``: references to a block that occurs earlier in the same prompt;
+        ``repeat_hits``: references to a block that an earlier prompt had, the hits of an unlimited cache of blocks;
+        ``unservable_share``: of these, those behind a block that no earlier prompt had, which no prefix cache serves.
+
+    Examples
+    --------
+    >>> asked = Prompts(None, np.array([1024, 1024]), np.zeros(2), np.array([2, 2]), np.array([1, 2, 9, 2]), 512)
+    >>> found = soundness(asked)
+    >>> found["broken_chains"], found["unservable_share"]
+    (1, 1.0)
+    """
+    asked = as_prompts(prompts)
+    count = np.asarray(asked.count)
+    distinct, first, ids = np.unique(np.asarray(asked.blocks, np.uint64), return_index=True, return_inverse=True)
+    owner, start = np.repeat(np.arange(len(count)), count), np.repeat(np.cumsum(count) - count, count)
+    place = np.arange(len(ids))
+    previous = np.where(place > start, np.concatenate([[-1], ids[:-1]]), -1)
+    known = owner[first[ids]] < owner  # an earlier prompt had it
+    behind = known & (np.maximum.accumulate(np.where(known, -1, place)) >= start)
+    hits = int(known.sum())
+    return {
+        "prompts": len(count),
+        "references": len(ids),
+        "blocks": len(distinct),
+        "broken_chains": int((previous != previous[first[ids]]).sum()),
+        "repeated": len(ids) - len(np.unique(owner * len(distinct) + ids)),
+        "repeat_hits": hits,
+        "unservable_share": float(behind.sum() / hits) if hits else 0.0,
+    }
+
+
 def read_prompts(path: str | PathLike[str], unit: str | None = None, block_tokens: int | None = None) -> Prompts:
     """Read a whole trace.
 

@@ -36,6 +36,8 @@ class Reading:
         Requests with an earlier time than the one before.
     sorted : bool
         Whether requests were sorted by time.
+    prefixes : dict of str to float
+        For prompts, whether equal hashes mean an equal prefix, from `misspenalty.traces.prompts.soundness`.
     notes : tuple of str
         What was guessed or adjusted.
     """
@@ -57,6 +59,7 @@ class Reading:
     size_changes: int = 0
     earlier: int = 0
     sorted: bool = False
+    prefixes: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,7 +98,25 @@ class Reading:
             said.append(
                 f"{self.earlier:,} of {self.rows:,} requests are earlier than the one before (--order time sorts)"
             )
+        if self.prefixes and not self._sound:
+            said.append(self._of_prefixes())
         return tuple(said)
+
+    @property
+    def _sound(self) -> bool:
+        return not (self.prefixes["broken_chains"] or self.prefixes["repeated"])
+
+    def _of_prefixes(self) -> str:
+        """Return whether the hashes of prompts are those of prefixes, in words."""
+        found = self.prefixes
+        if self._sound:
+            return f"{found['prompts']:,} prompts, in which each block always follows the same one"
+        return (
+            f"{found['broken_chains']:,} of {found['references']:,} references follow another block than the first one"
+            f" to the same block did, and {found['repeated']:,} repeat a block of their own prompt;"
+            f" {found['unservable_share']:.2%} of the references to known blocks are behind an unknown one, so that no"
+            " prefix cache serves them (--prefix)"
+        )
 
     def notice(self, name: str) -> str | None:
         """Return one line for a user who did not ask, or None if nothing was ignored, guessed or adjusted.
@@ -138,6 +159,8 @@ class Reading:
             lines["order"] = f"{self.earlier:,} requests earlier than the one before" + (
                 "; sorted by time" if self.sorted else ""
             )
+        if self.prefixes and self._sound:
+            lines["prefixes"] = self._of_prefixes()
         for number, note in enumerate(self.changes):
             lines["note" if not number else f"note {number + 1}"] = note
         return lines

@@ -10,8 +10,9 @@ import re
 import numpy as np
 
 from misspenalty.errors import check_choice, check_whole
-from misspenalty.traces.prompts import BLOCK_TOKENS, UNITS, read_prompts
+from misspenalty.traces.prompts import BLOCK_TOKENS, UNITS, read_prompts, soundness
 from misspenalty.traces.reader import Format, Requests, register
+from misspenalty.traces.reading import Reading
 
 TOKEN_BYTES = 327_680
 
@@ -21,6 +22,7 @@ def read(path, block_bytes, block_tokens=None, unit=None):
     prompts = read_prompts(path, _unit(unit), _tokens(block_tokens))
     time = None if prompts.time is None else np.repeat(prompts.time, prompts.count)
     yield Requests(prompts.blocks, None, None, time)
+    return Reading(prefixes=soundness(prompts))
 
 
 def block_bytes_of(path, block_tokens=None, unit=None):
