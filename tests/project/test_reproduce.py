@@ -163,6 +163,36 @@ def test_results_of_a_run_that_was_stopped_are_not_taken_for_changes(complete):
     assert (complete / "results" / "sarc.csv").read_text() == "3\n3\n"
 
 
+@pytest.mark.parametrize("keep_time", [True, False])
+def test_a_digit_changed_after_a_run_that_was_stopped_is_found(complete, keep_time):
+    """The stopped run has made one table, and the other is still that of the run before; no manifest describes them."""
+    (complete / "fail").touch()
+    change(complete / "raw.csv", "5\n", keep_time=False)
+    assert finish(start(complete))[0] == 1
+    (complete / "fail").unlink()
+    change(complete / "results" / "mq.csv", "6\n", keep_time)
+    code, text = finish(start(complete))
+    assert code == 0, text
+    assert text.startswith("results/mq.csv is not what the last run wrote: making it again\n")
+    assert (complete / "results" / "sarc.csv").read_text() == "5\n5\n"
+    assert finish(start(complete)) == (0, "Nothing to be done: all results are up to date.\n")
+    assert not (complete / ".snakemake" / "reproduce.jsonl").exists()
+
+
+def test_an_input_changed_after_a_run_that_was_stopped_is_found_once(complete):
+    (complete / "fail").touch()
+    (complete / "results" / "sarc.csv").unlink()
+    (complete / "results" / "mq.csv").unlink()
+    assert finish(start(complete))[0] == 1
+    assert not (complete / "results" / "manifest.json").exists()
+    change(complete / "raw.csv", "7\n")
+    assert "raw.csv has changed since the last run" in finish(start(complete))[1]
+    assert "raw.csv has changed since the last run" not in finish(start(complete))[1]  # that run was stopped, too
+    (complete / "fail").unlink()
+    assert finish(start(complete))[0] == 0
+    assert (complete / "results" / "sarc.csv").read_text() == "7\n7\n"
+
+
 def test_a_change_during_the_run_is_an_error(complete):
     (complete / "meddle").touch()
     change(complete / "raw.csv", "4\n", keep_time=False)

@@ -9,7 +9,8 @@ log is in ``.snakemake/log``; the output of an error is shown.
 
 Snakemake goes by the times of files. So before and after it runs, the files are compared with the digests in the
 manifests of the last complete run: an output that someone changed is made again, and so is what an input affects whose
-content changed without its time.
+content changed without its time. A run that is stopped leaves no manifest; the digests that hold then are in its
+journal (`misspenalty_studies.common.reporting.journal`).
 """
 
 import argparse
@@ -24,17 +25,21 @@ import sys
 import time
 from pathlib import Path
 
-from misspenalty.errors import MissPenaltyError
+from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.external import MIRROR, fetch_all, open_register
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
+from misspenalty_studies.common.reporting.journal import Journal
 from misspenalty_studies.common.reporting.provenance import read_benchmark
 from misspenalty_studies.common.reporting.recorded import changed_files, read_manifest
 
-FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)")
+FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)")
 STEPS = re.compile(r"^(\d+) of (\d+) steps")
 COUNT = re.compile(r"^(\w+) +(\d+)$")
+OUTPUT = re.compile(r"^    output: (.+)$")
+JOB = re.compile(r"^    jobid: (\d+)$")
 STATE = Path(".snakemake")
+JOURNAL = STATE / "reproduce.jsonl"
 MANIFESTS = {  # manifests of `make reproduce` and of what `make supplement` adds, by the rules that write them
     "manifest": Path("results/manifest.json"),
     "supplement_manifest": Path("results/manifest_supplement.json"),
@@ -95,16 +100,19 @@ def unlock(command):
     subprocess.run([*command, "--unlock"], check=True, capture_output=True)
 
 
-def undo_changes(manifests):
-    """Make Snakemake rebuild what is no longer as the last complete run left it."""
-    for manifest in filter(None, map(read_manifest, manifests)):
-        for name in changed_files(manifest["outputs"]):
+def undo_changes(manifests, journal):
+    """Make Snakemake rebuild what is no longer as the last run left it, be it complete or stopped."""
+    known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
+    for found in [*filter(None, map(read_manifest, manifests)), *known]:
+        for name in changed_files(found["outputs"]):
             print(f"{name} is not what the last run wrote: making it again", flush=True)
             Path(name).unlink(missing_ok=True)
-        for name in changed_files(manifest["inputs"]):
+            journal.drop(name)
+        for name in changed_files(found["inputs"]):
             if Path(name).is_file():
                 print(f"{name} has changed since the last run: making again what is made from it", flush=True)
                 os.utime(name)
+            journal.drop(name)
 
 
 def check_results(manifests):
@@ -120,11 +128,13 @@ def check_results(manifests):
     return status
 
 
-def forget_last_run(since, paths):
-    """Delete manifests of the last run, because a job of this one has replaced a file that they describe."""
+def forget_last_run(since, paths, journal):
+    """Replace manifests of the last run by entries of the journal: a job of this one has made one of their files."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < since:
+                with contextlib.suppress(InputError):  # a damaged one tells nothing
+                    journal.take_manifest(read_manifest(path), supplement=path != MANIFESTS["manifest"])
                 path.unlink()
 
 
@@ -151,6 +161,7 @@ class Progress:
         self.planned, self.done = collections.Counter(), collections.Counter()
         self.total, self.past = 0.0, 0.0  # CPU seconds in the earlier run of the planned jobs, and of those done
         self.rule, self.counting, self.rules = None, False, set()
+        self.outputs, self.named, self.made = {}, [], []  # by job; of the job that is being read; of the last to finish
 
     def cost(self, rule):
         """Return the CPU seconds that a job of a rule took in the earlier run."""
@@ -171,8 +182,12 @@ class Progress:
                 self.rules.add(count[1])
                 self.planned[self.study(count[1])] += int(count[2])
                 self.total += self.cost(count[1]) * int(count[2])
+        elif output := OUTPUT.match(line):
+            self.named = output[1].removesuffix(" (update)").split(", ")
+        elif job := JOB.match(line):
+            self.outputs[job[1]], self.named = self.named, []
         elif finished := FINISHED.match(line):
-            self.rule = finished[1]
+            self.rule, self.made = finished[2], self.outputs.pop(finished[1], [])
         elif STEPS.match(line) and self.rule:
             return self.report()
         return None
@@ -231,10 +246,11 @@ def _minutes(seconds):
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-def run(command, progress, always=()):
+def run(command, progress, journal, always=(), supplement=False):
     """Run Snakemake, show its progress, and show its own messages if something fails; return its exit status.
 
-    Once a job has ended, the manifests that the run will write again, and those in `always`, are deleted.
+    Once a job has ended, the journal takes what the manifests say that the run will write again, and those in
+    `always`; they are deleted. Then it takes what the job has made.
     """
     kept, begun = collections.deque(maxlen=4000), time.time()
     with subprocess.Popen(
@@ -243,7 +259,10 @@ def run(command, progress, always=()):
         for line in job.stdout:
             kept.append(line)
             if text := progress.take(line.rstrip("\n")):
-                forget_last_run(begun, [*always, *(path for rule, path in MANIFESTS.items() if rule in progress.rules)])
+                again = [path for rule, path in MANIFESTS.items() if rule in progress.rules]
+                forget_last_run(begun, [*always, *again], journal)
+                names = {str(path) for path in MANIFESTS.values()}
+                journal.take_outputs([name for name in progress.made if name not in names], supplement)
                 print(text, flush=True)
     if job.returncode:
         lines = list(kept)
@@ -356,10 +375,14 @@ def main():
             if not (known.offline or known.first):
                 fetch_registered(further)
             before = {name: Path(name).read_bytes() for name in COMPARED} if known.first else {}
-            undo_changes(manifests)
+            journal = Journal(JOURNAL)
+            undo_changes(manifests, journal)
             started = [*command, "--rerun-incomplete", "--", *targets]
             progress = Progress(studies, cores, archived_costs())
-            code = run(started, progress, [core] if known.first else []) or check_results(manifests)
+            code = run(started, progress, journal, [core] if known.first else [], known.supplement)
+            code = code or check_results(manifests)
+            if not (code or known.first):
+                journal.end(filter(None, map(read_manifest, manifests)), known.supplement)
             if known.first:
                 return code or compare_first(before)
             for line in [] if code else [*recomputed(), *outcome()]:

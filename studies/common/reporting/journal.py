@@ -1,0 +1,120 @@
+"""Keep the digests of what an unfinished run has used and made, so that the next one notices what changed in between.
+
+The manifest of a run is written at its end, and the one of the run before is no longer true once a job has finished.
+The journal stands in for both until then. It has a line of JSON for each entry; a later one replaces an earlier one.
+A line that a kill cut short is left out, and a job whose entry is missing is not checked.
+"""
+
+import contextlib
+import json
+from pathlib import Path
+
+from misspenalty_studies.common.reporting.provenance import describe_files
+from misspenalty_studies.common.reporting.recorded import is_result
+
+TYPES = {"part": str, "name": str, "supplement": bool, "bytes": int, "sha256": str | None}
+
+
+def _is_entry(one):
+    """Return whether a value of JSON is an entry; only results may be outputs, as `make reproduce` may delete those."""
+    if not (isinstance(one, dict) and all(isinstance(one.get(key), kind) for key, kind in TYPES.items())):
+        return False
+    allowed = {"inputs": True, "outputs": is_result(one["name"])}
+    return "\0" not in one["name"] and allowed.get(one["part"], False)
+
+
+class Journal:
+    """The journal in a file; nothing is written before the first entry.
+
+    Parameters
+    ----------
+    path : path-like
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.dropped = set()
+
+    def _lines(self):
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError, RecursionError):
+                if _is_entry(one := json.loads(line)):
+                    yield one
+
+    def _write(self, lines):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a", encoding="utf-8") as stream:
+            stream.writelines(f"\n{json.dumps(line)}\n" for line in lines)  # also behind a line that was cut short
+
+    def read(self, supplement):
+        """Return the latest description of each file, as a manifest has it; a result that is missing is left out.
+
+        Snakemake removes what a failing job has made, so a missing result is no sign of a change.
+
+        Parameters
+        ----------
+        supplement : bool
+            Whether files are wanted that only the supplement needs.
+
+        Returns
+        -------
+        dict of str to dict
+            Under ``inputs`` and ``outputs``, size and digest by path.
+        """
+        found, core = {"inputs": {}, "outputs": {}}, set()
+        for one in self._lines():
+            place = one["part"], one["name"]
+            if not one["supplement"]:
+                core.add(place)
+            if one["sha256"] is None:
+                found[one["part"]].pop(one["name"], None)
+            else:
+                found[one["part"]][one["name"]] = {"bytes": one["bytes"], "sha256": one["sha256"]}
+        for part, files in found.items():
+            wanted = (name for name in files if supplement or (part, name) in core)
+            found[part] = {name: files[name] for name in wanted if part == "inputs" or Path(name).is_file()}
+        return found
+
+    def take_manifest(self, manifest, supplement):
+        """Add the files of a manifest that is about to be deleted, except those that this run has dropped."""
+        self._write(
+            {"part": part, "name": name, "supplement": supplement, "bytes": one["bytes"], "sha256": one["sha256"]}
+            for part in ("inputs", "outputs")
+            for name, one in manifest[part].items()
+            if name not in self.dropped
+        )
+
+    def take_outputs(self, names, supplement):
+        """Add files that a job has made; folders are left out, for compiled traces carry checksums of their own."""
+        made = describe_files(name for name in names if is_result(name) and Path(name).is_file())
+        self._write({"part": "outputs", "name": name, "supplement": supplement, **one} for name, one in made.items())
+
+    def drop(self, name):
+        """Forget a file, since it is going to be made again, or what is made from it."""
+        self.dropped.add(name)
+        if self.path.exists():
+            self._write(
+                {"part": part, "name": name, "supplement": True, "bytes": 0, "sha256": None}
+                for part in ("inputs", "outputs")
+            )
+
+    def end(self, manifests, supplement):
+        """Forget what a complete run has made, which its manifests describe from now on.
+
+        Parameters
+        ----------
+        manifests : iterable of dict
+            Those that the run has written.
+        supplement : bool
+            Whether the run has made the supplement, too; otherwise what only the supplement needs is kept.
+        """
+        known = {name for manifest in manifests for part in ("inputs", "outputs") for name in manifest[part]}
+        core = {one["name"] for one in self._lines() if not one["supplement"]}
+        rest = [one for one in self._lines() if one["name"] not in known | core and not supplement]
+        self.path.unlink(missing_ok=True)
+        if rest:
+            self._write(rest)
