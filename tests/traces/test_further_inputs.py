@@ -5,6 +5,8 @@ The right values were worked out by hand from the lines.
 
 import re
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, Trace, open_trace
@@ -285,6 +287,33 @@ def test_zeros_that_lead_no_key_are_not_mentioned(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("key,date\n0,2024-01-05 07:00:00\n10,2024-01-05 07:00:01\n")
     assert open_trace(path).reading.changes == ()
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_two_keys_that_are_equal_in_64_bits_are_said_to_be_one(name, tmp_path):
+    path = tmp_path / name
+    keys = ["-1", str(2**64 - 1), "7"]
+    if path.suffix == ".csv":
+        path.write_text("key\n" + "\n".join(keys) + "\n")
+    else:
+        pq.write_table(pa.table({"key": keys}), path)
+    trace = open_trace(path)
+    assert trace.blocks == 2 and any("-1 and 2**64 - 1 are one key" in note for note in trace.reading.changes)
+    apart = open_trace(path, key="text")
+    assert apart.blocks == 3 and not any("one key" in note for note in apart.reading.changes)
+    alone = Trace.from_table({"key": ["-1", "-2", "7"]})
+    assert alone.reading.changes == ()
+
+
+@pytest.mark.parametrize(
+    "second, said", [("2024-05-31T12:00:01", 1), ("2024-05-31T12:00:01.25", 1), ("2024-05-31T13:00:01.25+01:00", 0)]
+)
+def test_times_without_a_zone_among_others_with_one_are_named(second, said, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f"time,block\n2024-05-31T12:00:00Z,1\n{second},2\n")
+    trace = open_trace(path)
+    assert trace.time[1] // 10**9 == 1
+    assert sum("times without a zone" in note for note in trace.reading.changes) == said
 
 
 def test_requests_of_no_bytes_are_counted_in_the_description(tmp_path):

@@ -56,6 +56,8 @@ class Rows:
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
         self.padded = False  # whether a key that is a number begins with a zero
+        self.ends: set[str] = set()  # of keys that are one number modulo 2**64: "below" 0, "beyond" 2**63 - 1
+        self.zoned: set[bool] = set()  # whether times name their zone
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """Return what was read so far; `columns` are the names by role."""
@@ -180,6 +182,12 @@ class Rows:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
         if self.padded:
             said.append("keys are numbers, so 007, 0x7 and 7 are one key (--key text keeps them apart)")
+        if len(self.ends) == 2:
+            said.append(
+                "keys are below 0 and beyond 2**63, so -1 and 2**64 - 1 are one key (--key text keeps them apart)"
+            )
+        if len(self.zoned) == 2:
+            said.append("times without a zone among others with one, taken as UTC")
         return tuple(said)
 
     def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
@@ -213,8 +221,12 @@ class Rows:
             made = values.keys(column, self.table.key)
             if self.table.key == "auto" and values.is_text(column):
                 self.padded = self.padded or values.is_padded(column)
+            if len(self.ends) < 2 and self.table.key in ("auto", "number"):
+                self.ends |= values.ends(column, made)
             return made
         if role in TIMES:
+            if self.table.time_unit == "iso" and values.is_text(column):
+                self.zoned |= values.zones(column)
             return values.times(column, self.table.time_unit)
         if role == "ttl" and self.lives is not None:
             return np.clip(values.sizes(column), 0, LONGEST_LIFE) * SECOND

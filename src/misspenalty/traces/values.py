@@ -71,6 +71,40 @@ def texts(column: pa.Array) -> list[str]:
     return [each.decode("utf-8", "backslashreplace") for each in _flat(column).cast(pa.binary()).to_pylist()]
 
 
+def ends(column: pa.Array, made: np.ndarray) -> set[str]:
+    """Return which of the numbers that share a key modulo 2**64 a column holds, "below" 0 or "beyond" 2**63 - 1.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    made : ndarray of uint64
+        From `keys`, as numbers.
+
+    Examples
+    --------
+    >>> column = pa.array(["-1", "7", "18446744073709551615"])
+    >>> sorted(ends(column, keys(column, "number")))
+    ['below', 'beyond']
+    """
+    high = np.flatnonzero(made > np.uint64(LARGEST))
+    if not high.size or pa.types.is_binary(column.type):  # bytes are hashed, even if keys may be numbers
+        return set()
+    signs = {text.lstrip()[:1] == "-" for text in texts(_flat(column).take(pa.array(high)).cast(pa.string()))}
+    return {"below" if below else "beyond" for below in signs}
+
+
+def zones(column: pa.Array) -> set[bool]:
+    """Return whether dates in ISO 8601 name their zone, whether some do not, or both.
+
+    Examples
+    --------
+    >>> sorted(zones(pa.array(["2024-05-31T12:00:00Z", "2024-05-31 12:00:00.5"])))
+    [False, True]
+    """
+    found = pc.match_substring_regex(_flat(column), r":\d\d(?:[.,]\d+)?\s*(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)\s*$")
+    return set(pc.unique(found).to_pylist()) - {None}
+
+
 def is_padded(column: pa.Array) -> bool:
     """Return whether a number in a column of texts begins with a zero, so that another text is the same number.
 
