@@ -102,7 +102,7 @@ def zones(column: pa.Array) -> set[bool]:
     [False, True]
     """
     found = pc.match_substring_regex(_flat(column), r":\d\d(?:[.,]\d+)?\s*(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)\s*$")
-    return set(pc.unique(found).to_pylist()) - {None}
+    return set(found.to_pylist()) - {None}
 
 
 def is_padded(column: pa.Array) -> bool:
