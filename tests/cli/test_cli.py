@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from misspenalty import ParameterError
 from misspenalty.cli.arguments import parse_bytes, parse_setting
 from misspenalty.cli.completion import commands
 from misspenalty.cli.main import main, parser
+from misspenalty.cli.tables import render
 from misspenalty.policies import known_policies
 from misspenalty.traces.quantities import parse_size
 
@@ -341,3 +343,17 @@ def test_options_of_raw_traces_are_explained_by_their_own_command(capsys, tmp_pa
     asked = ["--columns", "key=1,time=2", "--separator", "semicolon", "--header", "no", "--key", "text"]
     status, out, _ = run(capsys, "simulate", str(path), "--size", "2", "--json", *asked)
     assert status == 0 and json.loads(out)["hits"] == 1
+
+
+@pytest.mark.parametrize(
+    "times, shown",
+    [
+        ([52_916_845.29, 86.27], ["mean (µs)", "52,916,845.29", "86.27"]),
+        ([52_916_845.29, 86_270.0], ["mean (s)", "52.92", "0.09"]),
+        ([1500.0, 0.0, float("nan")], ["mean (ms)", "1.500", "0.000", "-"]),
+        ([0.0, 0.0], ["mean (µs)", "0.000", "0.000"]),
+    ],
+)
+def test_no_time_of_a_column_is_rounded_to_nothing(times, shown):
+    """A device a thousand times as fast as another is shown in its own unit, not as 0.00 s."""
+    assert [line.strip() for line in render(pd.DataFrame({"mean_us": times})).splitlines()] == shown

@@ -15,6 +15,7 @@ from misspenalty.traces.trace import format_bytes
 WIDTH = 100  # characters
 TIME_UNITS = ((1e6, "s"), (1e3, "ms"), (1, "µs"))
 DECIMALS = 3  # decimals in a column whose largest time is below 10 of its unit
+FAR = 1000  # times in one column that are further apart are shown in the unit of the smallest
 
 
 def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str:
@@ -65,10 +66,11 @@ def _column(name: str, values: pd.Series) -> list[str]:
     if name.endswith(("_ratio", "_share", "_ratio_error")):
         return [name.replace("_", " "), *(_cell(value, lambda v: f"{100 * v:.2f} %") for value in values)]
     if name.endswith("_us"):
-        top = values.max()
-        scale, unit = next((s, u) for s, u in TIME_UNITS if top >= s or s == 1)
-        largest = top / scale if top == top else 0.0
-        decimals = max(DECIMALS - max(int(math.log10(largest)), 0), 0) if largest >= 1 else DECIMALS
+        top, least = values.max(), values[values > 0].min()
+        base = least if top > FAR * least else top  # a far smaller time, as of another device, is no 0.00
+        scale, unit = next((s, u) for s, u in TIME_UNITS if base >= s or s == 1)
+        size = base / scale if base == base else 0.0
+        decimals = max(DECIMALS - max(int(math.log10(size)), 0), 0) if size >= 1 else DECIMALS
         cells = [_cell(value, lambda v: f"{v / scale:,.{decimals}f}") for value in values]
         return [f"{name.removesuffix('_us').replace('_', ' ')} ({unit})", *cells]
     if name.endswith("_bytes"):
