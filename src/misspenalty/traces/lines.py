@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.layout import Layout
-from misspenalty.traces.values import is_padded
+from misspenalty.traces.spelling import is_padded
 
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
-from misspenalty.traces import values
+from misspenalty.traces import spelling, values
 from misspenalty.traces.lifetimes import DELETE, Lifetimes
 from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
 from misspenalty.traces.reading import Reading
@@ -220,13 +220,13 @@ class Rows:
         if role == "block":
             made = values.keys(column, self.table.key)
             if self.table.key == "auto" and values.is_text(column):
-                self.padded = self.padded or values.is_padded(column)
+                self.padded = self.padded or spelling.is_padded(column)
             if len(self.ends) < 2 and self.table.key in ("auto", "number"):
-                self.ends |= values.ends(column, made)
+                self.ends |= spelling.ends(column, made)
             return made
         if role in TIMES:
             if self.table.time_unit == "iso" and values.is_text(column):
-                self.zoned |= values.zones(column)
+                self.zoned |= spelling.zones(column)
             return values.times(column, self.table.time_unit)
         if role == "ttl" and self.lives is not None:
             return np.clip(values.sizes(column), 0, LONGEST_LIFE) * SECOND

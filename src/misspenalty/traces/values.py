@@ -47,7 +47,7 @@ class TextKeysError(Exception):
     """A column of keys that began with numbers holds text: it has to be read again, as text."""
 
 
-def _flat(column: pa.Array) -> pa.Array:
+def flat(column: pa.Array) -> pa.Array:
     """Return a column without chunks or dictionary, and without missing values."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -68,55 +68,7 @@ def is_text(column: pa.Array) -> bool:
 
 def texts(column: pa.Array) -> list[str]:
     """Return a column as Python strings."""
-    return [each.decode("utf-8", "backslashreplace") for each in _flat(column).cast(pa.binary()).to_pylist()]
-
-
-def ends(column: pa.Array, made: np.ndarray) -> set[str]:
-    """Return which of the numbers that share a key modulo 2**64 a column holds, "below" 0 or "beyond" 2**63 - 1.
-
-    Parameters
-    ----------
-    column : pyarrow.Array
-    made : ndarray of uint64
-        From `keys`, as numbers.
-
-    Examples
-    --------
-    >>> column = pa.array(["-1", "7", "18446744073709551615"])
-    >>> sorted(ends(column, keys(column, "number")))
-    ['below', 'beyond']
-    """
-    high = np.flatnonzero(made > np.uint64(LARGEST))
-    if not high.size or pa.types.is_binary(column.type):  # bytes are hashed, even if keys may be numbers
-        return set()
-    signs = {text.lstrip()[:1] == "-" for text in texts(_flat(column).take(pa.array(high)).cast(pa.string()))}
-    return {"below" if below else "beyond" for below in signs}
-
-
-def zones(column: pa.Array) -> set[bool]:
-    """Return whether dates in ISO 8601 name their zone, whether some do not, or both.
-
-    Examples
-    --------
-    >>> sorted(zones(pa.array(["2024-05-31T12:00:00Z", "2024-05-31 12:00:00.5"])))
-    [False, True]
-    """
-    found = pc.match_substring_regex(_flat(column), r":\d\d(?:[.,]\d+)?\s*(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)\s*$")
-    return set(found.to_pylist()) - {None}
-
-
-def is_padded(column: pa.Array) -> bool:
-    """Return whether a number in a column of texts begins with a zero, so that another text is the same number.
-
-    Examples
-    --------
-    >>> is_padded(pa.array(["7", "007"])), is_padded(pa.array(["0x7"])), is_padded(pa.array(["70", "0", "0.5"]))
-    (True, True, False)
-    """
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    column = column.dictionary if pa.types.is_dictionary(column.type) else column
-    return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9xX]")).as_py())
+    return [each.decode("utf-8", "backslashreplace") for each in flat(column).cast(pa.binary()).to_pylist()]
 
 
 def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) -> np.ndarray:
@@ -127,7 +79,7 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
     >>> whole(pa.array(["4096.0", "1e3", "+7"])).tolist(), whole(pa.array(["0x1F"]), hexadecimal=True).tolist()
     ([4096, 1000, 7], [31])
     """
-    column = _flat(column)
+    column = flat(column)
     kind = column.type
     if pa.types.is_boolean(kind):
         return column.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -220,7 +172,7 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
     BadValueError
         A key is missing, or is not as `how` says.
     """
-    column = _flat(column)
+    column = flat(column)
     if how in ("text", "words") or (how == "auto" and pa.types.is_binary(column.type)):
         made = _hashes(column if is_text(column) or pa.types.is_binary(column.type) else column.cast(pa.string()))
         if how == "words":
@@ -280,7 +232,7 @@ def joined(columns: list[pa.Array]) -> pa.Array:
     >>> joined([pa.array(["2024-05-31"]), pa.array(["12:00"])]).to_pylist()
     ['2024-05-31 12:00']
     """
-    return pc.binary_join_element_wise(*(_flat(column).cast(pa.string()) for column in columns), " ")
+    return pc.binary_join_element_wise(*(flat(column).cast(pa.string()) for column in columns), " ")
 
 
 def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
@@ -303,7 +255,7 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
     >>> times(pa.array([5], pa.int32()), "s"), times(pa.array(["0.1234567891"]), "s")
     ((array([5]), 1000000000), (array([123456789]), 1))
     """
-    column = _flat(column)
+    column = flat(column)
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         return _of_timestamps(column)
@@ -499,7 +451,7 @@ class DeviceNumbers:
         """Return the number of each row, int64; several columns together name a device."""
         coded = []
         for column in columns:
-            column = _flat(column)
+            column = flat(column)
             coded.append(pc.dictionary_encode(column if is_text(column) else column.cast(pa.string())))
         names = [texts(each.dictionary) for each in coded]
         rows = np.stack([each.indices.to_numpy(zero_copy_only=False).astype(np.int64) for each in coded], 1)

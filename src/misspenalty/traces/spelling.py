@@ -1,0 +1,56 @@
+"""Tell from how the values of a column are written what their numbers do not show: zones, signs, and leading zeros."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from misspenalty.traces import values
+
+
+def ends(column: pa.Array, made: np.ndarray) -> set[str]:
+    """Return which of the numbers that share a key modulo 2**64 a column holds, "below" 0 or "beyond" 2**63 - 1.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    made : ndarray of uint64
+        From `misspenalty.traces.values.keys`, as numbers.
+
+    Examples
+    --------
+    >>> column = pa.array(["-1", "7", "18446744073709551615"])
+    >>> sorted(ends(column, values.keys(column, "number")))
+    ['below', 'beyond']
+    """
+    high = np.flatnonzero(made > np.uint64(values.LARGEST))
+    if not high.size or pa.types.is_binary(column.type):  # bytes are hashed, even if keys may be numbers
+        return set()
+    written = values.texts(values.flat(column).take(pa.array(high)).cast(pa.string()))
+    signs = {text.lstrip()[:1] == "-" for text in written}
+    return {"below" if below else "beyond" for below in signs}
+
+
+def zones(column: pa.Array) -> set[bool]:
+    """Return whether dates in ISO 8601 name their zone, whether some do not, or both.
+
+    Examples
+    --------
+    >>> sorted(zones(pa.array(["2024-05-31T12:00:00Z", "2024-05-31 12:00:00.5"])))
+    [False, True]
+    """
+    found = pc.match_substring_regex(values.flat(column), r":\d\d(?:[.,]\d+)?\s*(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)\s*$")
+    return set(found.to_pylist()) - {None}
+
+
+def is_padded(column: pa.Array) -> bool:
+    """Return whether a number in a column of texts begins with a zero, so that another text is the same number.
+
+    Examples
+    --------
+    >>> is_padded(pa.array(["7", "007"])), is_padded(pa.array(["0x7"])), is_padded(pa.array(["70", "0", "0.5"]))
+    (True, True, False)
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    column = column.dictionary if pa.types.is_dictionary(column.type) else column
+    return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9xX]")).as_py())
