@@ -1,6 +1,7 @@
 """Charts read back from drawn figures: the same numbers, names and scales, and valid for Vega-Lite."""
 
 import json
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -9,7 +10,40 @@ import vl_convert
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from misspenalty_studies.common.reporting.jobs import function_of, read_tables
 from misspenalty_studies.common.site.charts import charts, read_figure
+from misspenalty_studies.common.site.inputs import read_index
+from misspenalty_studies.common.site.pages import _paths, _tuples, _under
+
+ROOT = Path(__file__).parents[4]
+ARCHIVED = {
+    figure["output"]: figure
+    for figure in read_index(ROOT / "results" / "index.json")["figures"]
+    if all((ROOT / path).is_file() for path in _paths(figure["inputs"]))
+}
+
+
+def test_most_figures_can_be_drawn_from_archived_tables():
+    assert len(ARCHIVED) > 40 and {figure["study"] for figure in ARCHIVED.values()} >= {
+        "hac",
+        "mq",
+        "epcm",
+        "vlog",
+        "sarc",
+    }
+
+
+@pytest.mark.parametrize("output", ARCHIVED)
+def test_an_archived_figure_becomes_charts_whose_marks_have_names_and_places(output):
+    figure = ARCHIVED[output]
+    inputs = {name: read_tables(_under(ROOT, source)) for name, source in figure["inputs"].items()}
+    found = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
+    json.dumps(found, allow_nan=False)
+    names = {one["name"] for one in found["series"]}
+    rows = [row for panel in found["panels"] for row in panel["data"]["values"]]
+    assert rows and {row["series"] for row in rows} == {one["name"] for one in found["series"] if one["marks"]} <= names
+    assert [panel["title"] for panel in found["panels"] if not panel["data"]["values"] or not panel["layer"]] == []
+    assert [row for row in rows if row["x"] is None or row["y"] is None] == []
 
 
 def test_a_line_is_read_back_with_its_name_and_numbers():
