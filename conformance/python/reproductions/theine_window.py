@@ -1,0 +1,15 @@
+# theine.Cache, capacity 1000, trace n n-20 for n to 100000: prints over 80000 hits; wtinylfu has under 4000 hits
+#
+# No second reference is near enough for a window of 1 %, of 10 blocks; larger windows have nearly all of them.
+from theine import Cache
+
+cache, hits = Cache(1000), 0
+for n in range(1, 100_001):
+    for block in (n, n - 20):
+        if block < 1:
+            continue
+        if cache.get(block)[1]:
+            hits += 1
+        else:
+            cache.set(block, True)
+print(hits)
