@@ -1,4 +1,4 @@
-"""The errors a user can cause. Each message says what was wrong, where, and what to do."""
+"""Define the errors that a user can cause; each message says what was wrong, where, and what to do."""
 
 import contextlib
 import difflib
@@ -65,7 +65,8 @@ class MissPenaltyWarning(UserWarning):
 
 
 def is_number(value: Any) -> bool:
-    """Return whether `value` is a real number; a bool is none, nor is a span of time, which NumPy registers as one.
+    """Return whether `value` is a real number; a bool is not, nor is a span of time, although NumPy registers it as
+    one.
 
     Examples
     --------

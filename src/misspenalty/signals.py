@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 NAMES = ("misspenalty", "misspenalty.exe")
-PATIENCE = 5  # s that a run has to end after a signal; one that comes later raises an exception again
+PATIENCE = 5  # seconds that a run has to end after a signal; a signal that comes later raises an exception again
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 

@@ -1,1 +1,1 @@
-"""Classics: the printed hit ratios of LIRS, ARC, CAR and CLOCK-Pro, on the traces of their authors."""
+"""Reproduce the printed hit ratios of LIRS, ARC, CAR and CLOCK-Pro on the traces of their authors."""

@@ -1,4 +1,4 @@
-"""The classics study's tables under other readings of what the papers leave open, made from the same replays."""
+"""Make the classics study's tables under other readings of what the papers leave open, from the same replays."""
 
 import re
 

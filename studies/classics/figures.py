@@ -1,4 +1,4 @@
-"""Figures of the classics study: tidy tables in, a figure out; published values are drawn as black marks."""
+"""Draw the figures of the classics study from tidy tables; published values are black marks."""
 
 from matplotlib.lines import Line2D
 

@@ -1,4 +1,4 @@
-"""LIRS2: like LIRS, but a block is judged by the sum of its last two reuse distances, as in its authors' program.
+"""Define LIRS2, which judges a block by the sum of its last two reuse distances, as in its authors' program.
 
 C. Zhong, X. Zhao, S. Jiang: "LIRS2: an improved LIRS replacement algorithm", SYSTOR 2021. Only its abstract was
 available: the rules are those of the authors' program (repository zhongch4g/LIRS2, no licence; nothing of it is
@@ -17,10 +17,10 @@ STACK_LIMIT = 8  # most references that the stack holds, in multiples of the cac
 class LIRS2:
     """LIRS with two reuse distances: a block stays if it was used three times in a short time.
 
-    The stack holds the last reference to every block and the one before it, down to the oldest "one before" of a block
-    that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest is the victim. A HIR block becomes LIR when
-    it is used while the reference before its last is in the stack; the LIR block that reaches down deepest moves to the
-    queue.
+    The stack holds the last reference to every block and the one before it, down to the oldest such earlier reference
+    of a block that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest is the victim. A HIR block becomes
+    LIR when it is used while the reference before its last is in the stack; the LIR block that reaches down deepest
+    moves to the queue.
 
     Parameters
     ----------

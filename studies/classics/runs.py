@@ -1,4 +1,4 @@
-"""Replays of the classics study: one trace in, one row per policy, parameters and cache size out."""
+"""Replay the traces of the classics study: one row per policy, parameters and cache size."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Settings of the classics study: traces, sizes, and the grids of the policies that the ARC paper tuned offline."""
+"""Define the settings of the classics study: traces, sizes, and the grids of the policies that ARC's authors tuned."""
 
 from typing import Annotated
 

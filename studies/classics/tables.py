@@ -1,4 +1,4 @@
-"""Tables of the classics study: replays in, tidy tables out."""
+"""Make the tidy tables of the classics study from its replays."""
 
 import pandas as pd
 

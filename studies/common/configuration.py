@@ -1,4 +1,4 @@
-"""The configuration of a run: one typed model, from which the default file, its schema and its documentation are made.
+"""Define a run's configuration, one typed model from which the default file, its schema and its documentation are made.
 
 ``python -m misspenalty_studies.common.configuration`` lists which of these files are stale and, with ``--write``,
 writes them: ``config/config.yaml``, ``workflow/schemas/config.schema.yaml``, the tables in ``config/README.md`` and

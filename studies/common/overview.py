@@ -1,4 +1,4 @@
-"""The picture at the head of the README: published values, our results, and how the claims were judged."""
+"""Draw the picture at the head of the README: published values, our results, and how the claims were judged."""
 
 import matplotlib
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What the workflow makes for a study, as the study's `rules.smk` declares it: simulations, tables, figures, files.
+"""Declare, in a study's `rules.smk`, what the workflow makes for it: simulations, tables, figures, files.
 
 ``workflow/rules/`` makes rules of these declarations, the same way for every study.
 """

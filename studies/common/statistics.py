@@ -1,4 +1,4 @@
-"""Statistics that several studies report."""
+"""Compute statistics that several studies report."""
 
 import numpy as np
 from scipy.special import stdtrit

@@ -1,4 +1,4 @@
-"""What each study declares about itself in its ``study.yaml``, and which studies there are.
+"""Find all studies, and read what each declares about itself in its ``study.yaml``.
 
 A study is a folder of ``studies`` that has a ``study.yaml``. Everything else that belongs to it is found there by its
 name: ``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),

@@ -1,1 +1,1 @@
-"""Caching with delayed hits (SIGCOMM 2020), and how often the policy with the most hits is not the fastest."""
+"""Reproduce caching with delayed hits (SIGCOMM 2020), and find where the policy with the most hits is not fastest."""

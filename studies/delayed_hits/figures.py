@@ -1,4 +1,4 @@
-"""Figures of the delayed-hits study: tidy tables in, a figure out."""
+"""Draw the figures of the delayed-hits study from tidy tables."""
 
 import numpy as np
 from matplotlib.lines import Line2D

@@ -1,5 +1,4 @@
-"""Runs of the delayed-hits study: the step model on its three traces, and response times on captured and drawn
-traces."""
+"""Run the delayed-hits study: the step model on three traces, and response times on captured and generated traces."""
 
 import tempfile
 from pathlib import Path

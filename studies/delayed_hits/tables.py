@@ -1,4 +1,4 @@
-"""Tables of the delayed-hits study: runs in, tidy tables out."""
+"""Make the tidy tables of the delayed-hits study from its runs."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The traces of the step model: the authors' sample, and two generated ones, which are the same on every machine."""
+"""Read or generate the step model's traces: the authors' sample, and two generated ones, equal on every machine."""
 
 from bisect import bisect_right
 from itertools import accumulate

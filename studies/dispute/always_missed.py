@@ -1,4 +1,4 @@
-"""Where the published results always miss: policies of the simulator that load nothing into a small cache."""
+"""Count where the published results always miss: some of the simulator's policies load nothing into a small cache."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Replays of the dispute study: one trace in, one row per policy and cache size out.
+"""Replay the traces of the dispute study: one row per policy and cache size.
 
 Policies have the parameters that libCacheSim, the authors' simulator, gives them, so that the two can be compared: 2Q
 with 25 % of the cache for A1in and names for half of it, SLRU with four equal segments, S3-FIFO with 10 % for S and a

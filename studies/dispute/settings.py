@@ -1,4 +1,4 @@
-"""Settings of the dispute study: the traces that are replayed, the cache sizes, the bootstrap."""
+"""Define the settings of the dispute study: the traces that are replayed, the cache sizes, the bootstrap."""
 
 from typing import Annotated, ClassVar, Literal
 

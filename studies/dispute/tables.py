@@ -1,4 +1,4 @@
-"""Tables of the dispute study: published results and replays in, tidy tables out."""
+"""Make the tidy tables of the dispute study from published results and replays."""
 
 import pandas as pd
 
@@ -30,11 +30,10 @@ def replayed_reductions(replays, resamples, seed):
     -------
     DataFrame
         ``kind, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, worse_than_fifo_pct, below_lru_pct,
-        best_pct``: the
-        reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval of its mean,
-        traces drawn with replacement; shares of traces on which the policy misses more often than FIFO, less often
-        than LRU, and least often of all. Kind ``every trace`` has them all. Sizes used only for the Zipf trace are left
-        out.
+        best_pct``: the reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval
+        of its mean, traces drawn with replacement; shares of traces on which the policy misses more often than FIFO,
+        less often than LRU, and least often of all policies. The kind ``every trace`` covers all traces. Sizes used
+        only for the Zipf trace are left out.
     """
     cells = wide(replays)
     sizes = replays.groupby("size_ratio")["trace"].nunique()

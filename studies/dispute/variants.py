@@ -1,4 +1,4 @@
-"""The dispute study under other conditions: rows of its result tables that were counted in another way.
+"""Tabulate the dispute study under other conditions: rows of its result tables that were counted in another way.
 
 Every condition reads only the result tables, so it can be judged even where the published results are not available.
 """

@@ -1,1 +1,1 @@
-"""The EPCM study (USENIX 2001)."""
+"""Reproduce EPCM, predictive file prefetching (USENIX 2001)."""

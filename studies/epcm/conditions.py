@@ -1,4 +1,6 @@
-"""The EPCM study under conditions other than the criterion's, singly and jointly: for its claims, and as a surface."""
+"""Replay the EPCM study under other conditions than the criterion's, singly and jointly, for its claims and as a
+surface.
+"""
 
 from dataclasses import replace
 

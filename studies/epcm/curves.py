@@ -1,4 +1,4 @@
-"""Figures of the EPCM study over training, head start and the events known to perfect foresight; see `figures`."""
+"""Draw the EPCM study's figures over training, head start and the events known to perfect foresight; see `figures`."""
 
 import pandas as pd
 from matplotlib.lines import Line2D

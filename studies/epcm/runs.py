@@ -1,4 +1,4 @@
-"""The EPCM study: predictive file prefetching replayed on recorded builds.
+"""Run the EPCM study: replay predictive file prefetching on recorded builds.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty_studies.epcm.file_client.client`:
@@ -31,9 +31,9 @@ shows every other reading.
 The criterion was revised on 2026-11-26, in writing before any build was replayed with it, because of contradictions in
 the results:
 
-- Names and inodes stay in memory in every run, cold or hot, and while it lasts. Until then they were loaded only before
-  a cold run, and data could evict them: a hot run of Glimpse read its inodes again and was slower than its cold run.
-  Linux 2.2 keeps them in caches of their own, and the models, which are attached to them, would be lost.
+- Names and inodes stay in memory in every run, cold or hot, from its beginning to its end. Until then they were loaded
+  only before a cold run, and data could evict them: a hot run of Glimpse read its inodes again and was slower than its
+  cold run. Linux 2.2 keeps them in caches of their own, and the models, which are attached to them, would be lost.
 - The engine's time is charged for each of its calls, after every open and exec, and not for each file prefetched.
   Charged for each file it costs Glimpse 15 s; print excludes that, since 31 % of 89.3 s of wait and 16 % of 172.0 s
   elapsed leave 0.2 s, to within 1.3 s. Its 0.05 s on Andrew are divided by our 1251 calls: 40 us.
@@ -272,7 +272,8 @@ def play(study, setting):
 
 
 def histogram(latency):
-    """Read calls by time in powers of two: up to 1 us, 2, 3 to 4, 5 to 8 us and so on; the last bucket is open-ended.
+    """Count read calls by time in powers of two: up to 1 us, 2, 3 to 4, 5 to 8 us and so on; the last bucket is
+    open-ended.
 
     Parameters
     ----------

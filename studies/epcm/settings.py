@@ -1,4 +1,4 @@
-"""Settings of the EPCM study: what can be configured, what it means, and what is rejected before the first job."""
+"""Define the settings of the EPCM study: what can be configured, what it means, and what is rejected at once."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -117,7 +117,7 @@ def fig8(runs, benchmark, partition_size, model_order):
 
 
 def classes(runs):
-    """Read calls by class, means over the measured runs: ``hit, partial, miss, read_calls, miss_pct``."""
+    """Count read calls by class, as means over the measured runs: ``hit, partial, miss, read_calls, miss_pct``."""
     frame = runs.groupby(KEYS, sort=False, dropna=False)[[*CLASSES, "read_calls"]].mean().reset_index()
     frame["miss_pct"] = 100 * frame["miss"] / frame["read_calls"]
     return _ordered(frame)

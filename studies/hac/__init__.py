@@ -1,1 +1,1 @@
-"""The HAC study (SOSP 1997)."""
+"""Reproduce HAC, hybrid adaptive caching (SOSP 1997)."""

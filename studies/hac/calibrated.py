@@ -1,5 +1,4 @@
-"""HAC's calibrated variant: the database whose pages are used as the paper's are, and a server's cache fitted to a hit
-rate.
+"""Compute HAC's calibrated variant: a database whose pages are used as the paper's are, and a fitted server cache.
 
 The following was written down on 2026-11-27, before any table of the variant was made. Known by then were, from the
 study's conditions, the verdicts with documents apart and a server's cache of 24, 26 or 30 MB with the fit of the judged

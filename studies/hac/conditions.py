@@ -1,14 +1,14 @@
-"""The HAC study's tables under other readings: what a cache size includes, the server's cache, the drive, T1-, the
-database, and the unit costs that decide a claim which is not reproduced.
+"""Make the HAC study's tables under other readings of what the paper leaves open.
 
-The fit of the study itself stays as it is. Hit times (Table 3) read nothing but the instructions that an operation
-takes, which are changed one at a time. What a cache size includes is printed nowhere: in the study it covers frames
-and indirection table. With sizes of the frames alone only the peaks of replacement are computed, since hot iterations
-may then fetch nothing at the paper's sizes. All other conditions are tried alone and together, at most one from each
-group; the paper's projections for several clients, other networks and other programs are tried under each condition
-alone. Unit costs are tried one at a time on the study's database: the Pentium Pro's own for the projections to it, the
-cost of installing an object for conversion, and for stack scanning the words of an activation, with which the
-traversals are run again at the paper's points.
+The readings concern what a cache size includes, the server's cache, the drive, T1-, the database, and the unit costs
+that decide a claim which is not reproduced. The fit of the study itself stays as it is. Hit times (Table 3) read
+nothing but the instructions that an operation takes, which are changed one at a time. What a cache size includes is
+printed nowhere: in the study it covers frames and indirection table. With sizes of the frames alone only the peaks of
+replacement are computed, since hot iterations may then fetch nothing at the paper's sizes. All other conditions are
+tried alone and together, at most one from each group; the paper's projections for several clients, other networks and
+other programs are tried under each condition alone. Unit costs are tried one at a time on the study's database: the
+Pentium Pro's own for the projections to it, the cost of installing an object for conversion, and for stack scanning the
+words of an activation, with which the traversals are run again at the paper's points.
 """
 
 import itertools

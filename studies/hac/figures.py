@@ -1,4 +1,4 @@
-"""Figures of the HAC study: tables in, one figure out. Traversals are in order of their clustering."""
+"""Draw the figures of the HAC study from its tables. Traversals are in order of their clustering."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The HAC study's jobs beyond Figures 9 to 11: what the workflow calls, from files to tables."""
+"""Run the HAC study's jobs beyond Figures 9 to 11, which the workflow calls, from files to tables."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Parameters of HAC's testbed and unit costs: the keys of ``machine.yaml``."""
+"""Declare the parameters of HAC's testbed and its unit costs, the keys of ``machine.yaml``."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

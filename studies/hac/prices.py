@@ -1,4 +1,4 @@
-"""The HAC study's times: the fetches of a run, priced for a processor and sent through the page server.
+"""Price the HAC study's runs: fetches are priced for a processor and sent through the page server.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, means per fetch. One cost is
@@ -24,7 +24,8 @@ class Penalty(NamedTuple):
     us : dict of str to float
         Fetch time by component (``client, server, disk, network``), ``fetch``, replacement by component,
         ``replacement``, ``conversion``, and ``total``: the miss penalty, measured as clock time minus hit time.
-    fetches : float Of one iteration.
+    fetches : float
+        Fetches of one iteration.
     counts : dict of str to float
         Counts, mean per fetch.
     hit_pct, run_hit_pct : float
@@ -224,7 +225,7 @@ def client_us(fetches, cache_mb, costs, processor=None):
 
 
 class InstallFit(NamedTuple):
-    """The result of fitting the one cost that is fitted.
+    """The fitted value of the one cost that is fitted.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The HAC study's projections: what section 4.4 says about other machines, networks, servers, programs and systems.
+"""Compute the HAC study's projections to other machines, networks, servers, programs and systems, as in section 4.4.
 
 Each case changes one aspect of the points of Figure 9 and prices or runs them again. Cases that the paper names without
 a number (a faster network, many clients) get their numbers from ``studies/hac/machine.yaml``.
@@ -206,7 +206,7 @@ def _processors(rows, base):
 
 
 def _quickstore(rows, others, costs):
-    """Add QuickStore's conversion: hot T6 mapped as recorded, and a cold T1 whose pages can or cannot be mapped so."""
+    """Add QuickStore's conversion: hot T6 mapped as recorded, and cold T1 both mapped as recorded and not."""
     prices, cold = Prices(costs.testbed), others.cold.fetches
     in_t6 = _page_conversion(others.mapped.fetches, 1, others.entries, prices)
     rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)

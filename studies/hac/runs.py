@@ -1,4 +1,4 @@
-"""The HAC study's runs: traversals on client caches, and the counts at every fetch.
+"""Run the HAC study's traversals on client caches, and count operations at every fetch.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, section 4. Nothing is priced here.

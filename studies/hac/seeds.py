@@ -1,4 +1,4 @@
-"""The HAC study over several databases: OO7 draws its graphs at random, so every number is a mean over seeds.
+"""Repeat the HAC study over several databases: OO7 draws its graphs at random, so every number is a mean over seeds.
 
 A seed draws the database, the operations of the dynamic traversal, and the random parts of the server's model.
 Everything is done separately for each seed; the tables are then averaged row by row, with the half width of a 95 %

@@ -1,4 +1,4 @@
-"""Settings of the HAC study: what can be configured, what it means, and what is rejected before the first job."""
+"""Define the settings of the HAC study: what can be configured, what it means, and what is rejected at once."""
 
 from typing import Annotated, ClassVar, Literal
 

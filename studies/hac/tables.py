@@ -1,4 +1,4 @@
-"""The HAC study: Figures 9 to 11, the peaks of replacement, and misses against cache size.
+"""Compute the HAC study's tables: Figures 9 to 11, the peaks of replacement, and misses against cache size.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, sections 4.2 and 4.4. Runs come from `hac.runs`, times from `hac.prices`; parameters in, tidy tables out.

@@ -1,4 +1,4 @@
-"""The HAC study's further tables: hit time, elapsed time, updates, server cache, sensitivity."""
+"""Compute the HAC study's further tables: hit time, elapsed time, updates, server cache, sensitivity."""
 
 from itertools import product
 

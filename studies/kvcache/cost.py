@@ -1,4 +1,4 @@
-"""What a token costs: seconds of prefill, bytes of cache, seconds of loading.
+"""Compute what a token costs: seconds of prefill, bytes of cache, seconds of loading.
 
 R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
 of p tokens saves as many as a prefill of p tokens takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes.

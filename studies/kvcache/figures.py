@@ -1,4 +1,4 @@
-"""Figures of the kvcache study: tidy tables in, a figure out; published values are drawn as black marks."""
+"""Draw the figures of the kvcache study from tidy tables; published values are black marks."""
 
 import numpy as np
 from matplotlib.lines import Line2D

@@ -1,4 +1,4 @@
-"""Parameters of the kvcache study's machines: the keys of ``machine.yaml``."""
+"""Declare the parameters of the kvcache study's machines, the keys of ``machine.yaml``."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Replays of the kvcache study: a trace of prompts through one cache, and through a second level below a first.
+"""Replay the kvcache study's prompts through one cache, and through a second level below a first.
 
 Readings, fixed before the first run:
 

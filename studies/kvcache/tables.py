@@ -1,4 +1,4 @@
-"""Tables of the kvcache study: replays in, tidy tables out."""
+"""Make the tidy tables of the kvcache study from its replays."""
 
 import pandas as pd
 

@@ -1,1 +1,1 @@
-"""The Multi-Queue study (USENIX 2001)."""
+"""Reproduce the Multi-Queue policy's results (USENIX 2001)."""

@@ -1,4 +1,4 @@
-"""The MQ study's Table 4 and Figure 7 under other readings than the judged one.
+"""Compute the MQ study's Table 4 and Figure 7 under other readings than the judged one.
 
 Each is tried alone, except that the rules for writes are combined with every first level: how the storage cache treats
 a write, how large the first level is, when MQ looks up its history, over which capture the first level is calibrated,

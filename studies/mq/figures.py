@@ -1,4 +1,4 @@
-"""Figures of the MQ study: tidy tables in, a figure out.
+"""Draw the figures of the MQ study from tidy tables.
 
 Published values are drawn as black marks on the bars of our results. Tables may be partial: missing rows are not drawn.
 """

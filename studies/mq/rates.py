@@ -1,4 +1,4 @@
-"""The MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
+"""Compute the MQ study's Figure 7: transaction rates from a closed-loop model of the paper's testbed.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty_studies.mq.storage_server.server`

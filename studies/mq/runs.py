@@ -1,4 +1,4 @@
-"""The MQ study: a storage cache behind a database's own cache.
+"""Run the MQ study: a storage cache behind a database's own cache.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001. Hit ratios are over reads alone, as the paper's Table 3 implies. Nothing is excluded as warm-up unless asked

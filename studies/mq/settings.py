@@ -1,4 +1,4 @@
-"""Settings of the MQ study: what can be configured, what it means, and what is refused before the first job."""
+"""Define the settings of the MQ study: what can be configured, what it means, and what is rejected at once."""
 
 import itertools
 from typing import Annotated, Literal

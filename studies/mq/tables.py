@@ -1,4 +1,4 @@
-"""The MQ study's tables, made from its runs."""
+"""Make the MQ study's tables from its runs."""
 
 import numpy as np
 import pandas as pd

@@ -1,1 +1,1 @@
-"""The SARC study (USENIX 2005)."""
+"""Reproduce SARC, sequential prefetching in an adaptive cache (USENIX 2005)."""

@@ -1,4 +1,4 @@
-"""What the tables of the SARC study obtain for each statement of the paper."""
+"""Record what the tables of the SARC study obtain for each statement of the paper."""
 
 import itertools
 
@@ -98,7 +98,7 @@ def _inside(record, internals):
         shares.append(random.sel(policy=["lru_top", "lru_bottom"]))
         rest = here.isel(scaled_iops=0)  # the lowest load, where hardly any prefetched track is evicted unread
         more = rest.sel(policy="lru_bottom") - rest.sel(policy="lru_top")
-        gains[config] = -more.hit_ratio / more.seq_share  # read hits per share of the cache gained by random data
+        gains[config] = -more.hit_ratio / more.seq_share  # read hits gained per share of the cache lost
     record.order("sarc.fig6.hit_ratio", hits)
     record.order("sarc.fig6.random_utility", gains)
     record.order("sarc.fig6.space_split", xr.concat(shares, "config"), "policy")

@@ -1,4 +1,4 @@
-"""A search along one parameter after another, with strides that are halved when no neighbour is better."""
+"""Search along one parameter after another, with strides that are halved when no neighbour is better."""
 
 
 def moved(point, place, stride, bounds, doubled=False):

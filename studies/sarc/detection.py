@@ -1,4 +1,4 @@
-"""The SARC study's detection threshold: which tracks are labelled sequential, and which really are.
+"""Measure the errors of the SARC study's detection threshold: tracks labelled sequential that are not, and the reverse.
 
 The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
 ones for streams; high values detect late. The generator knows which requests belong to a stream, so each threshold has
@@ -60,7 +60,7 @@ def detect(shark, config, seed):
 
 
 def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
-    """Workflow job: errors of detection by threshold.
+    """Measure the errors of detection by threshold (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far published points are from the model's lines of response over load, as a factor.
+"""Measure how far published points are from the model's lines of response over load, as a factor.
 
 The measure is the distance of a published point from the model's line on logarithmic axes of load and response: where
 the line is flat, it is that between the responses, and where it is steep, that between the loads. Near saturation

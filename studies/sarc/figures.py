@@ -1,4 +1,4 @@
-"""Figures of the SARC study: tidy tables in, a figure out.
+"""Draw the figures of the SARC study from tidy tables.
 
 Published values are drawn as dashed lines with hollow marks next to our results. Tables may be partial: missing rows
 are not drawn.

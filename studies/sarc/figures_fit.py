@@ -1,4 +1,4 @@
-"""What the SARC study's fit leaves open: points tried, parameters that trade off, and the load near saturation."""
+"""Draw what the SARC study's fit leaves open: points tried, parameters that trade off, and the load near saturation."""
 
 import itertools
 

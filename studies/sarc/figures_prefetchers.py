@@ -1,4 +1,4 @@
-"""AMP next to prefetchers of a fixed degree: the figure of the SARC study that goes beyond its paper."""
+"""Draw AMP next to prefetchers of a fixed degree: the figure of the SARC study that goes beyond its paper."""
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator

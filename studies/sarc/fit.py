@@ -1,4 +1,4 @@
-"""The SARC study's fit: what no source states, found from the published rows of the two LRU variants alone.
+"""Fit what no source states about SARC's machine, from the published rows of the two LRU variants alone.
 
 Three kinds of step, each a search against the rows that depend on its parameters. The load: LRU Top's cache-insensitive
 rows depend on neither the cache-sensitive footprint nor an insertion point; they determine `load_factor` and

@@ -1,5 +1,4 @@
-"""The SARC study's readings: what the paper prints or leaves open, what was decided, and how much each decision
-matters.
+"""List the SARC study's readings: what the paper prints or leaves open, what was decided, and what it changes.
 
 A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. Here
 the claims are counted with one reading reversed at a time, with those of 2026-11-27 reversed back together, and with
@@ -31,7 +30,7 @@ FACTORS = np.arange(0.88, 1.1001, 0.005)  # load factors tried, relative to the 
 
 @dataclass(frozen=True)
 class Reading:
-    """A fact about the model, and what turning it changes.
+    """A decision about the model, and what reversing it changes.
 
     Attributes
     ----------
@@ -216,7 +215,7 @@ def refit(shark, targets, seed):
 
 
 def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
-    """Workflow job: the tables that claims read with each reading reversed.
+    """Make the tables that claims read with each reading reversed (a workflow job).
 
     Parameters
     ----------
@@ -276,7 +275,7 @@ def all_touched(name):
 
 
 def effects(ledger, table2, fig6, internals, refits):
-    """Workflow job: how many claims are reproduced with each reading reversed.
+    """Count how many claims are reproduced with each reading reversed (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The SARC study's machine: controller, caches and load of ``studies/sarc/machine.yaml``, scaled down."""
+"""Run the SARC study's machine: controller, caches and load of ``studies/sarc/machine.yaml``, scaled down."""
 
 import itertools
 import sys
@@ -390,7 +390,7 @@ def _row(run, interval, before):
 
 
 def points(minutes, discarded):
-    """Measured points: means of one-minute averages.
+    """Compute the measured points: means of one-minute averages.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def points(minutes, discarded):
 
 
 def schedules(machine, fitted, policies, seeds, settings, threads):
-    """Workflow job: policies through the load schedules of both configurations, minute by minute.
+    """Run policies through the load schedules of both configurations, minute by minute (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The SARC study's side questions: the anomaly of prefetching under LRU, scale, and what the results depend on."""
+"""Answer the SARC study's side questions: the anomaly of prefetching under LRU, scale, and sensitivity."""
 
 import itertools
 import sys
@@ -169,7 +169,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
 
 
 def orderings(sensitivity):
-    """Return which of the varied parameters decide who is fastest.
+    """Return which of the varied parameters decide which policy is fastest.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _text(value):
 
 
 def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
-    """Workflow job: all variations, and who is fastest in each.
+    """Run all variations, and find which policy is fastest in each (a workflow job).
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
 
 
 def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
-    """Workflow job: a few load points of every policy at several scales of the model.
+    """Run a few load points of every policy at several scales of the model (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Settings of the SARC study: what can be configured, what it means, and what is rejected before the first job."""
+"""Define the settings of the SARC study: what can be configured, what it means, and what is rejected at once."""
 
 import math
 from pathlib import Path
@@ -45,7 +45,7 @@ class Phases(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """A phase is longer than its discarded minutes."""
+        """Check that a phase is longer than its discarded minutes."""
         _check_phases(self.phase_minutes, self.discarded_minutes)
         return self
 
@@ -59,7 +59,7 @@ class Start(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Halving the first stride leads to the finest."""
+        """Check that halving the first stride leads to the finest."""
         halvings = math.log2(self.first / self.finest)
         if halvings < -1e-9 or abs(halvings - round(halvings)) > 1e-9:
             raise ParameterError(
@@ -233,7 +233,7 @@ class SarcSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Policies exist, and every machine that the study builds is valid."""
+        """Check that the policies exist, and that every machine that the study builds is valid."""
         for name in self.beyond:
             _check_beyond(name)
         root = (info.context or {}).get("root")

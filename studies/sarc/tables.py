@@ -1,4 +1,4 @@
-"""The SARC study: response times over load behind three caches, and the internals that explain them.
+"""Make the SARC study's tables: response times over load behind three caches, and the internals that explain them.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
 section V. A run goes through the load schedule of a configuration, starting with an empty cache: a warm-up, then six
@@ -13,7 +13,7 @@ from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
 from misspenalty_studies.common.statistics import half_width
 from misspenalty_studies.sarc.runs import CONFIGS, KEYS, MEASURES, OPERATIONS, PAPERS, load_shark, points
 
-READ_SHARE = 0.4  # of the requests
+READ_SHARE = 0.4  # share of reads among the requests
 
 
 def over_seeds(table, columns):
@@ -295,8 +295,8 @@ def from_runs(runs, seed, machine, values, published, fit):
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, table2_by_seed, fig6_by_seed, load_axis,
-        peaks, by_minute, internals, disk_operations, components``.
+        ``table2, fig6, table2_by_seed, fig6_by_seed, load_axis, peaks, by_minute, internals, disk_operations`` and
+        ``components``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = _by_config(runs)

@@ -1,1 +1,1 @@
-"""The virtual-log study (OSDI 1999)."""
+"""Reproduce the virtual log (OSDI 1999)."""

@@ -1,4 +1,4 @@
-"""Figures of the virtual-log study: tidy tables in, a figure out. Rows missing from a partial table are not drawn."""
+"""Draw the figures of the virtual-log study from tidy tables. Rows missing from a partial table are not drawn."""
 
 import itertools
 

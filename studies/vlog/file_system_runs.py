@@ -1,4 +1,4 @@
-"""Files and load on four systems: the virtual-log paper's Figures 6, 7, 8, 10 and 11.
+"""Run files and load on four systems: the virtual-log paper's Figures 6, 7, 8, 10 and 11.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 5.1 (1500 files of 1 KB), 5.2 (a file of 10 MB),
 5.3 (random updates against utilisation) and 5.5 (updates in bursts). A system is a file system, ``ufs`` or ``lfs``,
@@ -20,7 +20,7 @@ from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks, 
 SYSTEMS = tuple(itertools.product(("ufs", "lfs"), ("regular", "vld")))
 SMALL_PHASES = ("create", "read", "delete")
 LARGE_PHASES = ("sequential_write", "sequential_read", "random_write", "sequential_read_again", "random_read")
-SETTLING = 3  # times the live blocks are written on the log-structured disk before measuring
+SETTLING = 3  # how often the live blocks are written to the log-structured disk before measuring
 
 
 def client(platform, file_system, disk):

@@ -188,8 +188,7 @@ def conditions(table):
 
 
 def deciding(outcomes):
-    """Find the sets of conditions without which an outcome would be another: no smaller set that was tried has the
-    same.
+    """Find the smallest sets of conditions that change an outcome: no smaller set that was tried has the same one.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""The virtual-log study: random synchronous updates on three platforms, in place and through a virtual log.
+"""Run the virtual-log study: random synchronous updates on three platforms, in place and through a virtual log.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 section 5.4 (Table 2, Figure 9) on the workload of 5.3: one file, random 4 KB blocks of it updated over and over,
 synchronously, without a pause, in steady state; the file's size sets the utilisation.
 
-The following choices were made where the paper says nothing or our knowledge of it ends; `misspenalty_studies.vlog.gap`
-tries each of the alternatives. The first, second and last were checked again in the paper's text on 2026-11-23 and
-decided by it:
+The following choices were made where the paper says nothing or where we could not read it;
+`misspenalty_studies.vlog.gap` tries each of the alternatives. The first, second and last were checked again in the
+paper's text on 2026-11-23 and decided by it:
 
 * Utilisation is the share of the disk's aligned blocks that the file occupies. The paper's 80 % is what ``df`` shows,
   which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.
@@ -44,7 +44,7 @@ COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "lo
 PREPARED = ("steady", "fresh", "emptied")
 DF_RESERVE = 0.12  # share of the disk that `df` counts as used
 INODE_BLOCK = 2  # first inode block of the first cylinder group, behind superblock and map
-IN_PLACE_WARM_UP = 100  # updates; enough for the arm's first position not to matter
+IN_PLACE_WARM_UP = 100  # updates: so many that the arm's first position does not matter
 
 
 @dataclass(frozen=True)

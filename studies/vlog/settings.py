@@ -1,4 +1,4 @@
-"""Settings of the virtual-log study: what can be configured, what it means, what is rejected before the first job."""
+"""Define the settings of the virtual-log study: what can be configured, what it means, and what is rejected at once."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -157,7 +157,7 @@ class VlogSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check that platforms exist and that the files fit them."""
+        """Check that the platforms exist and that the files fit on them."""
         for key in ("files_on", "bursts_on"):
             for name in getattr(self, key):
                 if name not in Platforms.model_fields:

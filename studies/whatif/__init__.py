@@ -1,1 +1,1 @@
-"""The five conclusions on the machines of 1997 to 2025."""
+"""Test the five conclusions on the machines of 1997 to 2025."""

@@ -1,4 +1,4 @@
-"""EPCM against no prefetching: the recorded builds replayed on the machines of five years.
+"""Compare EPCM with no prefetching: replay the recorded builds on the machines of five years.
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
 the speed-up of a year's machine; from 2005 on its page cache is that of today (`epcm/machine_today.yaml`: one cache for

@@ -1,4 +1,4 @@
-"""HAC against whole-page caching (FPC): the fetches of a traversal, priced for other processors, networks and devices.
+"""Compare HAC with whole-page caching (FPC): price a traversal's fetches for other processors, networks and devices.
 
 Counts and times on the testbed are those of `results/hac`: fetches, hit time, replacement and conversion scale with the
 processor, the network time is that of a page over the year's network, and the server reads the page from the device.

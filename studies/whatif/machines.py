@@ -1,4 +1,4 @@
-"""The machines of five years and their devices, read from ``studies/whatif/machine.yaml``.
+"""Read the machines of five years and their devices from ``studies/whatif/machine.yaml``.
 
 A device answers misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's
 network. Its times are those of random requests of 8 KB, one at a time; `parallel` is how many it serves at a time.

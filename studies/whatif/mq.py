@@ -1,4 +1,4 @@
-"""MQ against LRU: TPC-C's transaction rate from counted hits, misses and writes, by mean value analysis.
+"""Compare MQ with LRU: TPC-C's transaction rate from counted hits, misses and writes, by mean value analysis.
 
 The study's own model replays every request; here the same closed network is solved from its counts, so that trying a
 machine takes microseconds instead of seconds: 48 terminals, the database's processor, the storage servers' processors,

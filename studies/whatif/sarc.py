@@ -1,4 +1,4 @@
-"""SARC against LRU in an array's cache: response times with another back end, from counted operations.
+"""Compare SARC with LRU in an array's cache: response times with another back end, from counted operations.
 
 Components and utilisations are those of `results/sarc`, whose disks were 10,000 rpm drives of 2002. With a back end
 that takes `f` times as long, the disks' own time is multiplied by `f`, and the wait for them follows the utilisation:
@@ -137,7 +137,8 @@ def conclusion_of(components, internals, responses, points):
     Parameters
     ----------
     components, internals, responses : path-like
-        Tables of `Conclusion`. points : dict of str to dict
+        Tables of `Conclusion`.
+    points : dict of str to dict
         By any name: ``config, iops, load``.
     """
     tables = [pd.read_csv(path) for path in (components, internals, responses)]

@@ -1,4 +1,4 @@
-"""Settings of the what-if: what is replayed for it, and for how long."""
+"""Define the settings of the what-if: what is replayed for it, and for how long."""
 
 from typing import Annotated, ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""Tables of the what-if: cells and crossovers of all conclusions in, one summary of each out."""
+"""Make the tables of the what-if: one summary each of the cells and of the crossovers of all conclusions."""
 
 import pandas as pd
 

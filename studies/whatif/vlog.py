@@ -1,4 +1,5 @@
-"""The virtual log against updates in place: random synchronous updates on the disks and flash drives of five years.
+"""Compare the virtual log with updates in place: random synchronous updates on the disks and flash drives of five
+years.
 
 On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 as fast as the year's machine. On flash and in remote memory nothing is located: an update

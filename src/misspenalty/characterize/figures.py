@@ -19,8 +19,8 @@ from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.quantities import is_time
 from misspenalty.traces.trace import format_bytes
 
-SHOWN = 5  # online policies drawn in colour, the best ones; the others are drawn in grey
-LABELS = 4  # at most so many sizes under bars
+SHOWN = 5  # number of the best online policies that are drawn in colour; the others are grey
+LABELS = 4  # most sizes that are labelled under bars
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
     "hit_us": ("cache", PALE),
@@ -107,14 +107,14 @@ def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1
         axis.text(0.5, 0.5, absent, ha="center", va="center", color=GREY, transform=axis.transAxes)
         axis.set(xticks=[], yticks=[])
         return
-    table = table[table[column].cumsum() > 0]  # from the smallest that occurs
+    table = table[table[column].cumsum() > 0]  # begins at the smallest value that occurs
     place = np.arange(len(table))
     axis.bar(place, 100 * table[column] / total, 0.8, color=BLUE)
     step = -(-len(table) // LABELS)
     sizes = table["blocks_up_to"][::step]
     axis.set_xticks(place[::step], [f"{size:,}" if unit else format_bytes(size * block_bytes) for size in sizes])
     axis.set(ylabel=f"% of the {column}", xlabel=f"{label} ({unit})" if unit else label)
-    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # few bars are no walls
+    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # keeps a few bars from being as wide as the panel
 
 
 def _working_set(axis, table):
@@ -126,12 +126,12 @@ def _working_set(axis, table):
     axis.yaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if size else "0"))
     if "start_s" not in table:
         axis.xaxis.set_major_formatter(FuncFormatter(_number))
-    axis.set(title="Working set", xlabel=label, ylim=(0, 1.35 * max(most, 1)))  # the legend is above the lines
+    axis.set(title="Working set", xlabel=label, ylim=(0, 1.35 * max(most, 1)))  # room for the legend
     axis.legend(loc="upper left", ncols=2, borderaxespad=0.2, handlelength=1.1, columnspacing=0.9, handletextpad=0.5)
 
 
 def round_step(most):
-    """Return a round number of bytes, KB, MB, …, of which at most five are in a size.
+    """Return a round number of bytes, KB, MB, … that fits into the size `most` at most five times.
 
     Examples
     --------

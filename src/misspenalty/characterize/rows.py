@@ -15,7 +15,7 @@ from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.table import OPTIONS, Table
 
-RESERVED = ("all", "traces", "raw")  # other files and targets have these names
+RESERVED = ("all", "traces", "raw")  # names that other files and targets have
 EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml
 DEVICE = "5ms"  # device of a row that names none
 URL = re.compile(r"https?://\S+/[^/\s?#]+")
@@ -113,7 +113,7 @@ class TraceRow(BaseModel):
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
     sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # digest of the file; required for an address
     format: Annotated[str, AfterValidator(_format)] = ""  # required if it cannot be told from the file
-    block_size: Annotated[str, AfterValidator(_block_size)] = ""  # by default the format's
+    block_size: Annotated[str, AfterValidator(_block_size)] = ""  # if empty, the format's own
     selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
     device: Annotated[str, AfterValidator(_device)] = ""  # a drive, a description's path, or a time

@@ -78,7 +78,7 @@ def _is_policy(subject):
 
 
 def _described(verdict):
-    """Say in words what differs, and leave the table of the verdict for JSON and CSV."""
+    """Describe in words what differs; JSON and CSV show the verdict's table."""
     suite = verdict.suite
     lines = []
     for finding in verdict.findings:

@@ -69,7 +69,7 @@ def add(commands):
 
 
 def _load(drive):
-    from misspenalty.disks.drive import description  # takes seconds with the schema validator: not at every start
+    from misspenalty.disks.drive import description  # the schema validator takes seconds to import
 
     return description.load(drive)
 
@@ -106,7 +106,7 @@ def _summary(kind):
     rates = [count * geometry["sector_bytes"] * mechanics["rpm"] / 60e6 for count in sectors]
     distance = np.arange(1, kind.mechanics.cylinders)
     seeks = np.array([kind.mechanics.seek(int(d)) for d in distance]) / 1e6
-    pairs = kind.mechanics.cylinders - distance  # pairs of cylinders that far apart
+    pairs = kind.mechanics.cylinders - distance  # how many pairs of cylinders are this far apart
     return {
         "drive": kind.name,
         "model": kind.model,

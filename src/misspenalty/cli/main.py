@@ -57,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signals.stop_at_signals()
         return _guarded(sys.argv[1:])
     except (KeyboardInterrupt, signals.Stopped) as error:
-        remove_temporary()  # what the exception left, if it was raised while something was made or removed
+        remove_temporary()  # files may be left if the exception was raised while they were made or removed
         return _stopped(error)
     finally:
-        signals.leave_at_signals()  # all is written, and an exception while the interpreter ends would be lost
+        signals.leave_at_signals()  # all is written, and an exception from here on would be lost
 
 
 def _stopped(error: BaseException) -> int:
@@ -98,7 +98,7 @@ def _closed() -> bool:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is the closed one
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, for the rest of the process
@@ -126,7 +126,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Split the arguments into our own and the command behind ``--`` that ``record files`` runs."""
+    """Split the arguments into our own and the command after ``--`` that ``record files`` runs."""
     if arguments[:2] != ["record", "files"] or "--" not in arguments:
         return arguments, []
     place = arguments.index("--")

@@ -18,12 +18,12 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def _drives():
-    from misspenalty.disks.drive import description  # takes seconds with the schema validator: not at every start
+    from misspenalty.disks.drive import description  # the schema validator takes seconds to import
 
     return description.names()
 
 
-KINDS = {  # what a package may contain: description, and the names already taken
+KINDS = {  # kind of package: what it contains, and a function that lists the names already taken
     "policy": ("a replacement policy: reference, kernel, tests", misspenalty.policies),
     "predictor": ("a predictor of files, its tests", known_predictors),
     "format": ("a reader of a trace format, its tests", formats),

@@ -106,7 +106,7 @@ def offline(policies):
 
 
 def only_writes(trace, table):
-    """Return a hint if all references of a trace are writes, of which none counts; None otherwise.
+    """Return a hint if all references of a trace are writes, which do not count; None otherwise.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def _curve(options):
     )
     _say(only_writes(trace, table))
     if plot:
-        # Matplotlib takes longer to import than most curves to compute.
+        # Importing Matplotlib takes longer than computing most curves.
         from misspenalty.plotting import curve, save_figure
 
         figure = curve.hit_ratio(table, block_bytes_of(trace), curve.title(trace))

@@ -58,7 +58,7 @@ def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str
     return "\n".join(lines)
 
 
-RIGHT = ("size", "bytes")  # columns of text that line up on the right
+RIGHT = ("size", "bytes")  # columns of text that are aligned on the right
 
 
 def _column(name: str, values: pd.Series) -> list[str]:
@@ -67,7 +67,7 @@ def _column(name: str, values: pd.Series) -> list[str]:
         return [name.replace("_", " "), *(_cell(value, lambda v: f"{100 * v:.2f} %") for value in values)]
     if name.endswith("_us"):
         top, least = values.max(), values[values > 0].min()
-        base = least if top > FAR * least else top  # a far smaller time, as of another device, is no 0.00
+        base = least if top > FAR * least else top  # a far smaller time must not become 0.00
         scale, unit = next((s, u) for s, u in TIME_UNITS if base >= s or s == 1)
         size = base / scale if base == base else 0.0
         decimals = max(DECIMALS - max(int(math.log10(size)), 0), 0) if size >= 1 else DECIMALS
@@ -186,7 +186,7 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
         mean = online.groupby("policy")["hit_ratio"].mean()
         best = max(winners, key=lambda name: (winners[name], mean[name]))
         bends = knees(online[online["policy"] == best], size)
-        bends = bends[bends[size] < online[size].max()]  # nothing is known beyond the largest size
+        bends = bends[bends[size] < online[size].max()]  # the curve beyond the largest size is not known
         if bends.empty:
             lines.append(f"the curve of {best} bends at none of these sizes")
         else:

@@ -1,4 +1,4 @@
-"""Conformance: whether a cache really has the policy that it claims to have, decided by vectors with known outcomes.
+"""Check whether a cache really has the policy that it claims to have, by vectors with known outcomes.
 
 >>> from misspenalty import conformance
 >>> verdict = conformance.check_run(conformance.load_suite("arc"), conformance.run_kernel("arc"))

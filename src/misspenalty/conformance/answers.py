@@ -1,4 +1,4 @@
-"""What a policy answers to a trace: from a compiled kernel, a readable definition, or a class of your own."""
+"""Run a policy on a trace and record its answers: a compiled kernel, a readable definition, or a class of your own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Answer:
     hits : str
         A character per reference, 1 if the block was in the cache.
     evicted : dict of int to list of int, or None
-        Number of a reference to the blocks that it evicted, ascending; None if the policy does not tell.
+        Blocks that a reference evicted, ascending, by its number; None if the policy does not report evictions.
     cached, ghosts : list of str or None
-        Digest of the blocks in the cache, and of those that are remembered, after each reference; None likewise.
+        Digest of the blocks in the cache, and of those that are remembered, after each reference; None if not reported.
     """
 
     hits: str
@@ -38,8 +38,7 @@ Run = Callable[[int, Sequence[int], dict[str, Any], bool], Answer | None]
 def answer_reference(
     make: Callable[..., Any], capacity: int, trace: Sequence[int], parameters: dict, details: bool
 ) -> Answer:
-    """Return what the readable definition ``make(capacity, [future,] **parameters)`` answers, in full if `details` are
-    wanted.
+    """Return the answer of the readable definition ``make(capacity, [future,] **parameters)``, in full if `details`.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def run_kernel(policy: str) -> Run:
 
 
 def _numbered(trace):
-    """Return blocks in order of first use, and the references as numbers into them."""
+    """Return the blocks in order of first use, and each reference as an index into them."""
     number = {block: i for i, block in enumerate(dict.fromkeys(trace))}
     return list(number), np.array([number[block] for block in trace], np.uint32)
 
@@ -116,7 +115,7 @@ def run_class(cls: type) -> Run:
     Raises
     ------
     ParameterError
-        The class is not a policy; when it runs, also that it raised an exception or did not return a boolean.
+        The class is not a policy; or, when the function runs, it raised an exception or did not return a boolean.
     """
     definition: Definition = define(cls)
 

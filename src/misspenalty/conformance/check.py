@@ -116,7 +116,7 @@ def _findings(suite, reading, answers):
 
 
 def _compare(vector: Vector, reading: str, answers: Sequence[Answer]) -> Finding:
-    """All runs have to have an outcome that the reading allows; the nearest outcome shows the difference."""
+    """Check that every run has an outcome that the reading allows; describe the difference from the nearest one."""
     allowed = [outcome for outcome in vector.outcomes if reading in outcome.readings]
     for answer in answers if allowed else ():
         differences = [_first_difference(vector, outcome, answer) for outcome in allowed]

@@ -1,4 +1,4 @@
-"""What papers leave open: other readings of a policy, as definitions next to the first one, Miss Penalty's own."""
+"""Define other readings of what papers leave open, next to the first reading, which is Miss Penalty's own."""
 
 import random
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class SetAtLoadClock(Clock):
 
 
 class OldestOnTieLFU(LFU):
-    """Of blocks used equally often the one that was loaded first goes."""
+    """LFU that evicts, of blocks used equally often, the one that was loaded first."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -60,7 +60,7 @@ class OldestOnTieLFU(LFU):
 
 
 class RefusingGDSF(GDSF):
-    """A new block is ranked before another leaves for it, so that it may be the one that leaves."""
+    """GDSF that ranks a new block before it evicts another for it, and may refuse the new one."""
 
     def __init__(self, capacity):
         super().__init__(capacity)
@@ -68,7 +68,7 @@ class RefusingGDSF(GDSF):
 
 
 class OldestOnTieGDSF(GDSF):
-    """Of blocks of the same rank the one that was loaded first goes."""
+    """GDSF that evicts, of blocks of the same rank, the one that was loaded first."""
 
     def __init__(self, capacity):
         super().__init__(capacity)
@@ -105,7 +105,9 @@ class AuthorsLIRS(LIRS):
 
 
 class AlgorithmS3FIFO(S3FIFO):
-    """Algorithm 1 to the letter: a miss evicts before G is asked; a block that finds M full makes M evict at once."""
+    """S3-FIFO by the letter of algorithm 1: a miss evicts before it looks into G; a block that enters a full M evicts
+    at once.
+    """
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -128,7 +130,9 @@ class AlgorithmS3FIFO(S3FIFO):
 
 
 def with_exact_counts(policy):
-    """Return ``make(capacity, **parameters)`` of a policy with exact counts in place of its sketch: no hash decides."""
+    """Return ``make(capacity, **parameters)`` of a policy with exact counts, which no hash affects, in place of its
+    sketch.
+    """
     counts = UnboundedCounts if policy == "merlin" else ExactCounts
 
     def make(capacity, **parameters):
@@ -221,7 +225,7 @@ class DrawnVictim(Reference):
 
 @dataclass(frozen=True)
 class Variant:
-    """A reading, and the definition that has it.
+    """A reading, and the definition that follows it.
 
     Attributes
     ----------
@@ -389,7 +393,7 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
     ],
 }
 
-FIRST = {  # what the first reading decides
+FIRST = {  # what the first reading of each policy decides
     "clock": "bit clear at load: a block that was only loaded is evicted at the hand's first visit.",
     "random": "The draws of Miss Penalty's seeded generator.",
     "slru": "Two segments, 80 % of the cache protected.",

@@ -1,4 +1,4 @@
-"""The vectors of a policy: short traces with the outcome of every reference, and longer ones by digest."""
+"""Read the vectors of a policy: short traces with the outcome of every reference, and longer ones with digests."""
 
 import hashlib
 import json
@@ -15,13 +15,13 @@ Hits = Annotated[str, Field(pattern="^[01]+$")]
 
 
 class Strict(BaseModel):
-    """A record without unknown fields."""
+    """Base class of records that refuse unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Reading(Strict):
-    """One way to read what the paper leaves open; the first of a suite is that of Miss Penalty's own policy."""
+    """One way to read what the paper leaves open; the first one of a suite is followed by Miss Penalty's own policy."""
 
     name: str
     says: str = Field(description="What it decides, and why it is open.")
@@ -121,7 +121,7 @@ def set_digest(blocks: Iterable[int]) -> str:
 
 
 def hits_digest(hits: str) -> str:
-    """SHA-256 of outcomes as a string of 0 and 1.
+    """Return the SHA-256 of outcomes given as a string of 0 and 1.
 
     Examples
     --------

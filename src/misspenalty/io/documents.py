@@ -7,9 +7,9 @@ import yaml
 
 from misspenalty.errors import InputError
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the former is ten times as fast, if PyYAML has it
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may lack the C loader, which is ten times as fast
 MOST_NODES = 1_000_000  # values of a document after expanding its aliases (*name)
-MAX_NESTING = 10_000  # with fewer brackets, and fewer characters per line, no nesting exhausts that loader's stack
+MAX_NESTING = 10_000  # brackets, and characters of a line: up to this many, no nesting exhausts the loader's stack
 
 
 def read_yaml(path, expected=None, remedy=None):

@@ -230,7 +230,7 @@ def download(url, sha256, path):
 
     try:
         pooch.retrieve(url, f"sha256:{sha256}", path.name, path.parent, downloader=resume)
-    except ValueError as error:  # pooch found another hash
+    except ValueError as error:  # the download has another hash
         partial.unlink(missing_ok=True)
         remedy = "the file has changed at its source; name a mirror folder that has it"
         raise InputError(

@@ -1,4 +1,4 @@
-"""Pandas as `pd`, imported when it is first used: that takes longer than everything else that a command imports."""
+"""Import pandas, as `pd`, only when it is first used: that takes longer than all other imports of a command."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 else:
 
     class _Later:
-        """A module that is imported when one of its names is asked for."""
+        """A module that is imported when one of its attributes is first read."""
 
         def __init__(self, name: str) -> None:
             self._name = name

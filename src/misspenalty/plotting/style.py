@@ -99,7 +99,7 @@ _POLICIES = {
     "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
     "merlin": ("Merlin", "#2a6f97", "h", "-."),
 }
-_NAMES = {  # of policies without a look of their own that upper case would misspell
+_NAMES = {  # names of policies without a look of their own, where upper case would be wrong
     "b_lru": "B-LRU",
     "clockpro": "CLOCK-Pro",
     "fifo_merge": "FIFO-Merge",

@@ -1,6 +1,6 @@
-"""The draws of policies that decide by chance: SplitMix64, so that kernels draw the same numbers."""
+"""Draw random numbers for policies that decide by chance: SplitMix64, as in the kernels."""
 
-STEP = 0x9E3779B97F4A7C15  # of the state
+STEP = 0x9E3779B97F4A7C15  # added to the state at each draw
 
 
 class Draws:
@@ -46,7 +46,7 @@ class Draws:
 
 
 def draw_of(number):
-    """Return the draw of this number, from 0, with seed 0: the hash of a block that is known by its number.
+    """Return draw `number`, counted from 0, with seed 0, which serves as the hash of the block of that number.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Hyperbolic caching: evict, of a few blocks drawn at random, the one used least per time in the cache.
 
 The priority of a block is n / t: its n references since it was loaded, over the t references of any block since then.
-It falls with time at a rate of its own, so that no list or heap can hold the order of all blocks; therefore a victim is
-the lowest of `candidates` blocks of the cache, drawn at random.
+It falls with time at a rate of its own, so no list or heap can hold the order of all blocks. Therefore the victim is
+the lowest of `candidates` blocks drawn at random.
 
 Paper: A. Blankstein, S. Sen, M. J. Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC
 2017, whose abstract names the two parts: random sampling and a priority that is evaluated when a victim is sought.

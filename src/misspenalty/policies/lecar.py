@@ -1,4 +1,4 @@
-"""LeCaR: at each eviction LRU or LFU decides, drawn by weights that regret moves.
+"""LeCaR: at each eviction, LRU or LFU chooses the victim, drawn by weights that regret adjusts.
 
 Each of the two experts has a weight; a victim is LRU's with the probability of LRU's weight, else LFU's. The names of
 victims go to a history of the expert that chose them. When a block returns that a history knows, its expert was wrong:

@@ -1,4 +1,4 @@
-"""LHD: evict the block of the least hit density, the hits expected of it per time that it takes a place.
+"""LHD: evict the block with the least hit density, its expected hits per unit of time in the cache.
 
 The age of a block is the time since its last reference. From the ages at which blocks were hit and evicted so far, LHD
 estimates for each age the hit density: the probability of a hit to come over the expected time until a hit or an
@@ -11,10 +11,10 @@ hit ratios are libCacheSim's within half a percent.
 
 Deviations and decisions:
 
-- Densities are estimated anew each `period` references, from counts that then decay by a tenth. Until the first time a
-  block's density is its class, from `initial` on, over its age from 1: a trace that is shorter than that teaches LHD
-  nothing. The code counts classes through all applications; libCacheSim calls the only one its second, so that the 16
-  classes have 17 to 32 there, and 1 to 16 here.
+- Densities are estimated anew each `period` references, from counts that then decay by a tenth. Until the first
+  estimate, a block's density is its class, counted from `initial`, divided by its age, counted from 1: on a shorter
+  trace LHD learns nothing. The code counts classes through all applications; libCacheSim calls the only one its second,
+  so that the 16 classes have 17 to 32 there, and 1 to 16 here.
 - Ages are counted in units of 2**`shift` references, up to 20,000 units; older blocks are the first to leave. At
   the sixth and the 26th estimate the unit is set so that the blocks of the cache spread over a hundredth of
   that range.
@@ -45,12 +45,12 @@ AGES = 20_000  # units of age that are told apart
 CLASSES = 16
 ADMITTED = 8  # loaded blocks that are remembered as likely victims
 EARLY_SAMPLE, EARLY = 8, 50  # blocks drawn, up to this number of estimates
-EXPLORER = 32  # one block in so many
-EXPLORERS = 0.01  # most, as a share of the cache
-DECAY = 0.9  # of counts, per estimate, and of the victims' density, per eviction
+EXPLORER = 32  # one block in this many may be kept as an explorer
+EXPLORERS = 0.01  # most explorers, as a share of the cache
+DECAY = 0.9  # factor of the counts at each estimate, and of the victims' density at each eviction
 SPREAD = 0.01  # part of the ages over which the blocks of the cache spread
 COARSENING = (5, 25)  # numbers of the estimates that set the unit
-LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest number of 32 bits: density of a block beyond the last age
+LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest 32-bit float: density of a block beyond the last age
 
 
 @register("lhd", Kernel, PARAMETERS)
@@ -65,10 +65,10 @@ class LHD(Reference):
         self.now = self.estimates = 0
         self.places, self.place = [], {}  # blocks by place, and the place of each
         self.last, self.ages, self.explores = {}, {}, set()  # time of the last reference; ages at the last two hits
-        self.explorers = int(capacity * EXPLORERS)  # that may still be kept
+        self.explorers = int(capacity * EXPLORERS)  # how many more may be kept
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims
-        self.objects = self.mass = 0.0  # decaying sum of the numbers of blocks in the cache, and of 1
+        self.objects = self.mass = 0.0  # decaying sums of the number of blocks in the cache, and of 1
         self.hit_ages, self.eviction_ages = np.zeros((CLASSES, AGES)), np.zeros((CLASSES, AGES))
         self.density = (initial + np.arange(CLASSES))[:, None] / np.arange(1.0, AGES + 1)
 

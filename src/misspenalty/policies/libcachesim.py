@@ -81,7 +81,7 @@ class Segments:
         return next(iter(next(segment for segment in self.segments if segment)))
 
     def evict(self):
-        """Remove it."""
+        """Remove the next block to leave."""
         next(segment for segment in self.segments if segment).popitem(last=False)
 
     def _cool(self, k):
@@ -125,21 +125,21 @@ class Counters:
         return [(at + k * step) % 2**32 % len(self.counts) for k in range(self.hashes)]
 
     def frequency(self, number):
-        """Return the count, or more."""
+        """Return the count, or a higher one if others share all its counters."""
         return min(self.counts[place] for place in self._places(number))
 
     def increment(self, number):
-        """Count one."""
+        """Count one access."""
         for place in self._places(number):
             self.counts[place] += 1
 
     def halve(self):
-        """Forget half."""
+        """Halve all counts."""
         self.counts = [count >> 1 for count in self.counts]
 
 
 def xxh64(key, seed):
-    """XXH64 of the eight bytes of a number.
+    """Return the XXH64 hash of the eight bytes of a number.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Merlin: three FIFO queues and a history; how popular a block must be for the core follows from all counts.
+"""Merlin: three FIFO queues and a history; the counts of all blocks decide how popular a block must be to enter the
+core.
 
 A new block enters `filter`. One whose name the history remembers enters `core` if its count reaches the guard, else
 `staging`. A hit adds one to the block's count, of three bits, and moves nothing. The guard is the count that about as
@@ -147,7 +148,7 @@ class Merlin(Reference):
             self.reaching[counts[block]] += 1
 
     def _discount(self, above, to=-1):
-        """One block or name less has the counts from `above` down to the one above `to`."""
+        """Take note that one block or name fewer has at least each count from `above` down to `to` + 1."""
         for count in range(to + 1, above + 1):
             self.reaching[count] -= 1
 
@@ -193,7 +194,7 @@ class Merlin(Reference):
             self.sketch.increment(self.number[block])
 
     def _compare(self):
-        """Move the oldest block of the filter to staging if it is worth more than the oldest there; whether it was."""
+        """Return whether the oldest block of the filter is worth more than that of staging; if so, move it there."""
         if not self.filter or not self.staging or self.count[self.staging[0]] > 0:
             return False
         block = self.filter[0]

@@ -1,11 +1,12 @@
-"""OPT: the most hits that a cache can have that knows the future, with and without the choice to refuse a block.
+"""OPT: the most hits that a cache which knows the future can have, with and without the choice to refuse a block.
 
 ``opt`` loads every block that it misses and evicts the one whose next use is farthest in the future, or that is never
-used again. No policy that loads every block it misses has fewer misses. One that may leave a block out of the cache can
-have fewer: on 1 2 1 2 … a cache of one block that keeps block 1 hits every other access, ``opt`` none.
+used again. No policy that loads every block it misses has fewer misses. A policy that may leave a block out of the
+cache can have fewer: on 1 2 1 2 … a cache of one block that keeps block 1 hits every other access, while ``opt`` hits
+none.
 
 ``opt_bypass`` also leaves out the missed block if its own next use is farther than that of every cached block. No cache
-has fewer misses that holds only blocks which were referenced, whether it loads every miss or not.
+that holds only referenced blocks has fewer misses, whether or not it loads every miss.
 
 Both count every reference that they are given, so the optimum is that of all references: of a trace with writes or a
 warm-up, another policy may have more hits among those that count.

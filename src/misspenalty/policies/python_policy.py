@@ -25,7 +25,7 @@ BOOLEANS = (int, np.integer, np.bool_)  # what counts as an answer; a bool is an
 
 
 class PythonPolicy:
-    """A Python policy behind the interface of a kernel, which does not believe hits that no cache could have.
+    """A Python policy behind the interface of a kernel, which refuses hits that no cache could have.
 
     Evictions are those of a cache that loads every miss, unless the policy has its own count, ``evictions``; ghost
     hits are the policy's ``ghost_hits``, 0 if it has none.
@@ -46,7 +46,7 @@ class PythonPolicy:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
         self.blocks, self.requests, self.misses = len(address), 0, 0
         self._claims, self._found = Claims(capacity, len(address)), np.empty(1, np.uint8)
-        self._said = -1  # the block that the policy has just said to hold, by id
+        self._said = -1  # id of the block that the policy has just said it holds
 
     @property
     def evictions(self) -> int:

@@ -1,4 +1,4 @@
-"""The register of replacement policies.
+"""Register replacement policies, and find them by name.
 
 Each file in this folder registers its own policy; an installed package registers one by an entry point in the group
 ``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
@@ -22,7 +22,7 @@ from misspenalty.io.plugins import add_plugins
 from misspenalty.policies import python_policy
 from misspenalty.policies.track_layout import places
 
-GROUP = "misspenalty.policies"  # of entry points
+GROUP = "misspenalty.policies"  # group of entry points
 ALIASES = {"belady": "opt", "min": "opt", "tinylfu": "wtinylfu", "w-tinylfu": "wtinylfu"}  # other names of policies
 
 
@@ -70,7 +70,7 @@ class Parameter:
         return self.kind(min(max(round(scaled) if self.kind is int else scaled, self.minimum), self.maximum))
 
     def check(self, value: Any, policy: str) -> Any:
-        """Return `value` as `kind`, or a `ParameterError` that names policy, parameter and range."""
+        """Return `value` as `kind`, or raise a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
         if not is_number(value) or not self.minimum <= value <= self.maximum or self.kind(value) != value:
@@ -226,7 +226,7 @@ class OwnDefinition(Definition):
         return self.further or super().takes(name)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """As in `Definition`."""
+        """Return all parameters, as in `Definition`."""
         own = {p.name for p in self.parameters}
         beyond = {name: value for name, value in parameters.items() if self.further and name not in own}
         return super().check({n: v for n, v in parameters.items() if n not in beyond}) | beyond
@@ -265,7 +265,9 @@ _admissions: dict[str, Callable[[Definition], Definition]] = {}
 
 
 def register_admission(name: str) -> Callable[[Any], Any]:
-    """Decorator: make a function from a `Definition` to that of the filtered policy known as ``name+policy``."""
+    """Decorate a function that turns a `Definition` into that of the filtered policy, which is known as
+    ``name+policy``.
+    """
 
     def enter(filtered: Callable[[Definition], Definition]) -> Any:
         _admissions[name] = filtered
@@ -282,7 +284,7 @@ def register(
     spatial: bool = False,
     check: Callable[..., Any] | None = None,
 ) -> Callable[[type], type]:
-    """Class decorator: make the policy that the class defines known under `name`.
+    """Decorate a class so that the policy that it defines is known under `name`.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""TinyLFU as a filter before any policy, ``tinylfu+lru``, ``tinylfu+arc`` and so on: which missed blocks are admitted.
+"""TinyLFU: a filter before any policy (``tinylfu+lru``, ``tinylfu+arc``, …) that decides which missed blocks are
+admitted.
 
 All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. While the
 cache has room, and for a block that is in it, the policy behind the filter sees the access. Of a full cache a missed

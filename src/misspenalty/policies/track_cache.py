@@ -1,4 +1,4 @@
-"""A cache of tracks with sequential detection and prefetching: what SARC, LRU Top and LRU Bottom have in common.
+"""Define the cache of tracks with sequential detection and prefetching that SARC, LRU Top and LRU Bottom share.
 
 The definition of the prefetcher, with paper, decisions and deviations, is in
 `misspenalty.prefetch.sequential.prefetcher`; this is its readable reference, from which the policies on tracks are

@@ -1,4 +1,4 @@
-"""Relative positions of a trace's blocks: sequential prefetching only looks at which block follows which."""
+"""Number a trace's blocks by relative position: sequential prefetching only looks at which block follows which."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The two lists of tracks that SARC, LRU Top and LRU Bottom share: SEQ and RANDOM, slow and readable.
+"""Define, slowly and readably, the two lists of tracks that SARC, LRU Top and LRU Bottom share: SEQ and RANDOM.
 
 A track is in SEQ if it entered as sequential data, by a prefetch, a sequential miss or the write of a sequential
 track, else in RANDOM; a prefetch moves a track of RANDOM to SEQ. Sizes are counted in pages. A track's stamp is the
@@ -107,4 +107,4 @@ class TrackLists(Tracks):
         self.adjust(pages)
 
     def adjust(self, pages):
-        """Called after a track of this number of pages has been evicted, for what else has to be done."""
+        """Adapt after a track of this number of pages has been evicted; by default, do nothing."""

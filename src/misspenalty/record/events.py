@@ -223,7 +223,7 @@ def write_parquet(events: Events, path: Path, relations: Iterable[str] = ()) -> 
         compression_level=19,
         use_dictionary=["relation"],
         column_encoding={"time_ms": "DELTA_BINARY_PACKED", "block": "BYTE_STREAM_SPLIT"},
-        # One page per column: zstd packs long pages 2 % smaller than the default of 20,000 rows.
+        # Each column is one page, since zstd packs long pages 2 % smaller than the default of 20,000 rows.
         row_group_size=1 << 24,
         max_rows_per_page=1 << 24,
         data_page_size=1 << 28,

@@ -1,8 +1,8 @@
 """Record what a command and all its children do with files: reads, writes and pages touched, as an SPC trace.
 
-Each file, identified by its inode, is a unit; requests have the number of bytes that were asked for. The command runs
-below a process that bpftrace follows (the gate), with the same probe as the builds of the EPCM study. Files with equal
-inode numbers on two file systems count as one.
+Each file, identified by its inode, is a unit; a request's size is the number of bytes that were asked for. The command
+runs below a process that bpftrace follows (the gate), with the same probe as the builds of the EPCM study. Files with
+equal inode numbers on two file systems count as one.
 """
 
 import json
@@ -152,7 +152,7 @@ class Gate:
         self.process = subprocess.Popen(
             [sys.executable, "-c", GATE, str(writing)],
             stdin=subprocess.PIPE,
-            stdout=sys.__stderr__,  # our standard output is for the result of the recording
+            stdout=sys.__stderr__,  # our own standard output shows the result of the recording
             pass_fds=[writing],
             text=True,
             start_new_session=True,

@@ -108,7 +108,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
             told(f"recording {folder}; Ctrl-C ends it")
             begin = time.monotonic_ns()
             why, when = tracer.ended(probe, log, seconds)
-        names = dict(ask(RELATIONS, database, user)) | names  # relations that were created meanwhile
+        names = dict(ask(RELATIONS, database, user)) | names  # finds relations that were created during the recording
         with lines.open(errors="replace") as stream:
             events = parse(stream, Nodes(names), str(output))
     events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))

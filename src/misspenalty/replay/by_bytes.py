@@ -178,7 +178,7 @@ def first_sizes(trace: Trace) -> np.ndarray:
 
 def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_up: int) -> Job:
     def run(advance: Callable[[int], Any]) -> list[ByteResult]:
-        loading = "ignore" if writes == "refresh" else writes  # as for OPT, since a write that refreshes loads nothing
+        loading = "ignore" if writes == "refresh" else writes  # a write that refreshes loads nothing
         everything = slice(0, len(trace))
         _, ids, counted = next(slices(trace, loading, warm_up, len(trace)))
         own = selected(trace, loading, everything, trace.bytes_of(everything))

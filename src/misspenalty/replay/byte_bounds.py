@@ -53,7 +53,7 @@ class Intervals:
             kept &= sizes[begin] == sizes[end]
         self.begin, self.end = begin[kept], end[kept]
         self.asked = sizes[self.end]
-        if changes == "keep":  # an object loaded earlier has any one of the sizes that it was asked for with
+        if changes == "keep":  # an object loaded earlier may have any of the sizes with which it was asked for
             blocks = int(ids.max(initial=0)) + 1
             low, high = np.full(blocks, np.iinfo(np.int64).max), np.zeros(blocks, np.int64)
             np.minimum.at(low, ids, sizes)
@@ -64,7 +64,7 @@ class Intervals:
         self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed at either end
 
     def at_most(self, room: int) -> tuple[int, int]:
-        """Return the hits, and the bytes of hits, that no cache of `room` bytes exceeds."""
+        """Return the most hits, and the most bytes of hits, that a cache of `room` bytes can have."""
         fits = self.needed <= room
         length = (self.end - self.begin)[fits].astype(float)
         taken, asked = self.low[fits] * length, self.asked[fits].astype(float)
@@ -80,7 +80,7 @@ class Intervals:
         return hits, int(found * (1 + SLACK))
 
     def at_least(self, room: int) -> tuple[int, int]:
-        """Return the hits, and the bytes of hits, that some cache of `room` bytes reaches, each by its own schedule."""
+        """Return hits, and bytes of hits, that a cache of `room` bytes can reach, each by its own schedule."""
         fits = np.flatnonzero(self.needed <= room)
         length = (self.end - self.begin)[fits]
         hits = self._packed(room, fits[np.argsort(self.high[fits] * length.astype(float), kind="stable")])

@@ -103,7 +103,7 @@ def request_sizes(trace: Trace) -> pd.DataFrame:
 
 
 def runs(trace: Trace) -> pd.DataFrame:
-    """Count sequential runs by length: maximal sequences of references, each to the block after the previous one.
+    """Count sequential runs by length: maximal sequences of references to one block after another.
 
     Returns
     -------

@@ -1,10 +1,11 @@
 """Estimate the hit ratio of any policy from a sample of the blocks, with a small cache that sees only the sample.
 
 C. A. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
-USENIX ATC 2017: a cache of R times the size, over the references to a share R of the blocks, has about the hit ratio
-of the whole. Deviations: the sample and its error bar are those of `misspenalty.replay.sampling`; the hit ratio is
-adjusted as for LRU (SHARDS-adj), so that LRU's is that of `lru_curve`; a parameter that counts accesses is scaled with
-the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled together.
+USENIX ATC 2017: a cache of R times the size, over the references to a share R of the blocks, has about the hit ratio of
+the full cache on the whole trace. Deviations: the sample and its error bar are those of `misspenalty.replay.sampling`;
+the hit ratio is adjusted as for LRU (SHARDS-adj), so that LRU's is that of `lru_curve`; a parameter that counts
+accesses is scaled with the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled
+together.
 
 The error bar covers the choice of the blocks, and the effect of scale as far as a cache of an eighth of the size shows
 it. What depends on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a

@@ -1,9 +1,9 @@
 """Replay prompts through prefix caches: a block is a hit only if all blocks before it in its prompt are cached, too.
 
-A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; what follows the
-first block that is missing has to be computed again, even if later blocks are in the cache. Then all blocks of the
-prompt are used, the last one first, so that in an order of recency a chain loses its tail before its head, as in
-serving systems. Blocks of one prompt are never hits of each other.
+A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; everything from the
+first missing block on has to be computed again, even if later blocks are in the cache. Then all blocks of the prompt
+are used, the last one first, so that in an order of recency a chain loses its tail before its head, as in serving
+systems. A block never hits because of another block of the same prompt.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def prefix_hit_ratio_curve(
 def prefix_sizes(
     prompts: Prompts, cache_blocks: CacheSize | Iterable[CacheSize], token_bytes: int = 327_680
 ) -> CacheSizes:
-    """Return sizes of prefix caches in blocks, with the texts that they were given as."""
+    """Return sizes of prefix caches in blocks, with the text of each as it was given."""
     return cache_sizes(_Replay(prompts, token_bytes).trace, cache_blocks)
 
 
@@ -184,7 +184,7 @@ class _Replay:
         ]
 
     def hits(self, definition: Definition, size: int, tail_first: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return, of each prompt, its blocks in the cache up to the first that is missing, and all in the cache."""
+        """Count each prompt's blocks in the cache: those before the first missing one, and all of them."""
         blocks, longest = self.trace.blocks, max(map(len, self.parts))
         cache = (
             OptimalTree(size, self.parts, blocks)

@@ -110,7 +110,7 @@ class OptimalTree:
 
 
 def _next_uses(prompts: Sequence[np.ndarray], blocks: int) -> list[np.ndarray]:
-    """Find, for each block of each prompt, the next prompt that has it; the number of prompts stands for none."""
+    """Find, for each block of each prompt, the next prompt that has it, or the number of prompts if none does."""
     following = np.full(blocks, len(prompts), np.int64)
     made = []
     for number in range(len(prompts) - 1, -1, -1):

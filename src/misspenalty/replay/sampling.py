@@ -17,7 +17,7 @@ from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references that are sampled at a time
 PARTS = 8  # samples from which the standard error is computed
-GROUP = 5  # bits of an address below a group: a policy that looks at neighbours is given 32 of them together
+GROUP = 5  # low bits of an address within a group of neighbours, which are sampled together
 
 
 def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
@@ -32,7 +32,7 @@ def check_seed(seed: Any) -> int:
     return check_whole("sample_seed", seed, 0, (1 << 64) - 1)
 
 
-FEWEST = 20  # a cache must hold at least so many blocks of a sample
+FEWEST = 20  # fewest blocks of a sample that a cache must hold
 
 
 def check_sampled_sizes(sizes: Any, rate: float) -> None:
@@ -75,19 +75,19 @@ def adjusted(misses: Any, rate: float, requests: int) -> Any:
 def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     """Compute the error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
 
-    It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by how far
-    the mean of the parts is from the sample, and by how far the sample is from itself in a cache that is scaled by the
-    share of the blocks that it has in fact. On most traces both are little. The first is large where the hit ratio of a
-    small cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU among many
-    blocks that are used once. The second is large where a loop hardly fits, or hardly fails to: a sample that happens
-    to have a few blocks too many or too few then shows the other side of the cliff.
+    It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by two
+    differences: between the mean of the parts and the sample, and between the sample and itself in a cache scaled by
+    the share of the blocks that it actually contains. On most traces both are small. The first is large where the hit
+    ratio of a small cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU
+    among many blocks that are used once. The second is large where a loop hardly fits, or hardly fails to: a sample
+    that happens to have a few blocks too many or too few then shows the other side of the cliff.
 
     Parameters
     ----------
     whole : float or float, shape (sizes,)
     parts : array of float, shape (8,) or (8, sizes)
     at_own_rate : float or float, shape (sizes,)
-        As `whole`, from a cache that is scaled by the share of the blocks which are in the sample in fact.
+        As `whole`, from a cache scaled by the share of the blocks that the sample actually contains.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Choice:
 
     @property
     def own_rate(self) -> float:
-        """Share of the blocks that are in the sample in fact, which chance makes a little more or less than `rate`."""
+        """Share of the blocks that the sample actually contains, by chance a little more or less than `rate`."""
         return self.part_of.size / self.numbers.size
 
 
@@ -214,7 +214,7 @@ class Sample:
     whole : Piece
     parts : list of Piece
     own_rate : float
-        Share of the blocks that `whole` has in fact.
+        Share of the blocks that `whole` actually contains.
     """
 
     whole: Piece

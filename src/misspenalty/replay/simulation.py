@@ -28,7 +28,7 @@ from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: bounds memory, and allows for progress and interrupts between them
-ONE_PASS = 3  # for at least so many sizes the stack is faster than separate caches
+ONE_PASS = 3  # from this many sizes on, the stack is faster than separate caches
 
 Policy: TypeAlias = str | type
 
@@ -79,7 +79,7 @@ def simulate(
         How the cache treats a write: as an access that updates it like a read (but never counts as a request); not at
         all; as an access if its block is cached, otherwise not at all; or as the only thing that counts, while reads
         update the cache. A policy that looks into the future gains nothing from a refresh: it ignores writes that load
-        no block. To leave reads out, `misspenalty.traces.parts.select`.
+        no block. To leave reads out, use `misspenalty.traces.parts.select`.
     warm_up : int
         References at the start of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
@@ -161,8 +161,8 @@ def hit_ratio_curve(
 
     LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them
     (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are ordered by
-    more than recency and cost time in proportion to their depth; like all other policies they are replayed size by
-    size, in parallel threads.
+    more than recency, and an update takes time in proportion to the depth. Like all other policies they are replayed
+    size by size, in parallel threads.
 
     Parameters
     ----------
@@ -430,7 +430,7 @@ def _replay(
 
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
     if not check_flag("progress", progress):
-        return contextlib.nullcontext(_Silent)  # a bar that shows nothing would still import multiprocessing
+        return contextlib.nullcontext(_Silent)  # even a bar that shows nothing would import multiprocessing
     bar: AbstractContextManager[Any] = tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
     return bar
 

@@ -24,7 +24,7 @@ class Drawn(pd.DataFrame):
         """Return the `matplotlib.figure.Figure` of the table, or with arguments what pandas draws."""
         if args or settings:
             return pd.DataFrame(self).plot(*args, **settings)
-        from misspenalty.plotting import curve  # Matplotlib takes longer to import than most curves to compute
+        from misspenalty.plotting import curve  # importing Matplotlib takes longer than computing most curves
 
         figure = getattr(curve, self.attrs["figure"])
         trace = SimpleNamespace(name=self.attrs["name"], footprint_bytes=self.attrs["footprint_bytes"])

@@ -1,4 +1,4 @@
-"""Captures of file activity: what recorded programs did with files, event by event.
+"""Read captures of file activity: what recorded programs did with files, event by event.
 
 A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parquet`` and ``NAME_processes.parquet``;
 ``data/raw/builds/README.md`` describes their columns. `read` checks them and adds ``gap_ns``, the compute time before
@@ -235,7 +235,7 @@ def _gaps(events, row, processes):
     gaps = np.empty(len(row), np.int64)
     for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; one run at a time takes less memory
         gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
-        # lines that were written for an event: one, and one per page for pages that are one row
+        # lines that were written for an event: one, or for a row of several pages one per page
         faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")
         lines = np.where(faults, length // PAGE_BYTES, 1)
         cost = _cost(row[part], gap, lines, target)
@@ -266,7 +266,7 @@ def _cost(row, gap, lines, target):
     ends[begins + lengths - 1] = True
     next_share = np.where(ends, 0, np.roll(share, -1))
     wanted = target[row]
-    # with c at the next share only the gaps so far count: where they reach the target, c lies between the two
+    # if c is the next share, only the gaps so far remain: where their sum reaches the target, c lies between two shares
     reached = np.where(gaps - next_share * weights >= wanted, np.arange(len(row)), len(row))
     at = np.minimum.reduceat(reached, begins)
     cost = np.zeros(len(target))

@@ -1,4 +1,4 @@
-"""The columns of a trace: their names and types, and what may be in them."""
+"""Define the columns of a trace, with their names and types, and check what is in them."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,8 +46,7 @@ def as_column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarr
 
 
 def unmasked(values: ArrayLike, name: str) -> np.ndarray:
-    """Return `values` as an array, or raise a `ParameterError` if some are masked: without their mask they would be
-    data."""
+    """Return `values` as an array; raise a `ParameterError` if some are masked, as the mask would be lost."""
     if isinstance(values, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(values).sum())):
         raise ParameterError(
             f"{name}: {masked} of {values.size} values are masked; leave them out (values.compressed()) or fill them"

@@ -1,4 +1,4 @@
-"""Opening a trace: a compiled one is loaded or, if large, mapped; a raw one is compiled on the fly.
+"""Open a trace: load a compiled one or, if it is large, map it; compile a raw one on the fly.
 
 A mapped file that another process truncates ends this one with SIGBUS, and one that is changed after its checksum was
 verified gives wrong numbers. So columns of up to a gigabyte in total are read into memory, which costs no more than the
@@ -33,7 +33,7 @@ from misspenalty.traces.values import TextKeysError
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
 MOST_REFERENCES = 0xFFFFFFFE  # most that a kernel's 32-bit clock can count
 ALWAYS = 10_000_000  # references that any file may contain
-PER_BYTE = 100  # more of them, per byte of the file as it is stored
+PER_BYTE = 100  # further references allowed per byte of the file as it is stored
 LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped
 LONGEST_NAME = 4096  # characters of a trace's name
 
@@ -146,10 +146,10 @@ def _open_raw(
         with temporary_folder() as folder:  # the mappings outlive their names
             try:
                 _compile(path, name, form, size, most_references, options, folder)
-            except TextKeysError:  # after keys that were numbers: the column decides, so all of it is text
+            except TextKeysError:  # earlier keys were numbers, so the whole column is read again as text
                 _compile(path, name, form, size, most_references, options | {"key": "words"}, folder)
             trace = _open_compiled(folder, verify=False)
-            trace._known["checked"] = True  # the interner made the ids
+            trace._known["checked"] = True  # the ids need no check, as the interner made them
             return trace
     except OSError as error:
         raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a larger disk") from error
@@ -241,7 +241,7 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
 
 
 class ObjectBytes:
-    """Writes the columns of a folder that have sizes: of each object at its first reference, and of all references.
+    """Writer of a folder's columns of sizes: that of each object at its first reference, and that of every reference.
 
     The latter is left out if no object changes its size.
     """
@@ -304,7 +304,7 @@ def _check_references(references: int, most: int | None, path: Path) -> None:
 
 
 def _references(requests: Requests, path: Path, before: int) -> int:
-    """Return the number of one-block references of the requests, after `before` earlier requests."""
+    """Count the one-block references of the requests; `before` is the number of earlier requests, for messages."""
     count = requests.count
     if count is None:
         return requests.start.size

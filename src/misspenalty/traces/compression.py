@@ -1,6 +1,7 @@
-"""Files as streams of bytes, decompressed: gzip, bzip2, xz and Zstandard, recognised by their content.
+"""Read files as decompressed streams of bytes: gzip, bzip2, xz and Zstandard are recognised by their content.
 
-Every stream of a file has to be whole: data after the last one that is no further stream, or a damaged one, is refused.
+Every stream of a file has to be complete: a damaged stream, or data after the last one that is not a stream, is
+refused.
 """
 
 import bz2
@@ -68,7 +69,7 @@ class Streams:
         return b"".join(parts)
 
     def _stored(self) -> bytes:
-        """Return the next bytes of the file; at the end of a stream, the first that are no padding."""
+        """Return the next bytes of the file; at the end of a stream, skip the padding first."""
         while data := self.file.read(STORED):
             if not self.stream.eof or data.strip(self.padding or b""):
                 return data
@@ -89,7 +90,7 @@ def check_path(path: Any) -> Path:
     Raises
     ------
     ParameterError
-        It is no path.
+        It is not a path.
     InputError
         It is empty or contains a null character.
 
@@ -167,7 +168,7 @@ def _check_holes(path: Path) -> None:
 
 
 def read_some(stream: BinaryIO, size: int, path: Path) -> bytes:
-    """At most `size` bytes; broken or truncated compression becomes an `InputError`."""
+    """Read at most `size` bytes; broken or truncated compression raises an `InputError`."""
     try:
         return stream.read(size)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:

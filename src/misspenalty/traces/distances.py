@@ -1,4 +1,4 @@
-"""Temporal distances: when a block was last used, and when it will be used next."""
+"""Compute temporal distances: when a block was last used, and when it will be used next."""
 
 from misspenalty.traces._distance import NEVER, next_use, previous_use
 

@@ -1,4 +1,4 @@
-"""Columns of a table whose names leave open what their values mean: refused until the user says it.
+"""Refuse columns of a table whose names leave open what their values mean, until the user says it.
 
 Nothing here is a rule of a format. Each check compares the first rows with what the names promise.
 """
@@ -18,7 +18,7 @@ UNREAD = re.compile(
 )  # units
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of where a request ends
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# words of a name that say what it holds: the roles one of which takes it, and what the column may be
+# words of a column's name that say what it holds: roles that may use it, and what it may be
 TELLING = (
     (("size", "sectors", "count", "repeat"), "a size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
@@ -26,7 +26,7 @@ TELLING = (
     (("op", "write", "read", ACTION), "an operation",
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
 )  # fmt: skip
-STEPS = ("action", "event", "act")  # names of columns of what happens to a request
+STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
 BLKTRACE = set("QGMIDCRXUSPTFBA")  # its actions
 Columns = Sequence[Sequence[str]]
 
@@ -37,7 +37,7 @@ def check(table: Table, names: Sequence[str], roles: Roles, columns: Columns, pa
     Parameters
     ----------
     table : Table
-        What the user said; what was said is not doubted.
+        The user's description; what it states is not doubted.
     names : sequence of str
     roles : dict
         From `misspenalty.traces.vocabulary.assign`.
@@ -149,19 +149,19 @@ def _is_neighbour(name: str) -> bool:
 
 
 def merged(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Notes about columns of devices that the user leaves out, so that the addresses of all devices are one space."""
+    """Return notes about columns of devices that the user leaves out, which puts all devices into one address space."""
     left = [name for place, name in enumerate(names) if left_out(name, place, table)]
     devices = [name for name in left if (known := meaning(name)) is not None and known[0] == "device"]
     return tuple(f"devices merged, as column {name} is left out" for name in devices)
 
 
 def _says_bytes(name: str) -> bool:
-    """Return whether the name of a size is that of an object's, or says bytes."""
+    """Return whether the name of a size names an object, or bytes."""
     return "byte" in name.lower() or name.lower().startswith(("obj", "value", "response"))
 
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
-    """Return bytes of the unit that the name of a column says."""
+    """Return the bytes of the unit that a column's name states."""
     known = meaning(names[roles[role][0]]) if role in roles else None
     return known[1] if known is not None and isinstance(known[1], int) else None
 

@@ -1,6 +1,6 @@
-"""Files that are no traces, but that people take for one: what they are, and the one thing to do about it.
+"""Recognise files that are often mistaken for traces, and say what they are and what to do about it.
 
-Each is recognised by how it begins. Nothing here reads anything.
+Each is recognised by its first bytes; nothing here reads a file.
 """
 
 import re
@@ -76,7 +76,7 @@ def recognise(head: bytes) -> tuple[str, str] | None:
     if head[1:40:2].count(0) > len(head[1:40:2]) // 2 and not head[:40:2].count(0):
         return "written in UTF-16 without a mark", "save it as UTF-8 (iconv -f UTF-16LE -t UTF-8)"
     text = head.decode("utf-8", "replace")
-    for pattern, what, remedy in reversed(TEXTS):  # later ones are more special
+    for pattern, what, remedy in reversed(TEXTS):  # later entries are more specific
         if re.search(pattern, text, re.MULTILINE):
             return what, remedy
     return None

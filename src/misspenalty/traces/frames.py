@@ -1,4 +1,4 @@
-"""Tables of typed columns as requests: Parquet files, and data frames and Arrow tables in memory.
+"""Turn tables of typed columns into requests: Parquet files, and data frames and Arrow tables in memory.
 
 The same roles, names and options as those of text (`misspenalty.traces.readers.tables`). A column of times may be a
 timestamp; columns without a role are not used.
@@ -70,7 +70,7 @@ def read_columns(
 
 
 def _shown(column: pa.ChunkedArray) -> list[str]:
-    """Return values as text; none for moments, which may be beyond those that Python knows."""
+    """Return values as text; return none for timestamps, which may be out of Python's range."""
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
@@ -150,7 +150,7 @@ def _array(column: Any) -> pa.Array:
 
 @dataclass(frozen=True)
 class References:
-    """References to blocks by column, as in `misspenalty.Trace`."""
+    """References to blocks, column by column, as in `misspenalty.Trace`."""
 
     ids: np.ndarray
     write: np.ndarray | None

@@ -1,4 +1,4 @@
-"""The layout of one file: which of its columns has which role, from a `Table` and the file's first lines."""
+"""Find the layout of a file, which column has which role, from a `Table` and the file's first lines."""
 
 import csv
 import dataclasses
@@ -139,7 +139,7 @@ def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str
 
 
 def _with_quoted_blanks(fields: list[str], line: str, separator: str) -> list[str]:
-    """Trim the fields of a line that are not quoted, and of the others what follows the closing quote."""
+    """Trim the fields of a line that are not quoted, and whatever follows the closing quote of those that are."""
     blanks = r"[^\S\t]*" if separator == "\t" else r"\s*"
     end = re.escape(separator)
     form = re.compile(rf'{blanks}(?:"(?P<quoted>(?:[^"]|"")*)"{blanks}|[^{end}]*)(?:{end}|$)')
@@ -201,7 +201,7 @@ def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list
 
 
 def _comment(lines: list[str]) -> str:
-    """Return what the first line begins with, if that is usual for a comment."""
+    """Return the characters that begin the first line, if they usually mark a comment."""
     first = next((line for line in lines if line.strip()), "")
     return next((comment for comment in COMMENTS if _is(first, comment)), COMMENTS[0])
 
@@ -304,7 +304,7 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
 
 
 def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list[list[str]]:
-    """Return the first values of each column, of the rows that have them all."""
+    """Return the first values of each column, from rows that have all columns."""
     found = [split(line, table.separator) or [] for _, line in rows[:LOOKED_AT]]
     return [list(column) for column in zip(*(row for row in found if len(row) == width), strict=True)] or [
         [] for _ in range(width)

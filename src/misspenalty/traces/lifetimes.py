@@ -1,4 +1,4 @@
-"""Times to live and deletes: an object that has expired or was deleted is another object from then on.
+"""Apply times to live and deletes: an object that has expired or was deleted is another object from then on.
 
 So the next reference to it misses, whatever the policy, also in a pass over all cache sizes and for OPT. The old object
 is never asked for again, but stays in the cache until the policy evicts it, as in caches that free what has expired
@@ -22,12 +22,12 @@ DELETE = -1  # in place of a time to live
 
 
 class Lifetimes:
-    """Follows which objects are alive.
+    """Record of which objects are alive.
 
     Attributes
     ----------
     expired, deleted : int
-        Objects whose time was over when they were asked for again, and that were deleted while they were alive.
+        Objects that had expired when they were asked for again, and objects that were deleted while they were alive.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Lifetimes:
         self.expired = self.deleted = 0
 
     def split(self, requests: "Requests") -> "Requests":
-        """Return the requests without deletes, to objects of which each has one life; `Requests.life` says how long."""
+        """Return the requests without deletes, to objects with one life each, whose length is `Requests.life`."""
         assert requests.life is not None
         assert requests.time is not None
         ids = self.interner.ids(np.ascontiguousarray(requests.start))
@@ -59,7 +59,7 @@ class Lifetimes:
 
     @property
     def note(self) -> str:
-        """What was done, for a user."""
+        """Return what was done, in words for the user."""
         return (
             f"lifetimes honoured: objects that expired ({self.expired:,}) or were deleted ({self.deleted:,}) are others"
             " from then on, and stay cached until evicted"

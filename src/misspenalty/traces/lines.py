@@ -1,4 +1,4 @@
-"""Text to columns: chunks of whole lines, divided by pyarrow's CSV reader or by a regular expression.
+"""Divide text into columns: chunks of whole lines, by pyarrow's CSV reader or by a regular expression.
 
 Every value of the columns that matter is checked. The fast way divides and converts a chunk at once; where that fails,
 the same chunk is divided into texts, so that a value that is written in another way is still read and a wrong one is
@@ -26,7 +26,7 @@ MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
 LONGEST_LINE = 1 << 16  # bytes; a file with a longer line is not a trace
 DECIMAL = pa.decimal128(38, 18)
 KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
-TINY = r"^\s*[+-]?[\d.]+[eE]-\d{4,}\s*$"  # numbers that crash Arrow's conversion to decimals
+TINY = r"^\s*[+-]?[\d.]+[eE]-\d{4,}\s*$"  # matches numbers that crash Arrow's conversion to decimals
 TINY_INSIDE = re.compile(rb"(?<![\w.-])[+-]?[\d.]+[eE]-\d{4,}(?![\w.-])")
 NEVER = r"[^\s\S]"  # a regular expression that matches nothing
 MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
@@ -49,7 +49,7 @@ class Batch:
     numbers: np.ndarray | None = None  # lines of the rows, from 0, where a pattern chose them
     exponents: bool = False  # whether a key is written with an exponent
     padded: bool = False  # whether a key that is a number begins with a zero, as in 007 or 0x7
-    rest: InputError | None = None  # why the lines after these rows cannot be divided
+    rest: InputError | None = None  # says why the lines after these rows cannot be divided
 
     def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
         """Return the error about a value that cannot be read."""
@@ -318,7 +318,7 @@ def _has_exponents(column: pa.Array) -> bool:
 
 
 def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> pa.Array:
-    """Return texts as the first type in the order of `KINDS` that fits, which is the column's from now on."""
+    """Return texts converted to the first type of `KINDS` that fits, and make it the column's type from now on."""
     if kinds[place] not in KINDS:
         return column
     trimmed = pc.ascii_trim_whitespace(column)

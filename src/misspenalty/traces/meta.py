@@ -1,4 +1,4 @@
-"""The description of a compiled trace, ``meta.json``: everything except its columns, and their checksums."""
+"""Write the description of a compiled trace, ``meta.json``: everything except its columns, and their checksums."""
 
 import dataclasses
 import json
@@ -48,8 +48,8 @@ def write_meta(
     *,
     checksums: bool = True,
 ) -> None:
-    """Write the description of a compiled trace: everything except its columns, with its checksum and, if it is to be
-    kept, theirs.
+    """Write the description of a compiled trace: everything except its columns, with its checksum and, for a trace that
+    is kept, those of the columns.
     """
     meta: dict[str, Any] = {
         "version": VERSION,

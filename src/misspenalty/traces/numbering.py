@@ -1,4 +1,4 @@
-"""Dense ids of a trace in bounded memory: in one table while its blocks fit, otherwise in shards by hash on disk.
+"""Number a trace's blocks in bounded memory: in one table while they fit, otherwise in shards by hash on disk.
 
 Shards: every address goes to the file of its hash. Each file is numbered separately, several in parallel, in a table
 that holds only its own blocks. A last pass follows the references in order, and gives a block its id when its shard has
@@ -22,7 +22,7 @@ MOST_BLOCKS = 0xFFFFFF00  # as in _compile.pyx
 
 
 class Numbering:
-    """Writes the columns ``ids`` and ``address`` of a folder.
+    """Writer of a folder's columns ``ids`` and ``address``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parts of a trace, two traces one after another, and the references that warm up a cache."""
+"""Select parts of a trace, join two traces, and find the references that warm up a cache."""
 
 import dataclasses
 import os
@@ -152,7 +152,7 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     InputError
         There is no such trace, or it cannot be read.
     ParameterError
-        The warm-up is a quantity of no known unit, or leaves nothing to count.
+        The warm-up has no known unit, or leaves nothing to count.
 
     Examples
     --------

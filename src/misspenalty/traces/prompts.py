@@ -1,4 +1,4 @@
-"""Prompts of a language-model service as lists of hashed blocks: the traces that the Mooncake project releases.
+"""Read the prompts of a language-model service as lists of hashed blocks, as the Mooncake project releases them.
 
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces. One JSON
 object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
@@ -107,7 +107,7 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     owner, start = np.repeat(np.arange(len(count)), count), np.repeat(np.cumsum(count) - count, count)
     place = np.arange(len(ids))
     previous = np.where(place > start, np.concatenate([[-1], ids[:-1]]), -1)
-    known = owner[first[ids]] < owner  # an earlier prompt had it
+    known = owner[first[ids]] < owner  # whether an earlier prompt had the block
     behind = known & (np.maximum.accumulate(np.where(known, -1, place)) >= start)
     hits = int(known.sum())
     return {
@@ -259,7 +259,7 @@ def _lines(path):
 
 
 def _request(line, path, number, limit, unit):
-    """Time; input and output tokens; hashes; tokens per block, None if the line does not tell them."""
+    """Return time, input and output tokens, hashes, and tokens per block (None if the line does not state them)."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError

@@ -1,4 +1,4 @@
-"""Times and sizes as users write them: ``5ms``, ``10m``, ``512MB``, ``5%``."""
+"""Parse times and sizes as users write them: ``5ms``, ``10m``, ``512MB``, ``5%``."""
 
 import re
 
@@ -78,7 +78,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
 
 
 def parse_bytes(text: str, what: str) -> int:
-    """Return a size in bytes, of `what`: ``8192``, or with a unit, ``8KB``.
+    """Return a size, ``8192`` or with a unit ``8KB``, in bytes; `what` names it in messages.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Trace readers and their register: one module per format, found by its name.
+"""Register trace readers, one module per format, and find a format by its name.
 
 An installed package registers a format by an entry point in the group ``misspenalty.formats``, which names a `Format`,
 or a module that calls `register`.
@@ -134,7 +134,7 @@ def sectors_to_bytes(sector, path, name="address"):
 
 
 class Devices:
-    """Numbers devices in order of appearance, whatever they are called."""
+    """Numbers for devices, in order of appearance, whatever their names are."""
 
     def __init__(self):
         self.numbers = {}
@@ -206,7 +206,7 @@ def records(path, dtype):
         )
 
 
-RECORDS = 1 << 16  # read at a time; four times as many are no longer in the cache when their columns are made
+RECORDS = 1 << 16  # read at a time; four times as many would not stay in the processor's cache
 
 _formats: dict[str, Format] = {}
 
@@ -292,7 +292,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
         if not matching and (complaint := _complaint(path, bare, head, known)):
             raise complaint
         if not matching and not re.match(DRIVE_REQUESTS, head) and b"\0" not in head:
-            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # says what it lacks to be a table
+            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # the error says what it lacks
         remedy = "name it with --format (format=…); misspenalty trace formats lists them"
         if re.match(DRIVE_REQUESTS, head):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
@@ -318,7 +318,7 @@ def _complaint(path, name, head, known):
         try:
             for _ in itertools.islice(
                 form.read(path, form.block_bytes), 2
-            ):  # the lines before the wrong one come first
+            ):  # an error on a later line means that more lines matched
                 pass
         except InputError as error:
             if error.line is not None:

@@ -1,4 +1,4 @@
-"""What was read, and how: the description with which opening a trace ends."""
+"""Describe what was read, and how: opening a trace ends with such a description."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ class Reading:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What was ignored, guessed or adjusted, each in a few words; empty if nothing was."""
+        """Return what was ignored, guessed or adjusted, each in a few words."""
         said = list(self.notes)
         if self.ignored:
             said.append(f"ignored column{'s' * (len(self.ignored) > 1)} {', '.join(self.ignored)}")

@@ -1,4 +1,4 @@
-"""Rows of a table as requests: the same for text and for Parquet."""
+"""Turn rows of a table into requests, in the same way for text and for Parquet."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ Fault = Callable[[int, str, int, str], InputError]
 
 
 class Rows:
-    """Converts the columns of a table, by role, to `Requests`.
+    """Converter of the columns of a table, by role, to `Requests`.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Rows:
         return _expanded(placed, codes, made.get("repeat"))
 
     def _lives(self, made: dict[str, Any], codes: np.ndarray | None, placed: Requests) -> np.ndarray:
-        """Return how long each row's object lives from then on, as `Requests.life` says it."""
+        """Return how long each row's object lives from that row on, in the form of `Requests.life`."""
         if "block" not in made or placed.count is not None or placed.time is None:
             raise InputError(
                 "lifetimes are those of objects at times", path=self.path, expected="a column of keys and one of times",
@@ -163,8 +163,7 @@ class Rows:
         return life if codes is None else np.where(codes == values.CODES["delete"], DELETE, life)
 
     def ordered(self, batches: Iterator[Requests]) -> Iterator[Requests]:
-        """Return the batches in the order that the table says, to objects of which each has one life if these are
-        honoured."""
+        """Return the batches in the order that the table asks for; with lifetimes, each object has one life."""
         found = in_order_of_time(batches, self) if self.table.order == "time" else batches
         return found if self.lives is None else self.lives.apart(found)
 
@@ -303,7 +302,7 @@ def _said(error: BadValueError) -> str:
 
 
 def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Requests:
-    """Return requests of which some are repeated, or are both a read and a write."""
+    """Return requests with those repeated that occur several times, and those split that both read and write."""
     both = None if codes is None or not (codes == BOTH).any() else codes == BOTH
     if both is None and repeat is None:
         return requests
@@ -318,7 +317,7 @@ def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray |
 
 
 def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
-    """Raise an `InputError` if lifetimes are asked for, and nothing in a table tells one."""
+    """Raise an `InputError` if lifetimes are asked for, but no column of the table states one."""
     if table.lifetimes == "honour" and "ttl" not in roles and "delete" not in table.operations.values():
         raise InputError(
             "names no time to live and no delete", path=path, expected="a column of times to live (s), or a delete",

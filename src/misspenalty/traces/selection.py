@@ -17,7 +17,7 @@ NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 def check(trace: Trace, writes: str, warm_up: int) -> int:
     """Return `warm_up` as an int; raise a `ParameterError` if it or `writes` is invalid; check the ids, too.
 
-    Numbers of NumPy are given too, and would wrap around where a slice subtracts from them.
+    NumPy's integers are accepted too, but converted, as they would wrap around in a subtraction.
     """
     trace.check()
     check_choice("writes", writes, WRITES)

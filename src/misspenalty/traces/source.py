@@ -1,4 +1,4 @@
-"""Requests on their way from a reader to a trace: what is noticed as they pass, and their single references."""
+"""Pass requests from a reader to a trace: note what they show, and split them into single references."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ EXPANDED = 1 << 20  # references expanded at a time
 
 
 class Source:
-    """The requests of a reader, and what is noticed while they pass.
+    """The requests of a reader, and what is noted while they pass.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""An SPC-1-like workload: eight streams per business scaling unit (BSU), open loop, seeded.
+"""Generate an SPC-1-like workload: eight streams per business scaling unit (BSU), open loop, seeded.
 
 Three application storage units (ASUs) hold 45, 45 and 10 % of the space, in blocks of 4 KB:
 
@@ -59,7 +59,7 @@ UNIFORM, WALK, SEQUENTIAL = range(3)
 
 
 class Stream(NamedTuple):
-    """What a stream of every BSU does.
+    """Parameters of one of the streams that every BSU has.
 
     Attributes
     ----------

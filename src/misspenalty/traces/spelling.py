@@ -8,7 +8,7 @@ from misspenalty.traces import values
 
 
 def ends(column: pa.Array, made: np.ndarray) -> set[str]:
-    """Return which of the numbers that share a key modulo 2**64 a column holds, "below" 0 or "beyond" 2**63 - 1.
+    """Return whether a column holds numbers "below" 0 or "beyond" 2**63 - 1, which would share keys modulo 2**64.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Traces that can be read only once: standard input and pipes are copied into a temporary file first."""
+"""Copy what can be read only once, standard input and pipes, into a temporary file first."""
 
 import contextlib
 import os

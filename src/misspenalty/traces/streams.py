@@ -1,4 +1,4 @@
-"""Concurrent sequential streams at a constant rate, SPC-2-like: large reads, open loop, seeded.
+"""Generate concurrent sequential streams at a constant rate, SPC-2-like: large reads, open loop, seeded.
 
 Each stream has its own section of the space and reads it in order, starting at a random place and wrapping around. It
 sends a read every ``read_kb / rate``, starting at a random moment, like video on demand.
@@ -88,7 +88,7 @@ class Streams:
 
     @cached_property
     def _begins(self):
-        """When each stream sends its first read, and the place of that read in its section."""
+        """Return when each stream sends its first read, and the place of that read in its section."""
         rng = np.random.default_rng(self.seed)
         return rng.integers(0, self.interval_ns, self.streams), rng.integers(0, self.section_reads, self.streams)
 

@@ -1,4 +1,4 @@
-"""The description of a table of requests: what its columns mean, and how their values are written.
+"""Describe a table of requests: what its columns mean, and how their values are written.
 
 The same description serves the command line (``--columns``, ``--separator`` and so on), `misspenalty.open_trace`, the
 rows of ``config/traces.tsv`` and the dialects, which are files of such descriptions.
@@ -50,7 +50,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Table:
-    """How a table of requests is written; None or empty where the file decides.
+    """Description of how a table of requests is written; a field is None or empty where the file decides.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Table:
     example: str = ""
 
     def changed(self, **options: Any) -> "Table":
-        """This description with options of a user, as text or as Python values.
+        """Return this description with the options of a user, given as text or as Python values.
 
         Raises
         ------

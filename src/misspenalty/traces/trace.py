@@ -1,4 +1,4 @@
-"""The compiled trace: written once, replayed many times."""
+"""Define the compiled trace, which is written once and replayed many times."""
 
 import html
 import os
@@ -168,7 +168,7 @@ class Trace:
         InputError
             There is no column of places, two columns have one role, or a value cannot be read.
         ParameterError
-            A role or an option is unknown, or the table is none.
+            A role or an option is unknown, or `table` is not a table.
 
         Examples
         --------
@@ -268,12 +268,12 @@ class Trace:
             if type(values) not in (np.ndarray, np.memmap) or not values.flags.c_contiguous:
                 values = np.ascontiguousarray(unmasked(values, f"trace {self.name}: column {column}"))
                 object.__setattr__(self, column, values)
-            values.flags.writeable = False  # what was counted once stays true
+            values.flags.writeable = False  # the counts stay valid, since the arrays cannot change
         check_block(self.block_bytes)
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Raise a `ParameterError` if a size is negative, and an `InputError` if all of them have no sum of 64 bits."""
+        """Raise a `ParameterError` if a size is negative, and an `InputError` if their sum exceeds 64 bits."""
         columns = [sizes for sizes in (self.object_bytes, self.request_bytes) if sizes is not None]
         if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
             raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")
@@ -343,7 +343,7 @@ class Trace:
         return self.blocks * self.block_bytes
 
     def bytes_of(self, part: slice | np.ndarray) -> np.ndarray:
-        """Return bytes that each reference of a part of the trace asks for, int64.
+        """Return the bytes that each reference of a part of the trace asks for, int64.
 
         Examples
         --------
@@ -384,7 +384,7 @@ class Trace:
     def check(self) -> None:
         """Raise an `InputError` if an id is not below `blocks`; the ids are checked only once.
 
-        No kernel may see such an id: it would leave its arrays.
+        A kernel would read beyond its arrays with such an id.
         """
         if "checked" not in self._known:
             largest = int(self.ids.max()) if len(self) else -1
@@ -410,7 +410,7 @@ class Trace:
                 values = getattr(self, column)
                 if values is not None:
                     with open(partial / column, "wb") as file:
-                        file.write(np.ascontiguousarray(values).data)  # not tofile, whose error hides a full disk
+                        file.write(np.ascontiguousarray(values).data)  # tofile would hide that the disk is full
             write_meta(
                 partial, len(self), self.blocks, self.block_bytes, self.name, self.format, self.sizes, self.reading
             )

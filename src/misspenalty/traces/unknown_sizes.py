@@ -1,4 +1,4 @@
-"""Sizes that a row does not tell, such as that of an object that a server did not send again (304)."""
+"""Fill in sizes that a row does not state, such as that of an object that a server did not send again (304)."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ CHUNK = 1 << 20  # references at a time
 
 
 def fill(ids: Path, sizes: Path, objects: int) -> None:
-    """Replace unknown sizes in a file: by the last that the object had before, or else the first after, or else 0.
+    """Replace unknown sizes in a file: by the object's last known size before, or else the first after, or else 0.
 
     Parameters
     ----------

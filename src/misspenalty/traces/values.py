@@ -1,4 +1,4 @@
-"""Values of columns as a trace needs them: keys, whole numbers, times in ns, operations, devices.
+"""Convert the values of columns for a trace: keys, whole numbers, times in ns, operations, devices.
 
 Each function takes an Arrow array of any type that a table or a Parquet file may have, and raises `BadValueError` with
 the row of the first value that it cannot take.
@@ -72,7 +72,8 @@ def texts(column: pa.Array) -> list[str]:
 
 
 def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) -> np.ndarray:
-    """Whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1: then none may be below 0, or `wrap`.
+    """Return whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1: then none may be below 0
+    unless `wrap`.
 
     Examples
     --------
@@ -440,12 +441,12 @@ def sizes(column: pa.Array) -> np.ndarray:
 
 
 class DeviceNumbers:
-    """Numbers devices: those called by a small number have it, the others the smallest that is free."""
+    """Numbers for devices: one whose name is a small number keeps it, any other gets the smallest free one."""
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[str, ...], int] = {}
         self.used: set[int] = set()
-        self.free = 0  # no smaller number is free
+        self.free = 0  # lowest number that may be free
 
     def number(self, columns: list[pa.Array]) -> np.ndarray:
         """Return the number of each row, int64; several columns together name a device."""

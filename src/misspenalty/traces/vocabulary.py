@@ -1,4 +1,4 @@
-"""What the columns of a table mean: roles, and the names that columns have for them.
+"""Define what the columns of a table mean: roles, and the names that columns have for them.
 
 A column whose name means an operation, a device or a size is never left out without a word: it is used, or the trace is
 refused until the user says what to do with it.
@@ -51,7 +51,7 @@ PAIRS = {
     "time": ("date", "time"),
     "size": ("key_size", "value_size"),
     "block": ("cs-uri-stem", "cs-uri-query"),
-}  # columns that say a role together
+}  # columns that make up a role together
 FILES = (
     "file",
     "file_id",
@@ -158,7 +158,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
 def assign(
     names: Sequence[str], given: dict[str, tuple[str, ...]], path: object, line: int | None, *, recognise: bool = True
 ) -> Roles:
-    """Return columns of each role by their place: first those that the user names, then those whose names are known.
+    """Return the places of the columns of each role: first those that the user names, then those whose names are known.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> 
 
 
 def _pair(role: str, names: Sequence[str], places: Sequence[int]) -> tuple[int, ...]:
-    """Return the places of two columns that say `role` together, in their order; nothing if they do not."""
+    """Return the places of two columns that make up `role` together, in their order; nothing if they do not."""
     place_of = {names[place].strip().lower(): place for place in places}
     pair = tuple(place_of.get(name, -1) for name in PAIRS.get(role, ()))
     return pair if len(pair) == len(places) and -1 not in pair else ()

@@ -1,4 +1,4 @@
-"""Forms that compare numbers with a printed number, list, range or limit."""
+"""Define the forms that compare numbers with a printed number, list, range or limit."""
 
 import math
 from dataclasses import dataclass
@@ -85,8 +85,7 @@ class Amount(Form):
         return list(zip(self.obtained, rows, strict=True))
 
     def _aim(self, claim):
-        """Return measure, tolerance and place of a value that is said to be nearly reached, or reached; None if none
-        is."""
+        """Return measure, tolerance and place of a value that the statement says is (nearly) reached, if any."""
         if "near" in claim.published:
             return "relative", NEAR, claim.published["near"]
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None

@@ -1,4 +1,4 @@
-"""Forms that compare obtained numbers with each other: orders, trends, equivalences."""
+"""Define the forms that compare obtained numbers with each other: orders, trends, equivalences."""
 
 import itertools
 from dataclasses import dataclass

@@ -55,7 +55,7 @@ class Decided:
 
     @cached_property
     def _moved(self):
-        """The forms of all claims on these tables, and whether they are those of the seeds."""
+        """The forms of all claims on noisy tables, and whether these are the tables of the seeds."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
         if noisy and noisy <= set(self.samples):
             return [self.run(frames).forms for frames in self._each_seed()], True
@@ -152,7 +152,7 @@ class Decided:
 
     @cached_property
     def reasons(self):
-        """Why claims have no number: id -> the first missing item, in words."""
+        """The first missing item, in words, by id of each claim without a number."""
         ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)

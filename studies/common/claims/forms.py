@@ -1,4 +1,4 @@
-"""What a study records for a claim, and how the judge compares it with the ledger.
+"""Define what a study records for a claim, and how the judge compares it with the ledger.
 
 A form holds obtained numbers and defines how they are compared. Published values, orders, directions, limits and
 tolerances reach it only in `Form.decide`, which the judge calls after the study's function has returned.

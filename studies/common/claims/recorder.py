@@ -1,4 +1,4 @@
-"""Records a study's claims; no method takes or returns anything published."""
+"""Record a study's claims; no method takes or returns anything published."""
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import amounts, comparisons

@@ -1,1 +1,1 @@
-"""The provenance of a run, and the paper that reports its results."""
+"""Record the provenance of a run, and report its results."""

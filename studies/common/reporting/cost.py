@@ -1,4 +1,4 @@
-"""The cost of a run, as stated in README.md and ARTIFACT.md: read from the run's manifests and from the disk."""
+"""State the cost of a run in README.md and ARTIFACT.md, as read from the run's manifests and from the disk."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The data dictionary: what the result tables hold, column by column.
+"""Keep the data dictionary: what the result tables hold, column by column.
 
 A study declares its tables in ``tables.yaml`` next to its code; the claims and the tables that several studies have are
 declared in ``studies/common/tables.yaml``. A table is checked against its declaration when it is written, and

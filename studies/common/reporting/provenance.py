@@ -1,4 +1,4 @@
-"""Provenance of results: digests of sources and files, versions, times."""
+"""Record the provenance of results: digests of sources and files, versions, times."""
 
 import csv
 import functools

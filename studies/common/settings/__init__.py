@@ -1,4 +1,4 @@
-"""Typed settings: one model per block of a configuration is the source of its checks, schema, default file and table.
+"""Define typed settings: each block of a configuration is a model, which gives checks, schema, default file and table.
 
 `types` has the base class and the types of values, `messages` explains what is wrong with a configuration, and
 `documents` writes the files that are made from the models. What can be configured is the studies' business:

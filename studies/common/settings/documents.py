@@ -30,8 +30,7 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """Return the schema without generated titles; optional keys as their type when present; names of a mapping as
-    such."""
+    """Return the schema without generated titles, with an optional key's own type, and with the names of a mapping."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):

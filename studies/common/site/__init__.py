@@ -1,1 +1,1 @@
-"""The results as a site: static pages with all claims, interactive figures, and the provenance of each file."""
+"""Present the results as a site: static pages with all claims, interactive figures, and each file's provenance."""

@@ -1,4 +1,4 @@
-"""Figures as interactive charts: a Matplotlib figure in, one Vega-Lite chart per panel out.
+"""Turn Matplotlib figures into interactive charts, one Vega-Lite chart per panel.
 
 A study's figure has a single description, the function that draws it. Its lines, bars and rules are read back from the
 drawn figure in the units of its axes, so that the chart on a page shows the numbers that the printed figure shows.
@@ -21,7 +21,7 @@ SHAPES = {
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
 HEIGHT = 260  # pixels of a panel
-LINE = 14  # … per name if the y axis has names
+LINE = 14  # pixels per name if the y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dash pattern of a solid line
@@ -140,7 +140,7 @@ def charts(figure):
 
 
 def _marks(name, panels):
-    """As which marks a series is drawn."""
+    """Return the kinds of marks with which a series is drawn."""
     own = [mark for panel in panels for mark in panel.marks if mark["series"] == name]
     kinds = {"dots" if mark["mark"] == "point" else mark["mark"] for mark in own}
     return sorted(kinds | ({"dots"} if any(mark.get("dots") for mark in own) else set()))

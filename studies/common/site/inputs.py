@@ -1,4 +1,4 @@
-"""What the site is made from, read and checked: the index of the results, verdicts, readings, tables, notebooks.
+"""Read and check what the site is made from: the index of the results, verdicts, readings, tables, notebooks.
 
 Every fault is an `InputError` that names the file: the site is made whole, or not at all.
 """

@@ -1,4 +1,4 @@
-"""Links of a site's pages that lead nowhere."""
+"""Find links of a site's pages that lead nowhere."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The pages of the site: results in, a folder of HTML out, which needs no server and loads nothing from other hosts."""
+"""Write the site's pages: a folder of HTML, which needs no server and loads nothing from other hosts."""
 
 import html
 import json
@@ -38,15 +38,15 @@ from misspenalty_studies.common.site.papers import read_papers
 from misspenalty_studies.common.site.tracks import shortened, tracks
 
 HERE = Path(__file__).parent
-MOST_ROWS = 400  # of a table shown on a page; the full table can be downloaded
+MOST_ROWS = 400  # rows of a table that a page shows; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 FORMS = ("svg", "pdf", "png")
-PARTS = {  # of the bar of verdicts, in its order: what is filtered, and the words
+PARTS = {  # parts of the bar of verdicts, in order: what a click filters, and the words
     "free": ({"verdict": "reproduced", "basis": "free"}, "reproduced, free"),
     "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
     "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
 } | {name: ({"verdict": name}, words) for name, words in VERDICTS.items() if name != "reproduced"}
-FILTERS = {  # of the list of claims, by column: the filter's title, and the words for its values
+FILTERS = {  # filters of the list of claims, by column: title, and words for the values
     "study": ("Study", {}),
     "role": (
         "Kind of entry",
@@ -66,9 +66,9 @@ FILTERS = {  # of the list of claims, by column: the filter's title, and the wor
         {"free": "free of published values", "calibrated": "calibrated on other values", "fitted": "fitted to it"},
     ),
 }
-EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # parts that others make, and how
+EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # parts that other commands make
 FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
-MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
+MENDED = (  # patterns that furo and nbconvert write, and replacements that satisfy axe-core's rules
     (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
     (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Documentation">'),
     (r'<aside class="toc-drawer([^"]*)">', r'<aside class="toc-drawer\1" aria-label="On this page">'),
@@ -77,7 +77,7 @@ MENDED = (  # what furo and nbconvert write, and what axe-core's rules ask for
     (r"<pre>", '<pre tabindex="0">'),
     (r"<th( class=\"blank[^>]*)?>(&nbsp;|\xa0)?</th>", "<td></td>"),
 )
-ODD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # in no text of HTML
+ODD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
 DESCRIBED = "Classic results on storage caching, reproduced from raw traces and judged claim by claim."
 
 
@@ -313,7 +313,7 @@ class _Site:
             )
 
     def _entry(self, claim):
-        """Return the entry of the ledger that a claim is."""
+        """Return a claim's entry of the ledger."""
         if claim not in self.ledger:
             raise InputError(f"claim {claim} is not in the ledger", path=self.results / "claims.csv", remedy=REMADE)
         return self.ledger[claim]
@@ -385,7 +385,7 @@ class _Site:
             )
 
     def _told(self, study):
-        """Return what home and a study's own page say of it: its papers, the answer, the statements it rests on."""
+        """Return what the home page and a study's page say about it: papers, answer, and statements it rests on."""
         paper = self.papers[study]
         return {
             "about": paper,
@@ -396,7 +396,7 @@ class _Site:
         }
 
     def _telling(self, study, figures):
-        """Return the figure whose tables most claims read on which the answer rests; None without figures."""
+        """Return the figure whose tables are read by the most claims that the answer rests on, if there is one."""
         rests_on = set(self.papers[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 
@@ -418,7 +418,7 @@ class _Site:
 
 
 def commit_of(root):
-    """Return the commit that a checkout has, or ``unknown`` for a folder that is none."""
+    """Return the commit of a checkout, or ``unknown`` for any other folder."""
     done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 

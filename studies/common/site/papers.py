@@ -1,4 +1,4 @@
-"""What the pages say of a study's papers: their question, authors, what was rebuilt, and where the answer rests.
+"""Read what the pages say about a study's papers: question, authors, what was rebuilt, what the answer rests on.
 
 Each fact is read from where it is written down: the question from the study's section of the paper, the rest from its
 ``study.yaml``.
@@ -13,7 +13,7 @@ from misspenalty_studies.common.study import studies as declared
 QUESTION = re.compile(r"^\*Question\.\*\s+(.*?)\n\s*\n", re.MULTILINE | re.DOTALL)
 CITED = re.compile(r"\s@([\w-]+)")
 RESTORED = "restore it with `git checkout`"
-CALIBRATED = "calibrated: "  # before the id of a claim that is judged on a variant's tables
+CALIBRATED = "calibrated: "  # precedes the id of a claim that is judged on a variant's tables
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Paper:
 
 
 def read_papers(root, studies):
-    """Return what is known of the papers of some studies.
+    """Return the facts about the papers of some studies.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""What each claim is based on: the line of code that decides it, the rows that it reads, the figures that show them."""
+"""Find what each claim is based on: the line of code that decides it, the rows that it reads, the figures that show
+them.
+"""
 
 import importlib
 import inspect
@@ -111,7 +113,7 @@ def _readers(task):
 
 
 class _Lines(Recorder):
-    """A recorder that notes where it is called from."""
+    """A recorder that notes the line that calls it."""
 
     def __init__(self, module):
         super().__init__()

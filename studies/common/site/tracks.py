@@ -1,4 +1,4 @@
-"""Positions on the tracks of a claim's page: the published value with its tolerance, and the values obtained.
+"""Place values on the tracks of a claim's page: the published one with its tolerance, and those obtained.
 
 A track is a line from the lowest to the highest number of the page; places on it are in per cent of its length.
 """

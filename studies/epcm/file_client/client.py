@@ -1,4 +1,4 @@
-"""A file client of 1999: one processor, Linux 2.2's page and buffer cache, one disk, and a prefetch engine.
+"""Simulate a file client of 1999: one processor, Linux 2.2's page and buffer cache, one disk, and a prefetch engine.
 
 Recorded calls of serial programs are replayed one after another, with the recorded compute between them. The time of a
 call follows from the state of the caches and of the disk:

@@ -116,7 +116,8 @@ def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     rank : sequence of int
         Order in which files are placed, before that of their names.
     sectors : int
-        Sectors of the disk. block_bytes : int
+        Sectors of the disk.
+    block_bytes : int
         Block size of the file system.
     generator : numpy.random.Generator
         Draws the order of the groups.

@@ -33,7 +33,8 @@ class FileWorkload:
     walk_at, walks : int64 and int32 arrays
         Blocks of metadata on the walk to path p: ``walks[walk_at[p]:walk_at[p + 1]]``, its inode last.
     files : int
-        Number of files that the predictor distinguishes. records : list of structured arrays
+        Number of files that the predictor distinguishes.
+    records : list of structured arrays
         Calls of each run, dtype `CALL`, compute times as recorded.
     sizes : list of int64 arrays, shape (paths,)
         Size of each file when the run starts; -1 = does not exist.
@@ -90,7 +91,8 @@ def make_workload(
     files : int, optional
         Number of files that the predictor distinguishes; by default the paths.
     sectors : int
-        Sectors of the disk. block_kb : int
+        Sectors of the disk.
+    block_kb : int
         Block size of the file system.
     generator : numpy.random.Generator
         Places the directories.

@@ -1,4 +1,4 @@
-"""Prices for the counts of a client cache: counts in, nanoseconds out, for a processor of the 1990s.
+"""Price the counts of a client cache in nanoseconds, for a processor of the 1990s.
 
 An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line
 of the client cache (frame or table entry) is in the second-level cache with probability (its size / size of the client

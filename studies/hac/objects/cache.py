@@ -1,4 +1,4 @@
-"""Client caches that programs run on: HAC, FPC, CLOCK over pages, and a dual buffer like GOM's.
+"""Define the client caches that programs run on: HAC, FPC, CLOCK over pages, and a dual buffer like GOM's.
 
 A cache is real memory: page frames of 8 KB and an indirection table of 16-byte entries (address, oref, count of
 references, next entry of the same bucket). A program follows references inside the frames. A reference loaded for the
@@ -14,9 +14,8 @@ decay as (usage + 1) >> 1, retention 2/3, 3 frames per scan, 20 fetches in the s
 newest, frames on the stack skipped.
 
 Deviations, and choices that no source states
-    - When a frame is compacted, its uninstalled copies are dropped. A discarded object whose page is still in a frame
-      as it was
-      fetched is installed again from there, without a fetch.
+    - When a frame is compacted, its uninstalled copies are dropped. If the page of a discarded object is still in a
+      frame as fetched, the object is installed again from there, without a fetch.
     - A secondary pointer enters only frames that are not in the set.
     - If every candidate is pinned, the primary scan continues until it finds one that is not.
     - Entries are freed when their count falls to zero, not in the background.
@@ -43,7 +42,7 @@ COUNTS = (
     "page_objects", "page_survivors", "references_dropped", "entries_made", "entries_freed", "stack_words", "modified",
     "pages_kept", "entries",
 )  # fmt: skip
-LEVELS = ("pages_kept", "entries")  # current values; the others are sums
+LEVELS = ("pages_kept", "entries")  # counts that are current values; the others are sums
 TIMED = ("register", "stack_scanning", "usage_computation", "compaction", "conversion")
 ENTRY_BYTES = 16
 _INSTALLED, _MODIFIED, _SWIZZLED, _ENTRY = 1 << 26, 1 << 27, 1 << 31, (1 << 22) - 1
@@ -102,7 +101,7 @@ class ClientCache:
             raise ParameterError(f"{self.name} with {self.size} bytes: {_FAILURES[self.kernel.failed]}")
 
     def commit(self):
-        """End the transaction: modified objects go to the server. Return (bytes, objects)."""
+        """End the transaction, send modified objects to the server, and return (bytes, objects)."""
         return self.kernel.commit()
 
     def log(self):

@@ -1,4 +1,4 @@
-"""Pages and objects as bytes: how a database is laid out, written and read back.
+"""Represent pages and objects as bytes: lay out a database, write it, and read it back.
 
 A page has 8192 bytes: a header (page id, 32 bits; number of objects and offset of the end of the last one, 16 bits
 each), the objects one after another, and at its end, growing downwards, the 16-bit offset of every object. No object

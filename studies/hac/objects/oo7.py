@@ -1,4 +1,4 @@
-"""OO7: the object-database benchmark used to measure HAC, generated as bytes on pages.
+"""Generate OO7, the object-database benchmark used to measure HAC, as bytes on pages.
 
 A module is a tree of assemblies; base assemblies use composite parts, each a graph of atomic parts joined by
 connections, with a document. Objects are laid out in the order of their creation: module, manual and assemblies

@@ -1,4 +1,4 @@
-"""The objects of an OO7 database: their classes, their random draws, and the order in which they are created."""
+"""Plan the objects of an OO7 database: classes, random draws, and the order in which they are created."""
 
 import numpy as np
 

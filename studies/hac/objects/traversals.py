@@ -1,4 +1,4 @@
-"""OO7's traversals as a program that runs on a client cache.
+"""Run OO7's traversals as a program on a client cache.
 
 T1 visits every atomic part below a module depth first, T6 the root part of each composite part only, T2a and T2b are T1
 and swap x and y of the root part or of every part; "T1 iterative" visits without recursion. HAC's paper adds T1- and

@@ -1,1 +1,1 @@
-"""A storage server below database clients (MQ): cache, queue, disks, closed loop of transactions."""
+"""Simulate a storage server below database clients (MQ): cache, queue, disks, closed loop of transactions."""

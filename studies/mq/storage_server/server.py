@@ -1,4 +1,4 @@
-"""A database in front of a storage server with a large cache, in a closed loop.
+"""Simulate a database in front of a storage server with a large cache, in a closed loop.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
@@ -17,9 +17,8 @@ link, server processor and disk. No process waits for a write's disk, but the re
 decide whether the cache has a block:
 
 - Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
-  the
-  terminal whose request reaches the servers next takes the next read and its outcome. Writes that the cursor passes are
-  sent at that moment.
+  the terminal whose request reaches the servers next takes the next read with its outcome. Writes that the cursor
+  passes are sent at that moment.
 - Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
   takes the next part of the trace, up to its number of reads, and works through it while the others work through
   theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches

@@ -1,4 +1,4 @@
-"""Parameters of the closed-loop storage server: processors, messages and disks of the MQ paper's testbed."""
+"""Declare the closed-loop storage server's parameters: processors, messages and disks of the MQ paper's testbed."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

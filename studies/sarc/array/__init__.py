@@ -1,1 +1,1 @@
-"""A storage controller with a read cache, a non-volatile write cache and RAID-5 arrays (SARC)."""
+"""Simulate a storage controller with a read cache, a non-volatile write cache and RAID-5 arrays (SARC)."""

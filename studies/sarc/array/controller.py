@@ -1,4 +1,4 @@
-"""A storage controller under open load: read cache with prefetching, non-volatile write cache, RAID-5 arrays of drives.
+"""Simulate a storage controller under open load: read cache with prefetching, non-volatile write cache, RAID-5 arrays.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
 sections IV (the machine, one cluster of an IBM ESS 800) and V (response times over load). A host request goes through

@@ -1,4 +1,4 @@
-"""What happened in a storage controller during an interval: counts, times by component, its state at the end."""
+"""Report what happened in a storage controller during an interval: counts, times by component, state at the end."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A host and a disk on one clock: requests that are waited for, and requests that the disk serves in the background."""
+"""Run a host and a disk on one clock: it waits for some requests, and the disk serves others in the background."""
 
 import numpy as np
 

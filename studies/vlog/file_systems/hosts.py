@@ -1,4 +1,4 @@
-"""Hosts of the virtual-log study and their cost per write, read from ``studies/vlog/machine.yaml``."""
+"""Read the hosts of the virtual-log study and their cost per write from ``studies/vlog/machine.yaml``."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""A log-structured logical disk and a file system on it, like the virtual-log paper's LFS.
+"""Simulate a log-structured logical disk and a file system on it, like the virtual-log paper's LFS.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5: the log-structured logical disk of
 W. de Jonge, M. F. Kaashoek, W. C. Hsieh (The logical disk, SOSP 1993) under a Minix file system, 4 KB blocks, segments

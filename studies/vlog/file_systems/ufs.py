@@ -1,4 +1,4 @@
-"""A UNIX file system as the virtual-log paper uses it: 4 KB blocks, 1 KB fragments, synchronous metadata.
+"""Simulate a UNIX file system as the virtual-log paper uses it: 4 KB blocks, 1 KB fragments, synchronous metadata.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5. The layout is that of the fast file
 system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984): cylinder groups of a superblock's

@@ -1,4 +1,4 @@
-"""Free sectors of a slice, and how soon the nearest one passes the head."""
+"""Keep the free sectors of a slice, and find how soon the nearest one passes the head."""
 
 from misspenalty_studies.vlog.virtual_log._eager import FreeSpace
 

@@ -1,4 +1,5 @@
-"""A disk that writes to free blocks near its head and keeps the map of its blocks in a log without a fixed place.
+"""Simulate a disk that writes to free blocks near its head and keeps the map of its blocks in a log without a fixed
+place.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999:
 the models in section 2, the virtual log in 3.2, the virtual-log disk (VLD) in 4.2, the compactor in 2.3 and 5.5.

@@ -1,4 +1,4 @@
-"""How a drive with ``disksim_buffer`` follows DiskSim 4.0's code, and the functions of that code responsible.
+"""Describe how a drive with ``disksim_buffer`` follows DiskSim 4.0's code, function by function.
 
 The code is ``src/disksim_diskctlr.c``, ``src/disksim_diskcache.c`` and ``diskmodel/mech_g1.c`` of the published
 DiskSim 4.0 whose answers are in the shared reference data (GitHub repository westerndigitalcorporation/DiskSim, folder
@@ -18,7 +18,7 @@ DiskSim 4.0 whose answers are in the shared reference data (GitHub repository we
     Read-ahead overwrites no block that the current read has yet to send: the sector passes unread, and comes round
     again a revolution later.
 ``disk_buffer_attempt_seg_ownership``
-    How far read-ahead goes is never taken back, and a full hit extends it even where it has ended.
+    The end of read-ahead is never moved back, and a full hit moves it on even after read-ahead has stopped.
 ``disk_buffer_get_max_readahead``
     The track that read-ahead may go on for is as long as the one that the request begins on.
 ``disk_buffer_stopable_access``

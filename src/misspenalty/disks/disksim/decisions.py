@@ -33,8 +33,8 @@ sources what was decided and DiskSim's value, so that ``Description.as_disksim``
     error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file's other
     values decide, not measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such
     points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373
-    and 7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), alone closer
-    (0.136 to 0.134); both were known when it was decided, on 2026-11-24.
+    and 7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), by itself
+    closer (0.136 to 0.134 ms); both numbers were known when it was decided, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
     takes 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only one

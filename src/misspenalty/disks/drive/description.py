@@ -140,7 +140,7 @@ class Description(Kind):
         return one_by_one(self.drive(), lbn, count, write, delay)
 
 
-KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its own
+KINDS = {"disk": Description}  # `misspenalty.disks.flash.model` adds its kind
 
 
 def folder():
@@ -345,7 +345,7 @@ def seek_table(seek, cylinders, left_out=()):
         raise ParameterError(f"seek_left_out: {min(strange)} is not a distance of the seek table after its first")
     if "table_ms" in seek:
         kept = [point for point in seek["table_ms"] if point[0] not in left_out]
-        finite = all(abs(value) < 1e300 for point in kept for value in point)  # also for integers, which have no limit
+        finite = all(abs(value) < 1e300 for point in kept for value in point)  # an int may exceed a float
         points = np.array(kept if finite else [[0, 0]], float)
         if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any():
             raise ParameterError("seek table: expected distances from 1 on, in rising order")

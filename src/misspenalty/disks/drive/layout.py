@@ -160,7 +160,7 @@ def _runs(zone, heads, sparing, number):
         front = "front" in scheme
         length[(starts % cylinder < edge) == front] = 0
 
-    # a unit keeps as many of its remaining slots as it has without spares: the first or, with spares in front, the last
+    # a unit gives up its spares: it keeps its first remaining slots or, with spares in front, its last
     units = starts // unit
     before = np.cumsum(length) - length
     before -= before[np.searchsorted(units, units)]

@@ -1,7 +1,7 @@
 """Replacement policies for objects of different sizes, in a cache of so many bytes.
 
-`reference` says what they have in common, `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and so
-on are their kernels.
+`reference` says what they have in common; `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and the
+other ``.pyx`` files are their kernels.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class SizedPolicy:
     left_out : tuple of str
         Parameters of the policy for blocks that this one does not have.
     fixed : mapping
-        What else the kernel is told, which for blocks is different.
+        Further arguments of the kernel, which differ from those for blocks.
     """
 
     name: str

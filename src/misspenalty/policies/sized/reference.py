@@ -1,4 +1,4 @@
-"""What all caches of objects of different sizes have in common, as slow, readable definitions.
+"""Define, slowly and readably, what all caches of objects of different sizes have in common.
 
 An object that does not fit evicts others, in the order of the policy, until it does. One that is larger than the whole
 cache is a miss, evicts nothing and is not admitted; such references are counted as ``refused``.

@@ -1,4 +1,4 @@
-"""Dialects of tables: one file each, which says how the tables of a public source are written.
+"""Read the dialects of tables: one file each, which says how the tables of a public source are written.
 
 A file ``NAME.yaml`` in this folder is a format of that name. `KEYS` lists what it may say.
 """
@@ -86,7 +86,8 @@ class Dialect:
             Without the suffix of a compression.
         head : bytes
         strict : bool
-            Whether the evidence counts that tells the dialect from others whose columns look the same.
+            Whether a file also has to show the evidence that distinguishes the dialect from others with similar
+            columns.
         """
         lines = _lines(head)
         if not lines:
@@ -176,7 +177,7 @@ def _beginning(pattern: str) -> re.Pattern[str] | None:
 
 
 def _source(entries: dict[str, Any]) -> str:
-    """Who wrote a format down, and what of it is not confirmed."""
+    """Return who published a format, and what is not confirmed about it."""
     said = str(entries["source"])
     return f"{said}. Not verified: {entries['unverified']}" if entries.get("unverified") else said
 

@@ -1,1 +1,1 @@
-"""One module per trace format; each registers itself. A new module here is a new format."""
+"""Hold one module per trace format; each registers itself, so a new module here is a new format."""

@@ -1,4 +1,4 @@
-"""Block traces of Linux as the kernel writes them: the binary files of blktrace(8), ``<device>.blktrace.<cpu>``.
+"""Read Linux block traces as the kernel writes them: the binary files of blktrace(8), ``<device>.blktrace.<cpu>``.
 
 Little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version, sequence,
 time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), and their further data. As

@@ -1,4 +1,4 @@
-"""Captures of a database's data-file reads and writes: Parquet, one row per block of 8 KB.
+"""Read captures of a database's data-file reads and writes: Parquet, one row per block of 8 KB.
 
 Columns: ``time_ms`` since the capture began, ``relation`` (table or index), ``block`` within the relation, ``write``.
 """

@@ -1,4 +1,4 @@
-"""Captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
+"""Read captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
 
 The file of events of a capture (`misspenalty.traces.builds`), with its two other files next to it. Runs follow one
 another; each file has its own address space. Directories, attributes and empty transfers are left out.

@@ -1,4 +1,4 @@
-"""fio's logs of requests (``write_iolog``), versions 2 and 3 (fio(1), "Trace file format").
+"""Read fio's logs of requests (``write_iolog``), versions 2 and 3 (fio(1), "Trace file format").
 
 A first line ``fio version 2 iolog`` or ``… 3 iolog``, then ``[time] file action [offset bytes]``. Each file has its own
 address space. Actions that move no data (add, open, close, sync, datasync, trim, wait) are skipped. Only lines of

@@ -1,4 +1,4 @@
-"""libCacheSim's own format, ``.lcs``, versions 1 to 8: a header of 8,192 bytes, then fixed-length records.
+"""Read libCacheSim's own format, ``.lcs``, versions 1 to 8: a header of 8,192 bytes, then fixed-length records.
 
 Little-endian. The header begins and ends with a magic number; after it come the version of the records, that of its
 statistics, and how many requests follow. A record is u32 seconds, u64 object, its size (u32; from version 3 i64), from

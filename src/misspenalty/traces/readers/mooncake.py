@@ -1,6 +1,6 @@
-"""Prompts of a language-model service as block references: JSON lines of Mooncake, Qwen-Bailian and others.
+"""Read prompts of a language-model service as block references: JSON lines of Mooncake, Qwen-Bailian and others.
 
-One reference per hash, in prompt order, all at the prompt's arrival; reads only. See `misspenalty.traces.prompts`. The
+Each hash is one reference, a read, in prompt order at the prompt's arrival. See `misspenalty.traces.prompts`. The
 block size is only recorded: its tokens, from the data or the option ``block_tokens``, times the 327,680 bytes that a
 token takes in the key-value cache of LLaMA3-70B.
 """
@@ -26,7 +26,7 @@ def read(path, block_bytes, block_tokens=None, unit=None):
 
 
 def block_bytes_of(path, block_tokens=None, unit=None):
-    """Return bytes of a block of this trace."""
+    """Return the bytes of a block of this trace."""
     return TOKEN_BYTES * (_tokens(block_tokens) or read_prompts(path, _unit(unit)).block_tokens)
 
 

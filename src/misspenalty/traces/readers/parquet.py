@@ -1,4 +1,4 @@
-"""Parquet files with one row per request, whose columns are those of a table; see `misspenalty.traces.frames`."""
+"""Read Parquet files with one row per request, whose columns are those of a table; see `misspenalty.traces.frames`."""
 
 import pyarrow as pa
 
@@ -32,7 +32,7 @@ def read(path, block_bytes, **options):
 
 
 def sniff(name, head):
-    """Return whether it is Parquet, but none of the other Parquet formats."""
+    """Return whether the file is Parquet, but of none of the other Parquet formats."""
     return head.startswith(capture.MAGIC) and not files.sniff(name, head) and not capture.sniff(name, head)
 
 

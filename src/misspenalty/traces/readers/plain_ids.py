@@ -1,7 +1,8 @@
-"""Plain block or object numbers, binary, one after another: 4 or 8 bytes each, of either byte order.
+"""Read plain binary block or object numbers, one after another: 4 or 8 bytes each, in either byte order.
 
-Nothing in such a file tells what it is: name the format. For numbers as text see `lirs`. Caffeine's simulator calls the
-big-endian ones ``cache2k`` (4 bytes), ``corda`` and ``scarab`` (8 bytes, signed), and users can use these names too.
+Such a file does not identify itself, so the user has to name the format. For numbers as text see `lirs`. Caffeine's
+simulator calls the big-endian ones ``cache2k`` (4 bytes), ``corda`` and ``scarab`` (8 bytes, signed), and users can use
+these names too.
 """
 
 import functools

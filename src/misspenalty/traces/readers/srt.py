@@ -1,4 +1,4 @@
-"""HP Labs' SRT disk traces (cello, snake and hplajw; Ruemmler & Wilkes, USENIX Winter 1993).
+"""Read HP Labs' SRT disk traces (cello, snake and hplajw; Ruemmler & Wilkes, USENIX Winter 1993).
 
 Layout after the notes of HP's TraceAccess library that DiskSim 4.0 ships: a text header with a line ``tracedate``,
 ended by a form feed (or no header), then records of 13 to 15 words of 32 bits: record bytes, version << 16 | type,
@@ -65,7 +65,7 @@ def header_bytes(head):
 
 
 def record_bytes(identity):
-    """Return bytes of a record of this version and type; -1 if there is no such record."""
+    """Return the bytes of a record of this version and type; -1 if there is no such record."""
     number, kind = identity >> 16, identity & 0xFFFF
     if number not in VERSIONS or kind not in (SHORT, SUSPECT):
         return -1

@@ -1,4 +1,4 @@
-"""Tables: text with one request per line, described by a dialect, by its header, or by its user.
+"""Read tables: text with one request per line, described by a dialect, by its header, or by its user.
 
 The format ``csv`` is a table that its header and the options of its user describe. Every file of
 `misspenalty.traces.dialects` is a format, too, whose description the same options change.

@@ -1,4 +1,4 @@
-"""Traces of virtual disks from VMware's vscsiStats, versions 1 and 2, in the form published by CloudPhysics.
+"""Read traces of virtual disks from VMware's vscsiStats, versions 1 and 2, in the form published by CloudPhysics.
 
 Little-endian records of 32 or 40 bytes: length in bytes, SCSI operation, address in sectors of 512 bytes, time in
 microseconds. The high byte of the version field is the version. Commands that move no data are skipped.
@@ -22,7 +22,7 @@ MICROSECOND = 1000  # ns
 
 
 def version(head):
-    """1 or 2, or None if the first records are neither."""
+    """Return 1 or 2, or None if the first records are of neither version."""
     for number, dtype in RECORDS.items():
         rows = np.frombuffer(head[: len(head) // dtype.itemsize * dtype.itemsize], dtype)
         if rows.size and np.all(rows["version"] >> 8 == number) and np.all(rows["command"] < 256):

@@ -1,1 +1,1 @@
-"""The archive of a run's results: a zip file that carries its own list of checksums, and its verification."""
+"""Write and verify the archive of a run's results: a zip file that carries its own list of checksums."""

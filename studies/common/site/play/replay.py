@@ -1,4 +1,4 @@
-"""Code that runs in the reader's browser, in Pyodide: the package opens and replays traces as on a command line.
+"""Open and replay traces in the reader's browser, in Pyodide, as the command line does.
 
 The worker calls `call` with the name of a function here and its arguments as JSON.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import misspenalty
-import misspenalty.replay.tables  # what is imported only when a function is called is not packed otherwise
+import misspenalty.replay.tables  # imported by name, as an import within a function is not packed
 from misspenalty import disks
 from misspenalty.disks.drive.description import Description, Kind
 from misspenalty.errors import MissPenaltyError, ParameterError
@@ -25,7 +25,7 @@ from misspenalty.traces.trace import Trace
 
 TRACES = {}  # by the name that the page gave them
 DRIVES = {}  # by name, as they are asked for
-MOST_TIMED = 2_000_000  # references: each has a time, and the times are sorted
+MOST_TIMED = 2_000_000  # references; their times take memory and are sorted
 
 
 def call(function, values):
@@ -102,7 +102,7 @@ def add_drive(name, path):
 
 
 class Packed(Description):
-    """A disk drive whose tables come ready made."""
+    """A disk drive whose tables were built beforehand."""
 
     def __init__(self, about, arrays):
         Kind.__init__(self, about["data"], None)

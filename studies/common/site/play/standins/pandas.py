@@ -1,4 +1,4 @@
-"""Stands in for pandas in the browser: tables as lists of rows, which is all that a replay returns."""
+"""Stand in for pandas in the browser: tables are lists of rows, which is all that a replay returns."""
 
 
 class DataFrame:

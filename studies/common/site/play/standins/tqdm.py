@@ -1,3 +1,3 @@
-"""Stands in for tqdm in the browser, where the page itself shows how far it is."""
+"""Stand in for tqdm in the browser, where the page itself shows the progress."""
 
 tqdm = None

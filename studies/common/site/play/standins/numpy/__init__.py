@@ -1,4 +1,4 @@
-"""Stands in for NumPy in the browser: the part of it that reading and replaying a trace call, on Python's buffers.
+"""Stand in for NumPy in the browser: the functions that reading and replaying a trace call, on Python's buffers.
 
 There is no NumPy for Pyodide in a package registry, so the page brings this. Arrays have one or two dimensions and the
 types of `dtypes`; every value is the one that NumPy computes, and what is not listed here raises an AttributeError.
@@ -36,7 +36,7 @@ nan = math.nan
 
 
 def empty(shape, dtype=float64):
-    """Return an array of zeros, which are cheaper here than what happens to be in memory."""
+    """Return an array of zeros, which are cheaper here than uninitialised memory."""
     kind = _dtype(dtype)
     shape = (int(shape),) if isinstance(shape, int) else tuple(map(int, shape))
     if kind.names:
@@ -153,7 +153,7 @@ def fromfile(file, dtype, count=-1):
 
 
 def memmap(path, dtype, mode, shape=None):
-    """Return a column's file; there is nothing to map here, so it is read."""
+    """Return the content of a column's file, which is read, since nothing can be mapped here."""
     made = fromfile(path, dtype)
     return made if shape is None else made[: shape[0]]
 
@@ -195,7 +195,7 @@ def split(values, at):
 
 
 def repeat(values, times):
-    """Return each value so many times."""
+    """Return each value repeated a number of times."""
     if isinstance(times, int):
         return stored([value for value in values.tolist() for _ in range(times)], values.dtype)
     times = times.tolist()
@@ -283,7 +283,7 @@ def count_nonzero(values):
 
 
 def isin(values, among, invert=False):
-    """Return which values are among some, or are not."""
+    """Return which values occur in `among`, or with `invert` do not."""
     values, among = values.tolist() if isinstance(values, ndarray) else values, set(among)
     return stored([(value in among) != invert for value in values], _dtype(bool_))
 

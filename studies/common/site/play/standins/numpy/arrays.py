@@ -1,4 +1,4 @@
-"""Arrays on Python's buffers."""
+"""Define arrays on Python's buffers."""
 
 import builtins
 import itertools
@@ -170,7 +170,7 @@ class ndarray:
         return ndarray(into, self.dtype, self.shape)
 
     def astype(self, kind):
-        """Return the numbers as another type, cut to whole ones and wrapped around where they have to be."""
+        """Return the numbers as another type, truncated and wrapped around where necessary."""
         kind = dtype(kind)
         if kind == self.dtype:
             return self.copy()

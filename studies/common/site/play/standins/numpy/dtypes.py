@@ -1,4 +1,4 @@
-"""Types of numbers and of records."""
+"""Define the types of numbers and of records."""
 
 
 class generic:

@@ -1,4 +1,4 @@
-"""Names that annotations use."""
+"""Define the names that annotations use."""
 
 from typing import Any
 

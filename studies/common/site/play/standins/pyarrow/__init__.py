@@ -1,4 +1,4 @@
-"""Stands in for pyarrow in the browser: columns of text, as lists, and zstd. There is no Parquet.
+"""Stand in for pyarrow in the browser: columns of text are lists; zstd works, Parquet does not.
 
 A column is divided and converted by Python's own means. What is not as simple as that raises an `ArrowInvalid`, after
 which the package's readers divide lines one by one, as they do with pyarrow.
@@ -18,41 +18,41 @@ class ArrowInvalid(ArrowException):
 
 
 class ChunkedArray:
-    """Columns in chunks, which there are none of here."""
+    """A column in chunks; no column has this type here."""
 
 
 def int8():
-    """Return a type, as are the following."""
+    """Return the type of integers of 8 bits."""
     return DataType("int8")
 
 
 def int32():
-    """See `int8`."""
+    """Return the type of integers of 32 bits."""
     return DataType("int32")
 
 
 def int64():
-    """See `int8`."""
+    """Return the type of integers of 64 bits."""
     return DataType("int64")
 
 
 def uint64():
-    """See `int8`."""
+    """Return the type of unsigned integers of 64 bits."""
     return DataType("uint64")
 
 
 def string():
-    """See `int8`; values are bytes here."""
+    """Return the type of texts, whose values are bytes here."""
     return DataType("string")
 
 
 def binary():
-    """See `int8`."""
+    """Return the type of bytes."""
     return DataType("binary")
 
 
 def decimal128(digits, places):
-    """See `int8`; no value has it here."""
+    """Return the type of decimals, which no value has here."""
     return DataType(f"decimal128({digits}, {places})")
 
 
@@ -72,7 +72,7 @@ class Array:
 
     @property
     def null_count(self):
-        """How many values are missing."""
+        """Number of missing values."""
         return self.values.count(None)
 
     def to_pylist(self):
@@ -132,7 +132,7 @@ class Array:
 
 
 def whole(text):
-    """Return the whole number that a text is, within 63 bits."""
+    """Return a text as a whole number of at most 63 bits."""
     digits = text.removeprefix(b"-")
     if not digits.isdigit() or len(digits) > 19 or not -(1 << 63) <= (value := int(text)) < 1 << 63:
         raise ArrowInvalid(f"{text!r} is not a whole number")
@@ -159,7 +159,7 @@ def scalar(value, kind):
 
 
 def py_buffer(data):
-    """Return the bytes of something."""
+    """Return `data` as a buffer, which is the bytes themselves."""
     return data
 
 

@@ -1,4 +1,4 @@
-"""Operations on columns."""
+"""Compute operations on columns."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Text with a separator, where no field is quoted."""
+"""Read text with a separator, where no field is quoted."""
 
 from types import SimpleNamespace
 
@@ -20,8 +20,7 @@ class _Column(pa.Array):
 
 
 def read_csv(text, read, parse, convert):
-    """Return the columns of a text; an `ArrowInvalid` if a line has another number of fields, or a value another
-    type."""
+    """Return a text's columns; raise `ArrowInvalid` for a wrong number of fields or a value of another type."""
     if parse.quote_char and b'"' in text:
         raise pa.ArrowInvalid("a field is quoted")
     separator = parse.delimiter.encode()

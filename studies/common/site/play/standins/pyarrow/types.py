@@ -1,4 +1,4 @@
-"""Types of columns."""
+"""Define the types of columns."""
 
 
 class DataType:
