@@ -39,7 +39,7 @@ def test_citation_names_this_release(citation):
 def bibliography():
     """Return title, year, pages and DOI of each entry of the paper's bibliography."""
     text = (ROOT / "paper" / "references.bib").read_text()
-    for entry in re.findall(r"@\w+\{\w+,\n.*?\n\}", text, re.DOTALL):
+    for entry in re.findall(r"@\w+\{[\w-]+,\n.*?\n\}", text, re.DOTALL):
         fields = dict(re.findall(r"^  (\w+)\s*= \{(.*)\},$", entry, re.MULTILINE))
         title = re.sub(r"[{}]", "", fields["title"]).replace("--", "-")
         yield title, int(fields["year"]), *fields.get("pages", "--").split("--"), fields.get("doi", "")
