@@ -35,6 +35,8 @@ func (c hashicorp) reference(block uint64, write bool) bool {
 	return hit
 }
 
+func (c hashicorp) holds(block uint64) bool { return c.contains(block) }
+
 func openLRU(capacity int) cache {
 	c := must(lru.New[uint64, bool](capacity))
 	return hashicorp{c.Get, c.Contains, func(block uint64) { c.Add(block, true) }}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +20,9 @@ import (
 type cache interface {
 	reference(block uint64, write bool) bool
 }
+
+// Most tell whether they hold a block without using it; evictions are told from that.
+type holder interface{ holds(block uint64) bool }
 
 type entry struct {
 	module, policy string
@@ -59,23 +63,35 @@ func numbers(text string) []uint64 {
 	return trace
 }
 
-func replay(e entry, capacity int, trace []uint64, writes []int) string {
-	written := map[int]bool{}
-	for _, number := range writes {
-		written[number] = true
-	}
-	c, hits := e.open(capacity), make([]byte, len(trace))
+// replay returns the outcomes, 1 for a hit, and, to tell them, the blocks that each reference evicted.
+func replay(e entry, capacity int, trace []uint64, writes []int, tell bool) map[string]any {
+	c, hits, evicted, cached := e.open(capacity), make([]byte, len(trace)), map[int][]uint64{}, []uint64{}
+	h, tells := c.(holder)
 	for number, block := range trace {
 		hits[number] = '0'
-		if c.reference(block, written[number]) {
+		if c.reference(block, slices.Contains(writes, number)) {
 			hits[number] = '1'
 		}
+		if !tell || !tells {
+			continue
+		}
+		before := cached
+		cached = slices.DeleteFunc(append([]uint64{block}, before...), func(each uint64) bool { return !h.holds(each) })
+		gone := slices.DeleteFunc(before, h.holds)
+		if len(gone) > 0 {
+			slices.Sort(gone)
+			evicted[number] = slices.Compact(gone)
+		}
 	}
-	return string(hits)
+	if !tell || !tells {
+		return map[string]any{"hits": string(hits)}
+	}
+	return map[string]any{"hits": string(hits), "evicted": evicted}
 }
 
-func printed(id, hits string) {
-	fmt.Println(string(must(json.Marshal(map[string]string{"id": id, "hits": hits}))))
+func printed(id string, told map[string]any) {
+	told["id"] = id
+	fmt.Println(string(must(json.Marshal(told))))
 }
 
 func version(module string) string {
@@ -106,7 +122,7 @@ func main() {
 		if strings.HasPrefix(text, "@") {
 			text = string(must(os.ReadFile(text[1:])))
 		}
-		fmt.Println(replay(e, capacity, numbers(text), nil))
+		fmt.Println(replay(e, capacity, numbers(text), nil, false)["hits"])
 		return
 	}
 	runs := 1
@@ -119,13 +135,13 @@ func main() {
 	}
 	for _, v := range suite.Vectors {
 		if e.certain && v.Capacity >= e.least && len(v.Parameters) == 0 && (e.writes || len(v.Writes) == 0) {
-			printed(v.ID, replay(e, v.Capacity, v.Trace, v.Writes))
+			printed(v.ID, replay(e, v.Capacity, v.Trace, v.Writes, true))
 		}
 	}
 	for _, v := range suite.Long {
 		trace := numbers(string(must(os.ReadFile(filepath.Join(filepath.Dir(os.Args[2]), v.File)))))
 		for range runs {
-			printed(v.ID, replay(e, v.Capacity, trace, nil))
+			printed(v.ID, replay(e, v.Capacity, trace, nil, false))
 		}
 	}
 }

@@ -17,17 +17,24 @@ const caches = {
   "quick-lru.QuickLRU": ["quick-lru", "lru", (capacity) => new QuickLRU({ maxSize: capacity })],
 };
 
+// The outcomes, 1 for a hit, and, unless `writes` is left out, the blocks that each reference evicted.
 function replay(open, capacity, trace, writes) {
   const cache = open(capacity);
   const written = new Set(writes);
+  const evicted = writes && {};
   let hits = "";
+  let cached = [];
   trace.forEach((block, number) => {
     const write = written.has(number);
     const hit = write ? cache.has(block) : cache.get(block) !== undefined;
     if (write || !hit) cache.set(block, true);
     hits += hit ? "1" : "0";
+    if (!writes) return;
+    const gone = cached.filter((each) => !cache.has(each)).sort((a, b) => a - b);
+    if (gone.length > 0) evicted[number] = gone;
+    cached = [...new Set([...cached, block])].filter((each) => cache.has(each));
   });
-  return hits;
+  return { hits, evicted };
 }
 
 const numbers = (text) => text.split(/\s+/).filter(Boolean).map(Number);
@@ -40,15 +47,15 @@ if (name === "list") {
     console.log([cache, library, version(library), policy, "certain"].join("\t"));
 } else if (/^[0-9]+$/.test(first)) {
   const text = second.startsWith("@") ? readFileSync(second.slice(1), "utf8") : second;
-  console.log(replay(caches[name][2], Number(first), numbers(text), []));
+  console.log(replay(caches[name][2], Number(first), numbers(text)).hits);
 } else {
   const suite = JSON.parse(readFileSync(first, "utf8"));
-  const print = (id, hits) => console.log(JSON.stringify({ id, hits }));
+  const print = (id, told) => console.log(JSON.stringify({ id, ...told }));
   const open = caches[name][2];
   for (const v of suite.vectors)
     if (!v.parameters) print(v.id, replay(open, v.capacity, v.trace, v.writes ?? []));
   for (const v of suite.long) {
     const trace = numbers(readFileSync(join(dirname(first), v.file), "utf8"));
-    for (let run = 0; run < Number(second ?? 1); run++) print(v.id, replay(open, v.capacity, trace, []));
+    for (let run = 0; run < Number(second ?? 1); run++) print(v.id, replay(open, v.capacity, trace));
   }
 }

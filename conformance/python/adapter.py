@@ -5,6 +5,7 @@
     python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"       # one trace on a cache of 2 blocks; @FILE reads it
 
 A cache is a function of the capacity that returns ``reference(block, write)``: whether the block was in the cache.
+``reference.holds(block)`` says the same without a reference, if the library can; evictions are told from it.
 """
 
 import json
@@ -26,6 +27,7 @@ def mapping(make):
                 cache[block] = True
             return hit
 
+        reference.holds = getattr(cache, "peek", cache.__contains__)  # `in` counts as a use in cachebox
         return reference
 
     return open_cache
@@ -36,11 +38,9 @@ def standard(capacity):
     load = lru_cache(maxsize=capacity)(lambda block: True)
 
     def reference(block, write):
-        before = load.cache_info().hits
-        load(block)
-        return load.cache_info().hits > before
+        misses = load.cache_info().misses
+        return load(block) and load.cache_info().misses == misses
 
-    reference.writes = False
     return reference
 
 
@@ -56,22 +56,28 @@ def theine(capacity):
             cache.set(block, True)
         return hit
 
-    reference.writes = False
     return reference
+
+
+standard.writes = theine.writes = False
 
 
 def libcachesim(name, least):
     """Wrap a cache of libCacheSim, which aborts or caches nothing with fewer than `least` blocks."""
     import libcachesim as simulator
 
+    def request(block):
+        made = simulator.Request()
+        made.obj_id, made.obj_size = block, 1
+        return made
+
     def open_cache(capacity):
         cache = getattr(simulator, name)(cache_size=capacity)
 
         def reference(block, write):
-            request = simulator.Request()
-            request.obj_id, request.obj_size = block, 1
-            return cache.get(request)
+            return cache.get(request(block))
 
+        reference.holds = lambda block: cache.find(request(block), False) is not None
         return reference
 
     open_cache.least = least
@@ -95,50 +101,48 @@ def caches():
     simulated = {"LRU": 1, "FIFO": 1, "Clock": 1, "Sieve": 1, "LFU": 1, "ARC": 1, "SLRU": 4, "TwoQ": 4, "LIRS": 2}
     simulated |= {"S3FIFO": 20, "Clock2QPlus": 20, "WTinyLFU": 100, "ClockPro": 3, "MQ": 3}
     drawn = {"Hyperbolic": 1, "LeCaR": 2, "LHD": 1}
-    names = {"TwoQ": "2q"}
     for name, least in (simulated | drawn).items():
-        policy = names.get(name, name.lower())
+        policy = {"TwoQ": "2q"}.get(name, name.lower())
         found[f"libcachesim.{name}"] = ("libcachesim", policy, name not in drawn, libcachesim(name, least))
     return found
 
 
-def replay(open_cache, capacity, trace, writes):
-    """Replay a trace; return the outcomes as a string of 0 and 1, or None if the cache offers no such run."""
-    if capacity < getattr(open_cache, "least", 1):
+def replay(open_cache, capacity, trace, writes=(), tell=False):
+    """Return the outcomes of a trace, 1 for a hit, and evictions to `tell`, or None if the cache has no such run."""
+    if capacity < getattr(open_cache, "least", 1) or (writes and not getattr(open_cache, "writes", True)):
         return None
-    reference = open_cache(capacity)
-    if writes and not getattr(reference, "writes", True):
-        return None
-    written = set(writes)
-    return "".join("1" if reference(block, number in written) else "0" for number, block in enumerate(trace))
+    reference, hits, evicted, cached, written = open_cache(capacity), "", {}, set(), set(writes)
+    holds = getattr(reference, "holds", None) if tell else None
+    for number, block in enumerate(trace):
+        hits += "01"[bool(reference(block, number in written))]
+        before, cached = cached, {each for each in cached | {block} if holds and holds(each)}
+        if before - cached:
+            evicted[number] = sorted(before - cached)
+    return {"hits": hits, "evicted": evicted} if holds else {"hits": hits}
 
 
 def main(name, *rest):
     """List the caches, or print the outcomes of a cache on one trace or on the vectors of a file."""
-    known = caches()
     if name == "list":
-        for cache, (library, policy, certain, _) in known.items():
+        for cache, (library, policy, certain, _) in caches().items():
             number = sys.version.split()[0] if library == "python" else version(library)
             print(cache, library, number, policy, "certain" if certain else "chance", sep="\t")
         return
-    *_, certain, open_cache = known[name]
+    *_, certain, open_cache = caches()[name]
     if len(rest) == 2 and rest[0].isdigit():
         text = Path(rest[1][1:]).read_text() if rest[1].startswith("@") else rest[1]
-        print(replay(open_cache, int(rest[0]), [int(block) for block in text.split()], []))
+        print(replay(open_cache, int(rest[0]), [int(block) for block in text.split()])["hits"])
         return
     path, runs = Path(rest[0]), int(rest[1]) if len(rest) > 1 else 1
     suite = json.loads(path.read_text())
-    for vector in suite["vectors"]:
-        if not vector.get("parameters") and certain:
-            hits = replay(open_cache, vector["capacity"], vector["trace"], vector.get("writes", []))
-            if hits is not None:
-                print(json.dumps({"id": vector["id"], "hits": hits}))
+    short = [v for v in suite["vectors"] if certain and not v.get("parameters")]
+    asked = [(v, replay(open_cache, v["capacity"], v["trace"], v.get("writes", ()), tell=True)) for v in short]
     for vector in suite["long"]:
         trace = [int(line) for line in (path.parent / vector["file"]).read_text().split()]
-        for _ in range(runs):
-            hits = replay(open_cache, vector["capacity"], trace, [])
-            if hits is not None:
-                print(json.dumps({"id": vector["id"], "hits": hits}))
+        asked += [(vector, replay(open_cache, vector["capacity"], trace)) for _ in range(runs)]
+    for vector, told in asked:
+        if told is not None:
+            print(json.dumps({"id": vector["id"]} | told))
 
 
 if __name__ == "__main__":

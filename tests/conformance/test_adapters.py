@@ -45,13 +45,32 @@ class Fifo(OrderedDict):
 
 def test_standard_library_is_lru_and_has_no_writes(adapter):
     # 3 evicts 2, 2 evicts 1
-    assert adapter.replay(adapter.standard, 2, [1, 2, 1, 3, 2, 1], []) == "001000"
+    assert adapter.replay(adapter.standard, 2, [1, 2, 1, 3, 2, 1], tell=True) == {"hits": "001000"}
     assert adapter.replay(adapter.standard, 2, [1, 2], [1]) is None
 
 
 def test_a_mapping_is_looked_up_then_filled(adapter):
     # the write to 1 tells that it was there; 3 evicts 1, the oldest
-    assert adapter.replay(adapter.mapping(Fifo), 2, [1, 2, 1, 3, 1], [2]) == "00100"
+    told = adapter.replay(adapter.mapping(Fifo), 2, [1, 2, 1, 3, 1], [2], tell=True)
+    assert told == {"hits": "00100", "evicted": {3: [1], 4: [2]}}
+
+
+def test_a_mapping_whose_look_up_is_a_use_is_peeked_at(adapter):
+    class Peeked(Fifo):
+        """A block that is looked for becomes the newest, as in cachebox's LRU."""
+
+        def __contains__(self, key):
+            found = super().__contains__(key)
+            if found:
+                self.move_to_end(key)
+            return found
+
+        def peek(self, key):
+            return True if OrderedDict.__contains__(self, key) else None
+
+    # 3 evicts 1, the oldest, although the adapter has looked for it after each reference
+    told = adapter.replay(adapter.mapping(Peeked), 2, [1, 2, 3], tell=True)
+    assert told == {"hits": "000", "evicted": {2: [1]}}
 
 
 def test_a_size_that_a_library_lacks_is_left_out(adapter):
@@ -67,7 +86,7 @@ def test_libcachesim_conforms_through_the_adapter(adapter):
     lru = adapter.libcachesim("LRU", 1)
 
     def run(capacity, trace, parameters, details):
-        return conformance.Answer(adapter.replay(lru, capacity, trace, []))
+        return conformance.Answer(**adapter.replay(lru, capacity, trace, tell=details))
 
     assert conformance.check_run(conformance.load_suite("lru"), run).conforms
 

@@ -5,72 +5,71 @@
 //!     conformance lru.LruCache 2 "1 2 1 3 2"     one trace on a cache of 2 blocks; @FILE reads it
 
 use foyer_memory::{CacheBuilder, EvictionConfig, FifoConfig, LfuConfig, LruConfig, S3FifoConfig};
-use serde_json::Value;
-use std::collections::HashSet;
+use serde_json::{json, Value};
+use std::collections::{BTreeSet, HashSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// Whether a block was in the cache, which loads it; a write loads it without looking it up.
-type Reference = Box<dyn FnMut(u64, bool) -> bool>;
+/// What a cache is asked of a block: a read loads it if it was not there, a write without looking it up.
+#[derive(Clone, Copy, PartialEq)]
+enum Ask {
+    Read,
+    Write,
+    Holds,
+}
+
+/// Whether a block was in the cache.
+type Reference = Box<dyn FnMut(u64, Ask) -> bool>;
 type Open = fn(usize) -> Reference;
 
-fn lru(capacity: usize) -> Reference {
-    let mut c = lru::LruCache::new(NonZeroUsize::new(capacity).unwrap());
-    Box::new(move |block, write| {
-        let hit = if write { c.contains(&block) } else { c.get(&block).is_some() };
-        if write || !hit {
-            c.put(block, ());
+/// A cache by its functions: whether it holds a block without using it, whether it finds it, and how it loads it.
+fn cache<C: 'static>(
+    mut c: C, holds: fn(&C, u64) -> bool, finds: fn(&mut C, u64) -> bool, load: fn(&mut C, u64),
+) -> Reference {
+    Box::new(move |block, ask| {
+        let hit = if ask == Ask::Read { finds(&mut c, block) } else { holds(&c, block) };
+        if ask == Ask::Write || (ask == Ask::Read && !hit) {
+            load(&mut c, block);
         }
         hit
     })
 }
 
+fn lru(capacity: usize) -> Reference {
+    let c = lru::LruCache::new(NonZeroUsize::new(capacity).unwrap());
+    cache(c, |c, b| c.contains(&b), |c, b| c.get(&b).is_some(), |c, b| { c.put(b, ()); })
+}
+
 fn sieve(capacity: usize) -> Reference {
-    let mut c = sieve_cache::SieveCache::new(capacity).unwrap();
-    Box::new(move |block, write| {
-        let hit = if write { c.contains_key(&block) } else { c.get(&block).is_some() };
-        if write || !hit {
-            c.insert(block, ());
-        }
-        hit
-    })
+    let c = sieve_cache::SieveCache::new(capacity).unwrap();
+    cache(c, |c, b| c.contains_key(&b), |c, b| c.get(&b).is_some(), |c, b| { c.insert(b, ()); })
 }
 
 /// Moka evicts in the background; `run_pending_tasks` waits for it.
 fn moka(capacity: usize, policy: moka::policy::EvictionPolicy) -> Reference {
     let c = moka::sync::Cache::builder().max_capacity(capacity as u64).eviction_policy(policy).build();
-    Box::new(move |block, write| {
-        let hit = if write { c.contains_key(&block) } else { c.get(&block).is_some() };
-        if write || !hit {
-            c.insert(block, ());
-        }
+    let finds = |c: &mut moka::sync::Cache<u64, ()>, b| {
+        let hit = c.get(&b).is_some();
         c.run_pending_tasks();
         hit
-    })
+    };
+    let load = |c: &mut moka::sync::Cache<u64, ()>, b| {
+        c.insert(b, ());
+        c.run_pending_tasks();
+    };
+    cache(c, |c, b| c.contains_key(&b), finds, load)
 }
 
 fn quick_cache(capacity: usize) -> Reference {
-    let mut c = quick_cache::unsync::Cache::new(capacity);
-    Box::new(move |block, write| {
-        let hit = if write { c.contains_key(&block) } else { c.get(&block).is_some() };
-        if write || !hit {
-            c.insert(block, ());
-        }
-        hit
-    })
+    let c = quick_cache::unsync::Cache::new(capacity);
+    cache(c, |c, b| c.contains_key(&b), |c, b| c.get(&b).is_some(), |c, b| c.insert(b, ()))
 }
 
 /// Foyer's in-memory cache with a single shard, so that the capacity is that of one queue.
 fn foyer(capacity: usize, policy: EvictionConfig) -> Reference {
     let c: foyer_memory::Cache<u64, ()> =
         CacheBuilder::new(capacity).with_shards(1).with_eviction_config(policy).build();
-    Box::new(move |block, write| {
-        let hit = if write { c.contains(&block) } else { c.get(&block).is_some() };
-        if write || !hit {
-            c.insert(block, ());
-        }
-        hit
-    })
+    cache(c, |c, b| c.contains(&b), |c, b| c.get(&b).is_some(), |c, b| { c.insert(b, ()); })
 }
 
 /// Name, library, version, policy that it says it has, certain or chance, function of the capacity.
@@ -82,13 +81,24 @@ const CACHES: [(&str, &str, &str, &str, &str, Open); 8] = [
     ("foyer.fifo", "foyer-memory", "0.22.6", "fifo", "certain", |n| foyer(n, FifoConfig::default().into())),
     ("foyer.lru", "foyer-memory", "0.22.6", "lru", "certain", |n| foyer(n, LruConfig::default().into())),
     ("foyer.s3fifo", "foyer-memory", "0.22.6", "s3fifo", "certain", |n| foyer(n, S3FifoConfig::default().into())),
-    ("foyer.lfu", "foyer-memory", "0.22.6", "wtinylfu", "chance", |n| foyer(n, LfuConfig::default().into())),
+    ("foyer.lfu", "foyer-memory", "0.22.6", "wtinylfu", "certain", |n| foyer(n, LfuConfig::default().into())),
 ];
 
-fn replay(open: Open, capacity: usize, trace: &[u64], writes: &HashSet<usize>) -> String {
-    let mut reference = open(capacity);
-    let outcome = |(n, block): (usize, &u64)| if reference(*block, writes.contains(&n)) { '1' } else { '0' };
-    trace.iter().enumerate().map(outcome).collect()
+/// The outcomes, 1 for a hit, and, to tell them, the blocks that each reference evicted.
+fn replay(open: Open, capacity: usize, trace: &[u64], writes: &HashSet<usize>, tell: bool) -> (String, Value) {
+    let (mut ask, mut hits, mut cached, mut evicted) = (open(capacity), String::new(), BTreeSet::new(), json!({}));
+    for (number, &block) in trace.iter().enumerate() {
+        let hit = ask(block, if writes.contains(&number) { Ask::Write } else { Ask::Read });
+        hits.push(if hit { '1' } else { '0' });
+        if tell {
+            let (kept, gone): (Vec<u64>, Vec<u64>) = cached.iter().partition(|&&each| ask(each, Ask::Holds));
+            if !gone.is_empty() {
+                evicted[number.to_string()] = json!(gone);
+            }
+            cached = kept.into_iter().chain(Some(block).filter(|&b| ask(b, Ask::Holds))).collect();
+        }
+    }
+    (hits, evicted)
 }
 
 fn numbers(text: &str) -> Vec<u64> {
@@ -97,10 +107,6 @@ fn numbers(text: &str) -> Vec<u64> {
 
 fn array(value: &Value) -> Vec<u64> {
     value.as_array().map(|items| items.iter().filter_map(Value::as_u64).collect()).unwrap_or_default()
-}
-
-fn print(id: &Value, hits: String) {
-    println!("{}", serde_json::json!({"id": id, "hits": hits}));
 }
 
 fn main() {
@@ -117,7 +123,7 @@ fn main() {
             Some(path) => std::fs::read_to_string(path).expect("a trace"),
             None => arguments[2].clone(),
         };
-        println!("{}", replay(open, capacity, &numbers(&text), &HashSet::new()));
+        println!("{}", replay(open, capacity, &numbers(&text), &HashSet::new(), false).0);
         return;
     }
     let path = Path::new(&arguments[1]);
@@ -126,7 +132,8 @@ fn main() {
         if kind == "certain" && v["parameters"].is_null() {
             let writes = array(&v["writes"]).into_iter().map(|n| n as usize).collect();
             let capacity = v["capacity"].as_u64().unwrap() as usize;
-            print(&v["id"], replay(open, capacity, &array(&v["trace"]), &writes));
+            let (hits, evicted) = replay(open, capacity, &array(&v["trace"]), &writes, true);
+            println!("{}", json!({"id": v["id"], "hits": hits, "evicted": evicted}));
         }
     }
     let runs: usize = arguments.get(2).map_or(1, |text| text.parse().expect("a number of runs"));
@@ -134,7 +141,9 @@ fn main() {
         let file = path.parent().unwrap().join(v["file"].as_str().unwrap());
         let trace = numbers(&std::fs::read_to_string(file).expect("a trace"));
         for _ in 0..runs {
-            print(&v["id"], replay(open, v["capacity"].as_u64().unwrap() as usize, &trace, &HashSet::new()));
+            let capacity = v["capacity"].as_u64().unwrap() as usize;
+            let (hits, _) = replay(open, capacity, &trace, &HashSet::new(), false);
+            println!("{}", json!({"id": v["id"], "hits": hits}));
         }
     }
 }

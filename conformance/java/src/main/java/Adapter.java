@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.IntFunction;
 
 /**
@@ -21,12 +22,20 @@ import java.util.function.IntFunction;
  * </pre>
  */
 public final class Adapter {
-  /** Whether a block was in the cache, which loads it; a write loads it without looking it up. */
-  interface Reference {
-    boolean access(long block, boolean write);
+  /** A cache as a map of blocks, whose containsKey is no use of a block, and what waits for its evictions. */
+  record Cache(Map<Long, Boolean> blocks, Runnable settle) {
+    /** Whether a block was in the cache, which loads it; a write loads it without looking it up. */
+    boolean access(long block, boolean write) {
+      boolean hit = write ? blocks.containsKey(block) : blocks.get(block) != null;
+      if (write || !hit) {
+        blocks.put(block, true);
+      }
+      settle.run();
+      return hit;
+    }
   }
 
-  record Entry(String library, String version, String policy, boolean certain, IntFunction<Reference> open) {}
+  record Entry(String library, String version, String policy, boolean certain, IntFunction<Cache> open) {}
 
   record Vector(String id, int capacity, Map<String, Object> parameters, long[] trace, Set<Integer> writes, String file) {}
 
@@ -39,54 +48,45 @@ public final class Adapter {
           new Entry("java", Runtime.version().toString(), "lru", true, Adapter::linkedHashMap)));
 
   /** Maintenance runs in the calling thread and is finished before the next reference. */
-  static Reference caffeine(int capacity) {
+  static Cache caffeine(int capacity) {
     var cache = Caffeine.newBuilder().maximumSize(capacity).executor(Runnable::run).<Long, Boolean>build();
-    return (block, write) -> {
-      boolean hit = write ? cache.asMap().containsKey(block) : cache.getIfPresent(block) != null;
-      if (write || !hit) {
-        cache.put(block, true);
-      }
-      cache.cleanUp();
-      return hit;
-    };
+    return new Cache(cache.asMap(), cache::cleanUp);
   }
 
   /** One segment, so that the size is that of the whole cache. */
-  static Reference guava(int capacity) {
+  static Cache guava(int capacity) {
     var cache = CacheBuilder.newBuilder().maximumSize(capacity).concurrencyLevel(1).<Long, Boolean>build();
-    return (block, write) -> {
-      boolean hit = write ? cache.asMap().containsKey(block) : cache.getIfPresent(block) != null;
-      if (write || !hit) {
-        cache.put(block, true);
-      }
-      cache.cleanUp();
-      return hit;
-    };
+    return new Cache(cache.asMap(), cache::cleanUp);
   }
 
-  static Reference linkedHashMap(int capacity) {
+  static Cache linkedHashMap(int capacity) {
     var cache = new LinkedHashMap<Long, Boolean>(16, 0.75f, true) {
       @Override
       protected boolean removeEldestEntry(Map.Entry<Long, Boolean> eldest) {
         return size() > capacity;
       }
     };
-    return (block, write) -> {
-      boolean hit = write ? cache.containsKey(block) : cache.get(block) != null;
-      if (write || !hit) {
-        cache.put(block, true);
-      }
-      return hit;
-    };
+    return new Cache(cache, () -> {});
   }
 
-  static String replay(Entry entry, int capacity, long[] trace, Set<Integer> writes) {
-    Reference reference = entry.open().apply(capacity);
+  /** The outcomes, 1 for a hit, and, to tell them, the blocks that each reference evicted. */
+  static Map<String, Object> replay(Entry entry, int capacity, long[] trace, Set<Integer> writes, boolean tell) {
+    Cache cache = entry.open().apply(capacity);
     var hits = new StringBuilder();
+    var evicted = new TreeMap<Integer, List<Long>>();
+    var cached = new TreeSet<Long>();
     for (int number = 0; number < trace.length; number++) {
-      hits.append(reference.access(trace[number], writes != null && writes.contains(number)) ? '1' : '0');
+      hits.append(cache.access(trace[number], writes != null && writes.contains(number)) ? '1' : '0');
+      if (tell) {
+        var gone = cached.stream().filter(block -> !cache.blocks().containsKey(block)).toList();
+        if (!gone.isEmpty()) {
+          evicted.put(number, gone);
+        }
+        cached.add(trace[number]);
+        cached.removeIf(block -> !cache.blocks().containsKey(block));
+      }
     }
-    return hits.toString();
+    return tell ? Map.of("hits", hits.toString(), "evicted", evicted) : Map.of("hits", hits.toString());
   }
 
   static long[] numbers(String text) {
@@ -106,26 +106,28 @@ public final class Adapter {
     Entry entry = CACHES.get(arguments[0]);
     if (arguments[1].matches("[0-9]+")) {
       String text = arguments[2].startsWith("@") ? Files.readString(Path.of(arguments[2].substring(1))) : arguments[2];
-      System.out.println(replay(entry, Integer.parseInt(arguments[1]), numbers(text), null));
+      System.out.println(replay(entry, Integer.parseInt(arguments[1]), numbers(text), null, false).get("hits"));
       return;
     }
     Path path = Path.of(arguments[1]);
     var suite = new Gson().fromJson(Files.readString(path).replace("\"long\":", "\"longs\":"), Suite.class);
     for (Vector v : suite.vectors()) {
       if (entry.certain() && v.parameters() == null) {
-        print(v.id(), replay(entry, v.capacity(), v.trace(), v.writes()));
+        print(v.id(), replay(entry, v.capacity(), v.trace(), v.writes(), true));
       }
     }
     int runs = arguments.length > 2 ? Integer.parseInt(arguments[2]) : 1;
     for (Vector v : suite.longs()) {
       long[] trace = numbers(Files.readString(path.resolveSibling(v.file())));
       for (int run = 0; run < runs; run++) {
-        print(v.id(), replay(entry, v.capacity(), trace, null));
+        print(v.id(), replay(entry, v.capacity(), trace, null, false));
       }
     }
   }
 
-  static void print(String id, String hits) {
-    System.out.println(new Gson().toJson(Map.of("id", id, "hits", hits)));
+  static void print(String id, Map<String, Object> told) {
+    var record = new TreeMap<>(told);
+    record.put("id", id);
+    System.out.println(new Gson().toJson(record));
   }
 }
