@@ -1,4 +1,4 @@
-"""A copy of the tree with a small configuration: a full run of the workflow in minutes."""
+"""Make a copy of the tree with a small configuration, for a full run of the workflow in minutes."""
 
 import hashlib
 import importlib.util
@@ -93,7 +93,7 @@ def python_of(tree, folder):
 
 
 def digests(folder):
-    """SHA-256 of every archived file that a run makes, by name."""
+    """Return the SHA-256 of every archived file that a run makes, by name."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for pattern in ARCHIVED

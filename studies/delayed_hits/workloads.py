@@ -8,7 +8,7 @@ import numpy as np
 
 from misspenalty.errors import InputError
 
-MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # those of Knuth's MMIX
+MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # constants of Knuth's MMIX
 SEEDS = {"syn_zipf": 20261123, "syn_bursts": 20261124}
 
 

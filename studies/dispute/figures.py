@@ -19,7 +19,7 @@ from misspenalty_studies.dispute.published import FIGURE_6, FIGURE_7
 
 SIZES = {0.1: "10 % of the objects", 0.001: "0.1 % of the objects"}
 SIEVE_FIGURE_1 = ("lru", "clock", "lirs", "arc", "sieve")
-NAMES = {  # by the size of the window
+NAMES = {  # displayed names of W-TinyLFU, by the size of its window
     "wtinylfu": "W-TinyLFU, 1 %",
     "wtinylfu_10": "W-TinyLFU, 10 %",
 }

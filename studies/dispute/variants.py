@@ -53,7 +53,7 @@ def _reductions(table, datasets):
     seven = means.rename(columns={"mean": "mean_of_datasets"}).assign(selection="sieve")
     parts = [pd.concat([whole, seven]).assign(condition=NO_SELECTION)]
     parts += [_at(pd.concat([rules, web]), size, words) for size, words in OTHER_SIZES.items()]
-    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # of plain means only
+    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # only means have them
     for column, words in (("median", MEDIANS), ("mean_of_datasets", OF_DATASETS), ("unbounded_mean", UNBOUNDED)):
         parts.append(rules.assign(**leads, mean=rules[column], condition=words))
     parts.append(web.assign(mean_of_datasets=web["mean"], condition=OF_TRACES))

@@ -7,8 +7,8 @@ from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, need, new_figure, styled
 from misspenalty_studies.epcm.figures import BENCHMARKS, KEYS, MODELS
 
-STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # by head start
-LINES = {16: ":", 32: "--", 64: "-"}  # by partition size; others are solid
+STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours of the lines, by head start
+LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others are solid
 
 
 @styled

@@ -60,7 +60,7 @@ def variations_of(choices, machine=None):
         return listed + [Variation(MACHINE, parameter, value) for parameter in few for value in few[parameter]]
     listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
     price = machine.testbed.copy_us_per_kb
-    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # the same price for both copies
+    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # both copies have the same price
 
 
 def sensitivity(study, capture, settings, variations, placement, runs, threads=1):
@@ -149,7 +149,7 @@ def _protocol(study, capture, parameter, value):
         before = study.measured[0]
         if value < 0 or (value and not before):
             raise ParameterError(
-                f"{study.benchmark}: {value} training runs, of {before} before those that are measured"
+                f"{study.benchmark}: {value} training runs; {before} come before those that are measured"
             )
         return study._replace(training=tuple(run % before for run in range(value)))
     if parameter == "head_start":

@@ -252,7 +252,7 @@ class EpcmSettings(Settings):
         for bar in bars:
             if bar.model == "epcm" and bar.model_order < 1:
                 raise SettingError(
-                    f"of {bar.partition_size} nodes a share rounds to an order of 0; use a larger share", "epcm_shares"
+                    f"a share of {bar.partition_size} nodes rounds to an order of 0; use a larger share", "epcm_shares"
                 )
             if bar.model not in BASELINES:
                 definition_of(bar)

@@ -219,7 +219,7 @@ class HacSettings(Settings):
         targets."""
         if self.calibrated.layout not in self.layouts:
             raise SettingError(
-                f"{self.calibrated.layout!r} is none of hac.layouts; add it there", "calibrated", "layout"
+                f"{self.calibrated.layout!r} is not one of hac.layouts; add it there", "calibrated", "layout"
             )
         points, sweeps = self.points_mb.plain(), self.sweep_mb.plain()
         for name in STATIC:

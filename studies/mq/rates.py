@@ -125,7 +125,7 @@ def transaction_rates(
     compared = (fitted_mb, "lru")
     if not {baseline, compared} <= set(found) or baseline == compared:
         raise ParameterError(
-            f"fitted to LRU with {fitted_mb:g} MB over LRU with {baseline[0]:g} MB; found {list(found)}"
+            f"the fit needs LRU with {fitted_mb:g} and {baseline[0]:g} MB; the points found are {list(found)}"
         )
     disk = disks_of(trace, machine.testbed)
 

@@ -61,7 +61,7 @@ def factors_by_seed(tried, targets):
         There is no target, or a target's policy was not run at two loads.
     """
     if not targets:
-        raise ParameterError("nothing to fit to")
+        raise ParameterError("there is no target to fit to")
     lines = {key: part for key, part in tried.groupby(["config", "policy", "seed"]) if len(part) > 1}
     found = []
     for seed in tried["seed"].unique():

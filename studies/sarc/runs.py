@@ -45,7 +45,7 @@ TOUCHED = {  # the only policy or configuration that a parameter affects
     "footprint_sensitive_gb": "cache_sensitive",
     "footprint_insensitive_gb": "cache_insensitive",
 }
-OPERATIONS = ("demand_reads", "prefetch_reads", "destage_reads", "destage_writes")  # of drives, by purpose
+OPERATIONS = ("demand_reads", "prefetch_reads", "destage_reads", "destage_writes")  # drive operations, by purpose
 CUMULATIVE = ("sequential_misses", "random_tracks", "false_sequential", "stream_tracks", "missed_sequential")
 MEASURES = [
     "read_ms",

@@ -131,7 +131,9 @@ def flash_updates(platform, system, workload):
     files = int(workload.utilisation * kind.units)
     sectors = -(-files // ENTRIES_A_SECTOR) if mapped else 0
     if files < 1 or files + -(-sectors // BLOCK_SECTORS) > kind.units:
-        raise ParameterError(f"{platform.label}: a file of {files} blocks and its map, on a drive of {kind.units}")
+        raise ParameterError(
+            f"{platform.label}: a file of {files} blocks and its map do not fit a drive of {kind.units}"
+        )
     drive, rng = kind.drive(), np.random.default_rng(workload.seed)
     _write(drive, np.arange(files), files, host, mapped)
     left = round(workload.warm_up * kind.units)

@@ -191,7 +191,7 @@ def verdicts(summary):
 
 def _words(cell):
     """Describe the gains in a cell of the summary, and how many of its cases have none."""
-    digits = 0 if cell.cases_saturated else 1  # of the gains, so that the words fit the cell
+    digits = 0 if cell.cases_saturated else 1  # decimals of the gains, so that the words fit the cell
     low, high = (f"{round(value, digits) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
     if cell.verdict == "saturated":
         return "saturated"

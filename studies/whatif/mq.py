@@ -16,7 +16,7 @@ from misspenalty_studies.whatif.runs import tried
 NAME, STUDY = "MQ", "mq"
 CLAIM = "a second-level cache that counts accesses raises the transaction rate"
 THRESHOLD_PCT = 1.0
-TERMINALS, SERVERS, DEVICES = 48, 4, 24  # studies/mq/machine.yaml
+TERMINALS, SERVERS, DEVICES = 48, 4, 24  # as in studies/mq/machine.yaml
 OWN_MBIT_PER_S = 800  # the testbed's link, each way
 BYTES = 8192
 

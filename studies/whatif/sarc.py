@@ -21,7 +21,7 @@ from misspenalty_studies.whatif.runs import tried
 NAME, STUDY = "SARC", "sarc"
 CLAIM = "a cache that divides itself between sequential and random data answers sooner"
 THRESHOLD_PCT = 5.0
-OWN_DRIVE = "ultrastar_146z10"  # studies/sarc/machine.yaml
+OWN_DRIVE = "ultrastar_146z10"  # the drive of studies/sarc/machine.yaml
 PROCESSORS = ("controller", "adapter_queue", "adapter")
 SERVICE = ("disk_overhead", "seek", "rotation", "disk_transfer", "disk_bus", "disk_cache", "in_flight")
 WAITS = ("disk_queue", "host_queue", "write_cache")

@@ -215,7 +215,7 @@ def test_sizes(text, blocks):
 
 
 @pytest.mark.parametrize("text", ["", "-1", "0.5", "1e3", "12 parsecs", "0", "4095B", "9" * 5000])
-def test_sizes_that_are_none(text):
+def test_invalid_sizes_are_refused(text):
     with pytest.raises(ParameterError):
         parse_size(text, 4096)
 
@@ -271,7 +271,7 @@ def test_info_of_objects_tells_their_sizes(capsys, tmp_path):
     assert "half within 2 objects," in text and "blocks of 4096" not in text
 
 
-def test_a_name_that_is_no_utf8_is_shown_by_its_bytes(capsys, tmp_path):
+def test_a_name_that_is_not_utf8_is_shown_by_its_bytes(capsys, tmp_path):
     path = tmp_path / "n\udcff.spc"
     path.write_text("0,0,8192,R,1\n")
     assert "n\\xff.spc (spc)" in run(capsys, "trace", "info", str(path))[1]

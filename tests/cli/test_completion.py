@@ -37,7 +37,7 @@ def script(tmp_path_factory):
         (["new", "d"], {"drive"}),
     ],
 )
-def test_bash_offers(script, typed, offered):
+def test_bash_offers_what_is_possible(script, typed, offered):
     line = " ".join(["misspenalty", *(word or "''" for word in typed)])
     program = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(typed)}; _misspenalty; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)

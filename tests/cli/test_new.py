@@ -63,7 +63,7 @@ def test_it_is_a_policy_like_the_others(installed):
         (["mine", "file/mine"], "file/mine"),
     ],
 )
-def test_what_cannot_be_written_is_said(tmp_path, monkeypatch, capsys, arguments, said):
+def test_what_cannot_be_written_is_reported(tmp_path, monkeypatch, capsys, arguments, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
     (tmp_path / "file").write_text("")
@@ -93,7 +93,7 @@ def test_other_packages_register_what_they_hold(kind, passed, listed, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "name"), [("format", "spc"), ("drive", "hp97560"), ("predictor", "pcm"), ("policy", "lru")]
 )
-def test_names_that_are_taken(kind, name, tmp_path, capsys):
+def test_taken_names_are_refused(kind, name, tmp_path, capsys):
     assert main(["new", kind, name, str(tmp_path / "x")]) == 2
     assert f"there already is a {kind} {name}" in capsys.readouterr().err
 

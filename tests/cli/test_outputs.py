@@ -148,7 +148,7 @@ def test_no_plot_path_is_made_by_accident(trace, tmp_path, plot):
 @pytest.mark.parametrize(
     "closed, arguments", [([1], ["--help"]), ([1], ["trace", "info"]), ([0, 1, 2], ["trace", "convert"])]
 )
-def test_a_closed_standard_output_is_told(trace, tmp_path, arguments, closed):
+def test_a_closed_standard_output_is_reported(trace, tmp_path, arguments, closed):
     """A file that is opened later must not take the place of a closed standard output."""
     if arguments[0] == "trace":
         arguments = [*arguments, trace, *([tmp_path / "x.trace"] if arguments[1] == "convert" else [])]

@@ -155,7 +155,7 @@ def test_at_the_moments_between(where, number, second, tmp_path):
 
 
 def test_a_signal_that_comes_later_is_not_ignored(monkeypatch):
-    """As an exception that is raised in a callback is lost."""
+    """It must raise again, since an exception that is raised in a callback is lost."""
     monkeypatch.setattr(signals, "_since", None)
     with pytest.raises(KeyboardInterrupt):
         signals._stop(signal.SIGINT, None)

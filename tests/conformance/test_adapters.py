@@ -1,4 +1,4 @@
-"""The Python adapter against hand traces, and the cost of a difference against the definitions."""
+"""Test the Python adapter against hand traces, and the cost of a difference against the definitions."""
 
 import json
 import subprocess
@@ -104,7 +104,7 @@ def test_cost_is_the_difference_of_hit_ratios(costs, tmp_path):
     assert (row["definition"], row["library"], row["difference"]) == (1 / 8, 5 / 8, 4 / 8)
 
 
-def test_a_cost_that_cannot_be_had_is_left_out(costs, tmp_path):
+def test_a_cost_that_cannot_be_measured_is_left_out(costs, tmp_path):
     replay = costs._replay("pair", Trace.from_blocks([1, 2, 1]), tmp_path, 2)
     cache = {"language": "python", "cache": "none", "policy": "lru"}
     assert costs.cost([sys.executable, "-c", "print(None)"], cache, replay) is None

@@ -1,4 +1,4 @@
-"""The check: what it finds, what it says, and what it refuses."""
+"""Test the check: what it finds, what it says, and what it refuses."""
 
 import json
 import subprocess
@@ -99,7 +99,7 @@ def test_chance_is_judged_by_the_mean():
     assert "in the mean of 2 runs" in verdict(int(low) - 50, int(low) - 40).difference
 
 
-def test_nothing_run_is_no_pass():
+def test_a_check_that_ran_nothing_does_not_pass():
     assert not conformance.check_results(LRU, []).conforms
 
 

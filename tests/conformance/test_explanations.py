@@ -1,4 +1,4 @@
-"""What conformance/explanations.yaml says of libraries: checked by models, or on the libraries themselves."""
+"""Test what conformance/explanations.yaml says of libraries: checked by models, or on the libraries themselves."""
 
 import json
 import runpy

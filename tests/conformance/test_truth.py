@@ -1,4 +1,4 @@
-"""The vectors against other programs and against derivations by hand."""
+"""Test the vectors against other programs and against derivations by hand."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""The vectors: made by the definitions, equal to the kernels, and each one tells the fault apart that it names."""
+"""Test the vectors: made by the definitions, equal to the kernels, and each one tells the fault apart that it names."""
 
 import json
 from pathlib import Path

@@ -96,7 +96,7 @@ def test_every_value_of_a_packaged_drive_has_a_source(name):
         assert section in kind.data and (not value or value.partition(".")[0] in kind.data[section]), key
 
 
-def test_a_drive_of_ones_own(capsys, made, tmp_path):
+def test_a_users_own_drive_is_loaded(capsys, made, tmp_path):
     output = tmp_path / "mine.yaml"
     arguments = ["disk", "import", str(made()), str(output), "--name", "mine", "--json"]
     assert main(arguments) == 0

@@ -171,7 +171,7 @@ def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
 
 
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
-def test_positioning_is_estimated_as_it_comes(name):
+def test_estimated_positioning_time_is_the_actual_one(name):
     """SPTF must compare the time of command, arm and rotation that the request then takes, with read-ahead stopped."""
     kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
     lbn, _, write = asked(kind, 300, most=2)

@@ -1,4 +1,4 @@
-"""Every file reader under the fuzzer, for a while; `python tests/fuzz/fuzz.py --executions N` runs longer."""
+"""Test every file reader under the fuzzer, for a while; `python tests/fuzz/fuzz.py --executions N` runs longer."""
 
 import os
 import random

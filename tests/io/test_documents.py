@@ -38,7 +38,7 @@ def test_aliases_are_read(tmp_path):
     assert read_yaml(path)["d"] == [[{"x": 1}, {"x": 1}], "* no alias"]
 
 
-def test_what_is_missing_or_no_text_is_refused(tmp_path):
+def test_missing_files_and_files_that_are_not_text_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"mine\.yaml: no such file"):
         read_yaml(tmp_path / "mine.yaml")
     (tmp_path / "mine.yaml").write_bytes(b"\xff\xfe\x00")

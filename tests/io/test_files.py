@@ -81,7 +81,9 @@ def test_a_file_is_published_by_a_rename_after_it_is_synced(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EIO])
-def test_a_file_system_that_cannot_sync_folders_is_no_error_but_a_failing_disk_is(tmp_path, monkeypatch, code):
+def test_a_file_system_that_cannot_sync_folders_is_tolerated_but_a_failing_disk_is_an_error(
+    tmp_path, monkeypatch, code
+):
     fsync = os.fsync
 
     def failing(descriptor):

@@ -353,7 +353,7 @@ def test_a_long_queue_of_a_drive():
 
 
 @pytest.mark.parametrize("device", ["5parsecs", "-5ms", "5 days"])
-def test_what_begins_like_a_time_is_no_drive(device):
+def test_what_begins_like_a_time_is_not_a_drive(device):
     with pytest.raises(ParameterError, match=f"device '{device}' is not a time; expected one such as 5ms or 200us"):
         misspenalty.penalty(make_trace([1]), "lru", 1, device)
 

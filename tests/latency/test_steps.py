@@ -112,7 +112,7 @@ def test_impossible_arguments(asked, message):
 
 
 @pytest.mark.parametrize("line", ["1", "1;x", ";", "1;-4"])
-def test_a_wrong_line(tmp_path, line):
+def test_a_wrong_line_is_refused(tmp_path, line):
     (tmp_path / "steps.csv").write_text(f"0;1\n\n{line}\n")
     with pytest.raises(InputError, match=r"line 3: .*expected step;object or an empty line"):
         read_steps(tmp_path / "steps.csv")

@@ -1,4 +1,4 @@
-"""What libCacheSim runs as SLRU, W-TinyLFU and LIRS: kernels against definitions, and both against the program."""
+"""Test what libCacheSim runs as SLRU, W-TinyLFU and LIRS: kernels against definitions, and both against the program."""
 
 import gzip
 
@@ -87,7 +87,7 @@ def test_they_are_not_among_the_policies():
 
 
 def differing(trace, path, sizes):
-    """Miss counts that are not equal, ours and the program's."""
+    """Return the miss counts that are not equal, ours and the program's."""
     found = {}
     for name, definition in DEFINITIONS.items():
         for parameters in WINDOWS.get(name, ({},)):

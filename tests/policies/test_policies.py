@@ -1,4 +1,4 @@
-"""Every registered policy against its definition and against what must hold for any policy.
+"""Test every registered policy against its definition and against what must hold for any policy.
 
 Nothing here names a policy without need: a new file in misspenalty/policies is tested as it is.
 """
@@ -24,7 +24,7 @@ CAPACITIES = (1, 2, 3, 7, 40, 500)
 
 
 def values_of(parameter):
-    """Values worth trying: the ends of the range as far as small, something between, the default."""
+    """Return values worth trying: the ends of the range if they are small, one between, the default."""
     low, high = parameter.minimum, min(parameter.maximum, parameter.minimum + 40)
     if parameter.kind is float:
         high = min(high, low + 3)
@@ -33,7 +33,7 @@ def values_of(parameter):
 
 
 def settings_of(name):
-    """Parameter sets of a policy: the defaults, each parameter varied alone, some random combinations."""
+    """Return parameter sets of a policy: the defaults, each parameter varied alone, some random combinations."""
     definition = find_policy(name)
     alone = [{p.name: value} for p in definition.parameters for value in values_of(p)]
     every = list(itertools.product(*(values_of(p) for p in definition.parameters)))
@@ -54,13 +54,13 @@ CASES = [pytest.param(name, s, id=f"{name}-{s}") for name in POLICIES for s in s
 
 
 def dense(addresses):
-    """Dense ids as in a compiled trace, and their number."""
+    """Return dense ids as in a compiled trace, and their number."""
     ids = np.unique(addresses, return_inverse=True)[1].astype(np.uint32)
     return ids, int(ids.max()) + 1
 
 
 def kernel_outcome(name, capacity, addresses, parameters, cuts=()):
-    """Hit or miss of each reference by the kernel, replayed in slices, and the kernel."""
+    """Replay in slices; return the kernel's outcome of each reference, and the kernel."""
     definition = find_policy(name)
     kernel = definition.cache(capacity, np.unique(addresses), parameters)
     ids, _ = dense(addresses)
@@ -79,7 +79,7 @@ def reference_outcome(name, capacity, addresses, parameters):
 
 
 def made_traces(n=500):
-    """Zipf, loop, phases and a mix, as lists of addresses."""
+    """Make traces as lists of addresses: Zipf, loop, phases and a mix."""
     rng = np.random.default_rng(11)
     zipf, loop = rng.zipf(1.2, n) % 90, np.arange(n) % 45
     phase = np.arange(n) // 120 * 25 + rng.integers(0, 30, n)
@@ -115,7 +115,7 @@ def test_kernel_equals_reference_in_a_long_run(name):
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("blocks", [2, 3, 9])
 def test_kernel_equals_reference_in_a_long_run_over_few_blocks(name, blocks):
-    """Where one wrong step in a squeeze or a renumbering would show at once."""
+    """One wrong step in a squeeze or a renumbering must show at once here."""
     rng = np.random.default_rng(13)
     for addresses in (np.arange(13_000) % blocks, rng.integers(0, blocks, 13_000)):
         for capacity in (blocks - 1, blocks):

@@ -1,4 +1,4 @@
-"""Short sequences traced by hand, for kernel and reference. h = hit, m = miss; the comments give the reasoning."""
+"""Test short sequences traced by hand, for kernel and reference. h = hit, m = miss; the comments give the reasoning."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Short sequences traced by hand for the adaptive policies and the LIRS family. h = hit, m = miss.
+"""Test short sequences traced by hand for the adaptive policies and the LIRS family. h = hit, m = miss.
 
 `outcome` runs kernel and reference, which have to agree.
 """

@@ -1,4 +1,4 @@
-"""Short sequences traced by hand: FIFO and what grew from it. h = hit, m = miss; the comments give the reasoning."""
+"""Test short sequences traced by hand: FIFO and its descendants. h = hit, m = miss; the comments give the reasoning."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Kernels against foreign truth: published hit ratios, an independent recomputation, the simulator libCacheSim.
+"""Test kernels against foreign truth: published hit ratios, an independent recomputation, the simulator libCacheSim.
 
 The traces are read where they are (fixture `shared_traces`). libCacheSim (GPL) is a test dependency; the package
 never imports it.

@@ -1,4 +1,4 @@
-"""The adaptive policies and the LIRS family against foreign truth: published and recomputed hit ratios, libCacheSim."""
+"""Test the adaptive policies and the LIRS family against foreign truth: published hit ratios, libCacheSim."""
 
 import numpy as np
 import pytest

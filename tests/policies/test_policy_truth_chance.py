@@ -1,4 +1,4 @@
-"""Policies that draw, next to libCacheSim's, which draws other numbers: hit ratios, and hits where no draw matters."""
+"""Test policies that draw against libCacheSim's, which draw other numbers: hit ratios, and hits without a draw."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""FIFO and what grew from it against libCacheSim: equal misses wherever the definitions agree.
+"""Test FIFO and what grew from it against libCacheSim: equal misses wherever the definitions agree.
 
 Where they don't: libCacheSim's SLRU binds its lowest segment, so sizes that four doesn't divide are left out; its
 S3-FIFO and Clock2Q+ hold nothing where S has a share below two blocks; its W-TinyLFU counts other accesses than the
@@ -25,7 +25,7 @@ SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # of the footprint, in thousandths
 
 
 def sizes_of(trace):
-    """Eight sizes that libCacheSim's SLRU and S3-FIFO can take."""
+    """Return eight sizes that libCacheSim's SLRU and S3-FIFO can take."""
     return sorted({max(trace.blocks * share // 4000 * 4, 20) for share in SHARES})
 
 
@@ -36,7 +36,7 @@ def zipf(make_trace, requests=200_000, objects=50_000):
 
 
 def differing(trace, path, sizes, same):
-    """Miss counts that are not equal, ours and theirs."""
+    """Return the miss counts that are not equal, ours and theirs."""
     found = {}
     for size in sizes:
         for policy, options, ours, parameters in same:

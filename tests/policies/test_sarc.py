@@ -1,4 +1,4 @@
-"""SARC, LRU Top and LRU Bottom: traced by hand, and what has to hold of them."""
+"""Test SARC, LRU Top and LRU Bottom: traced by hand, and what has to hold of them."""
 
 import numpy as np
 import pytest

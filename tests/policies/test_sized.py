@@ -1,4 +1,4 @@
-"""Policies for objects of different sizes: kernels against definitions, sizes of 1, an independent program."""
+"""Test policies for objects of different sizes: kernels against definitions, sizes of 1, an independent program."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""TinyLFU as a filter before another policy: kernels that tell their victim, policies that cannot be filtered."""
+"""Test TinyLFU as a filter before another policy: kernels that tell their victim, policies that cannot be filtered."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The benchmarks' own parts; what they measure is not tested here, as it depends on the machine."""
+"""Test the benchmarks' own parts; what they measure is not tested here, as it depends on the machine."""
 
 import importlib
 import sys

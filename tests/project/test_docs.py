@@ -1,4 +1,4 @@
-"""The documentation: it builds without a warning, and every code block of it and of the README runs."""
+"""Test the documentation: it builds without a warning, and every code block of it and of the README runs."""
 
 import json
 import os

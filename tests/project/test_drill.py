@@ -1,4 +1,4 @@
-"""The drill's own parts, on a workflow of two jobs: what it calls right, and that it finds what is wrong."""
+"""Test the drill's own parts, on a workflow of two jobs: what it calls right, and that it finds what is wrong."""
 
 import hashlib
 import sys
@@ -109,7 +109,7 @@ def test_what_a_kill_damaged_or_lost_is_counted(folders):
     assert drill.lost(whole, had, known, ["results/a.csv"]) == 5
 
 
-def test_a_failing_run_is_told(folders):
+def test_a_failing_run_is_reported(folders):
     (folders[0] / "Snakefile").write_text(SNAKEFILE.replace("sleep 1; cp", "false; cp"))
     with pytest.raises(RuntimeError, match="The run stopped"):
         drill.finish(folders[0], 1)

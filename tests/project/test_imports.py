@@ -31,7 +31,7 @@ STATEMENT = re.compile(
 
 
 def find_modules():
-    """Module -> its file; declarations of a kernel (.pxd) are a module of their own, ``<kernel>.pxd``."""
+    """Map modules to their files; declarations of a kernel (.pxd) are a module of their own, ``<kernel>.pxd``."""
     found = {}
     for package, folder in PACKAGES.items():
         for path in sorted(folder.rglob("*")):

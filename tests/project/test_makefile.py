@@ -1,4 +1,4 @@
-"""What `make` says on a machine that lacks something, before it changes anything."""
+"""Test what `make` says on a machine that lacks something, before it changes anything."""
 
 import hashlib
 import os
@@ -54,14 +54,14 @@ def test_every_target_is_explained(checkout):
     assert [target for target in phony if not re.search(rf"^  make {target} +\S", told, re.MULTILINE)] == []
 
 
-def test_missing_python_is_told(checkout):
+def test_missing_python_is_reported(checkout):
     done = make(checkout, "environment", "PYTHON=/nowhere/python3")
     assert done.returncode != 0
     assert "There is no /nowhere/python3 here: install Python 3.11 or newer" in done.stdout
     assert not (checkout / ".venv").exists()
 
 
-def test_old_python_is_told(checkout):
+def test_old_python_is_reported(checkout):
     old = stand_in(checkout / "old", 'case "$1" in --version) echo "Python 3.9.2";; *) exit 1;; esac')
     done = make(checkout, "environment", f"PYTHON={old}")
     assert done.returncode != 0
@@ -70,7 +70,7 @@ def test_old_python_is_told(checkout):
     assert not (checkout / ".venv").exists()
 
 
-def test_missing_headers_are_told(checkout):
+def test_missing_headers_are_reported(checkout):
     bare = stand_in(checkout / "bare", f'case "$2" in *Python.h*) exit 1;; *) exec {sys.executable} "$@";; esac')
     done = make(checkout, "environment", f"PYTHON={bare}")
     assert done.returncode != 0
@@ -78,7 +78,7 @@ def test_missing_headers_are_told(checkout):
     assert not (checkout / ".venv").exists()
 
 
-def test_missing_compiler_is_told(checkout):
+def test_missing_compiler_is_reported(checkout):
     tools = checkout / "tools"
     tools.mkdir()
     for name in ("sh", "find", "sed", "awk", "touch", "rm", "uname"):
@@ -121,8 +121,8 @@ def unreachable(checkout, monkeypatch):
 
 
 @pytest.mark.parametrize("tool", ["uv", "pip"])
-def test_a_registry_out_of_reach_is_told_with_a_way_round_it(uv, unreachable, tool):
-    """And the remedy that it names leads to an environment."""
+def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(uv, unreachable, tool):
+    """The remedy that the message names must lead to an environment."""
     options = ["environment", f"PYTHON={sys.executable}", *([] if tool == "uv" else ["UV="])]
     done = make(unreachable, *options)
     last = done.stdout.splitlines()[-1]

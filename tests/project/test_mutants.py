@@ -1,4 +1,4 @@
-"""The parts of `make mutants`: the faults, the switches, and that a fault is noticed."""
+"""Test the parts of `make mutants`: the faults, the switches, and that a fault is noticed."""
 
 import os
 import subprocess
@@ -189,7 +189,7 @@ def test_a_table_grows_and_nothing_is_tried_twice(tmp_path):
     assert [text.count(" s  io/files.py:") for text in shown] == [3, 0]
 
 
-def test_what_ends_a_trial_is_told(tmp_path, monkeypatch):
+def test_what_ends_a_trial_is_reported(tmp_path, monkeypatch):
     trial = mutants.Trial(tmp_path, {1: None}, set(), print, 1)
     monkeypatch.setattr(trial, "examine", lambda number: number / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):

@@ -1,4 +1,4 @@
-"""The notebooks: paired with their scripts, with outputs that stay, and running from top to bottom."""
+"""Test the notebooks: paired with their scripts, with outputs that stay, and running from top to bottom."""
 
 import base64
 import io
@@ -38,7 +38,9 @@ nbformat.write(notebook, sys.argv[1])
 
 
 def execute(path, cells=slice(None), folder=None, first=None):
-    """Run some cells of a notebook in its folder, after a first one; the cells that ran. The copy may lie elsewhere."""
+    """Run some cells of a notebook in its folder, after a first one, and return those that ran; the copy may lie
+    elsewhere.
+    """
     notebook = json.loads(path.read_text())
     chosen = ([first] if first else []) + notebook["cells"][cells]
     notebook["cells"] = [cell for cell in chosen if cell["cell_type"] == "code"]
@@ -75,7 +77,7 @@ def test_every_study_has_a_notebook_and_the_first_one_names_all():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_teaches(path):
-    """It begins with a question, lets the reader predict, and ends with an answer and one exercise."""
+    """It must begin with a question, let the reader predict, and end with an answer and one exercise."""
     cells = json.loads(path.read_text())["cells"]
     first, *_, last = ["".join(cell["source"]) for cell in cells]
     text = "\n".join("".join(cell["source"]) for cell in cells)

@@ -99,7 +99,7 @@ def test_a_killed_run_goes_on_with_the_same_command(folder):
     assert (folder / "sarc.txt").read_text() == "whole\n"
 
 
-def test_an_error_is_shown_and_the_way_on(folder):
+def test_an_error_is_shown_with_the_way_to_continue(folder):
     (folder / "Snakefile").write_text(SNAKEFILE.replace("{FAIL}", "echo no luck >&2; exit 3; "))
     code, text = finish(start(folder))
     assert code != 0
@@ -202,7 +202,7 @@ def test_a_change_during_the_run_is_an_error(complete):
     assert "run `make reproduce` again" in text
 
 
-def test_a_damaged_manifest_is_told(complete):
+def test_a_damaged_manifest_is_reported(complete):
     (complete / "results" / "manifest.json").write_text("{")
     code, text = finish(start(complete))
     assert (code, text.count("\n")) == (2, 1)
@@ -325,7 +325,7 @@ arc/P3:
 """
 
 
-def test_it_goes_on_without_registered_files_and_says_so(folder):
+def test_a_run_without_registered_files_goes_on_and_says_so(folder):
     (folder / "data").mkdir()
     (folder / "config").mkdir()
     (folder / "results").mkdir()
@@ -347,7 +347,7 @@ def test_it_goes_on_without_registered_files_and_says_so(folder):
     assert offline.stdout.splitlines()[-2:] == lines[-2:] and "fetching" not in offline.stdout
 
 
-def test_at_the_end_it_says_what_came_out_and_where_to_look(folder):
+def test_a_run_ends_with_its_results_and_where_to_look(folder):
     (folder / "results").mkdir()
     rows = ["a,reproduced,free,claim", "b,reproduced,fitted,claim", "c,reproduced,free,condition", "d,tie,fitted,claim"]
     (folder / "results" / "claims.csv").write_text("\n".join(["id,verdict,basis,role", *rows, ""]))

@@ -1,4 +1,4 @@
-"""The contents of a source distribution, and that it fits a package index; `make test-sdist` builds one."""
+"""Test the contents of a source distribution, and that it fits a package index; `make test-sdist` builds one."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The workflow: closed configuration, complete rules, and a whole run on a small capture in a copy of the tree."""
+"""Test the workflow: closed configuration, complete rules, and a whole run on a small capture in a copy of the tree."""
 
 import json
 import os
@@ -125,7 +125,7 @@ def test_every_script_and_caption_is_used():
 
 
 def functions(files=RULES):
-    """Dotted names of the functions that the rule files name."""
+    """Return the dotted names of the functions that the rule files name."""
     text = "\n".join(file.read_text() for file in files)
     return sorted(set(re.findall(r'\b(?:job\(CODE, |(?:table|figure)\(|simulation\(\s*"\w+",)\s*"([\w.]+)"', text)))
 

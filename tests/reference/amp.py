@@ -25,7 +25,7 @@ class Amp:
         self.most, self.ahead_above, self.read_tracks = most, ahead_above, 1
 
     def request(self, track, pages, write=False, end=math.inf):
-        """As in the class it is mixed into."""
+        """Access pages of a track, as in the class that this is mixed into."""
         self.now, self.reads = self.now + 1, []
         have = self.cached(track)
         missing = pages & ~have
@@ -133,7 +133,7 @@ class Amp:
         self.attach(track, sequential)
 
     def arrive_late(self, track):
-        """A drive operation that began with this track has arrived, and a read was waiting for it."""
+        """Handle the arrival of a drive operation that began with this track, for which a read was waiting."""
         if not self.cached(track) or not self.marks[track].first:
             return
         self.marks[track].first = False

@@ -175,7 +175,7 @@ class ARC(Cache):
         return next(iter(cached))
 
     def only_once(self, step):
-        """Victim where T1 is the whole cache."""
+        """Return the victim where T1 is the whole cache."""
         return next(iter(self.t1))
 
 
@@ -193,7 +193,9 @@ class ARCMAD(ARC, LRUMAD):
         return min(cached, key=lambda other: self.rank(other, step))
 
     def only_once(self, step):
-        """The published program swaps step and fetch time here, and uses unsigned arithmetic."""
+        """Return the victim as the published program does, which swaps step and fetch time and uses unsigned
+        arithmetic.
+        """
         return min(self.t1, key=lambda other: self.exchanged(other, step))
 
     def exchanged(self, name, step):

@@ -127,7 +127,7 @@ class Drive:
         return most
 
     def next_ahead(self):
-        """Begin and end of the next block of read-ahead, ns."""
+        """Return begin and end of the next block of read-ahead, ns."""
         track, sector = self.layout.place[self.ahead_lbn]
         begin = self.meets(track, sector, self.ahead_time + self.reposition(track, False))
         return track, self.at(begin + self.width(track, sector, 1))
@@ -210,7 +210,9 @@ class Drive:
                 segment.first = segment.end
 
     def read_medium(self, now, lbn, start_index, count, r):
-        """End, time at which `water` blocks were read, earliest time at which the bus is done, first block kept."""
+        """Return the end, when `water` blocks were read, the earliest time at which the bus is done, and the first
+        block kept.
+        """
         s, opening, first = self.s, True, lbn
         water, ready, done = max(1, min(count, s["segment"]) * s["read_water"] // 1000), 0, 0
         for piece in self.runs(lbn + start_index, lbn + count):
@@ -291,7 +293,7 @@ class Drive:
             r.switch += start - now
 
     def service(self, now, lbn, count, write):
-        """Serve a request; its Record."""
+        """Serve a request; return its Record."""
         r = Record()
         self.requests += 1
         if self.ahead >= 0:

@@ -179,7 +179,7 @@ class Drive(drive.Drive):
         g.first, g.used, g.clean = max(lbn, g.end - self.s["segment"]), self.requests, end
 
     def written(self):
-        """The arm has finished the buffered writes: their segment can be read, or is empty."""
+        """Note that the arm has finished the buffered writes: their segment can be read, or is empty."""
         self.writing = 0
         for g in self.segments:
             if g.clean:
@@ -215,7 +215,7 @@ class Drive(drive.Drive):
         return r
 
     def read(self, now, free, lbn, count, r):
-        """Read; when the last block has left."""
+        """Read; return when the last block has left."""
         s, late, busy = self.s, 0, free > now
         go = now + s["read_miss"][self.after_read]
         off = max(free, go + s["read_disconnect"][self.after_read]) + s["reselect"] + s["prepare"]
@@ -311,7 +311,7 @@ class Drive(drive.Drive):
         return on.stop == lbn and self.s["segment"] > lbn - on.lbn - done
 
     def plan(self):
-        """When the contents of the buffer are written to the medium."""
+        """Return when the contents of the buffer are written to the medium."""
         on, *more = self.behind
         on.end = self.blocks_written(on, more[0] if more else None, drive.Record())[-1]
         if more:

@@ -2,7 +2,7 @@
 
 
 def play(drive, arrivals, scheduler, depth):
-    """Requests (arrival, lbn, count, write) through the queue of a reference drive: (start, Record) of each.
+    """Serve requests (arrival, lbn, count, write) through a reference drive's queue; return (start, Record) of each.
 
     The scheduler chooses from the first `depth` that wait; ties go to the request that came first.
     """
@@ -30,7 +30,7 @@ def play(drive, arrivals, scheduler, depth):
 
 
 def _key(scheduler, drive, request, away, up, now):
-    """The request with the least is next."""
+    """Return the sort key of a request: the one with the lowest is next."""
     if scheduler == "sstf":
         return abs(away)
     if scheduler == "look":

@@ -46,7 +46,7 @@ class OPTBypass(OPT):
 
 
 class Fixed:
-    """Any number of requests at once, each as long."""
+    """A device that serves any number of requests at once, all in the same time."""
 
     def __init__(self, latency):
         self.latency, self.under_way = latency, []

@@ -53,7 +53,7 @@ class Spc1Reference:
         self.load(0, workload.bsus, workload.rate)
 
     def draw(self):
-        """64 bits of SplitMix64."""
+        """Draw 64 bits of SplitMix64."""
         self.state = z = (self.state + 0x9E3779B97F4A7C15) & MASK
         z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
         z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK

@@ -58,7 +58,7 @@ def test_a_trace_can_be_a_path(tmp_path):
         (["a"], "expected a row of integers"),
     ],
 )
-def test_what_is_no_trace_is_told(trace, message):
+def test_what_is_not_a_trace_is_reported(trace, message):
     for run in (
         lambda: simulate(trace, "lru", 2),
         lambda: hit_ratio_curve(trace, "lru"),
@@ -68,7 +68,7 @@ def test_what_is_no_trace_is_told(trace, message):
             run()
 
 
-def test_a_missing_file_is_told():
+def test_a_missing_file_is_reported():
     with pytest.raises(InputError, match=r"nowhere.spc: no such file"):
         simulate("nowhere.spc", "lru", 2)
 
@@ -102,7 +102,7 @@ def test_columns_of_a_trace_are_copies():
     assert (trace.write.tolist(), trace.time.tolist()) == ([True, False], [0, 5])
 
 
-def test_masked_values_are_no_data():
+def test_masked_values_are_not_data():
     masked = np.ma.masked_array([1, 2, 1], mask=[False, True, False])
     for make in (simulate, lambda blocks, *_: Trace.from_blocks([1, 2, 3], time=blocks)):
         with pytest.raises(ParameterError, match="1 of 3 values are masked; leave them out"):
@@ -113,7 +113,7 @@ def test_masked_values_are_no_data():
 
 
 def test_a_time_above_63_bits_is_refused():
-    """Such a time must be refused; it was once read as -1."""
+    """Such a time was once read as -1, and must be refused."""
     late = np.array([0, 2**64 - 1], np.uint64)
     with pytest.raises(ParameterError, match=f"column time is {2**64 - 1} at position 1; expected at most {2**63 - 1}"):
         Trace.from_blocks([1, 2], time=late)
@@ -182,7 +182,7 @@ def test_several_policies_are_rows_of_one_table():
         ({"warm_up": 1.5}, "warm_up is 1.5; expected a whole number from 0 to 5"),
     ],
 )
-def test_impossible_policies_and_sizes_are_told(change, message):
+def test_impossible_policies_and_sizes_are_reported(change, message):
     with pytest.raises(ParameterError, match=message):
         hit_ratio_curve(**({"trace": BLOCKS, "policy": "lru", "cache_blocks": [2]} | change))
 

@@ -96,7 +96,7 @@ def test_sessions_without_times(tmp_path):
         read_prompts(mixed)
 
 
-def test_a_trace_of_prompts_is_told_to_be_sound_or_not():
+def test_prompts_are_reported_as_sound_or_not():
     """By hand: 3 follows 2, then 9; of 2 known references, one is behind an unknown one; a third prompt has 1 twice."""
     found = soundness(asked([[1, 2, 3], [1, 9, 3]]))
     assert (found["broken_chains"], found["repeat_hits"], found["unservable_share"]) == (1, 2, 0.5)

@@ -92,7 +92,7 @@ def policy(access=lambda self, block: False, init=lambda self, capacity: None):
         (policy(init=lambda self, capacity, width: None), "Odd: parameter width has no default"),
     ],
 )
-def test_classes_that_are_no_policy_are_told(cls, message):
+def test_classes_that_are_not_policies_are_reported(cls, message):
     with pytest.raises(ParameterError, match=message):
         simulate([5, 6], cls, 2)
 
@@ -135,7 +135,7 @@ class Held(Mine):
 
 
 @pytest.mark.parametrize("policy", [Held, "lru"])
-def test_writes_that_load_nothing_are_told_as_misses(policy):
+def test_writes_that_load_nothing_are_reported_as_misses(policy):
     hits = np.ones(4, bool)
     trace = Trace.from_blocks([1, 2, 2, 1], write=[False, True, False, True])
     assert simulate(trace, policy, 3, writes="refresh", hits=hits).hits == 0
@@ -264,7 +264,7 @@ class Keep(Over):
         return block in self.held if len(self.held) == self.capacity else super().access(block)
 
 
-def test_better_than_opt_is_never_printed_without_a_word():
+def test_more_hits_than_opts_are_never_printed_without_a_warning():
     """A warning must come: with one block, opt loads each of [1, 2] * 50 and never hits; Keep and opt_bypass hit 49."""
     expected = "Keep has more hits than opt at 1 blocks: opt loads every block that it misses"
     for policies in ([Keep], [Keep, "opt"], [Keep, "opt", "opt_bypass"]):
@@ -278,7 +278,7 @@ def test_better_than_opt_is_never_printed_without_a_word():
         assert simulate([1, 2] * 50, Keep, 1).hits == 49
 
 
-def test_of_reads_alone_opt_is_no_bound():
+def test_opt_is_not_a_bound_for_reads_alone():
     """Writes do not count as requests: Keep has the one hit of a read, the optimum the two hits of writes."""
     trace = Trace.from_blocks([1, 2, 3, 2, 3, 1], write=[False, True, True, True, True, False])
     with pytest.warns(MissPenaltyWarning) as told:

@@ -30,7 +30,7 @@ def test_knees_are_where_a_curve_of_straight_lines_bends(corners, found):
     assert knees(table[::-1])["cache_blocks"].tolist() == found
 
 
-def test_points_on_one_line_are_no_corners():
+def test_points_on_one_line_are_not_corners():
     assert _hull(np.array([0, 1, 2, 3, 5]), np.array([0.0, 0.25, 0.5, 0.625, 0.625])) == [0, 2, 3, 4]
 
 

@@ -340,7 +340,7 @@ def test_a_capture_opens_as_a_trace_of_pages(tmp_path):
     assert (trace.format, trace.block_bytes, trace.blocks, len(trace), trace.reads) == ("files", 4096, 3, 3, 3)
 
 
-def test_calls_that_moved_nothing_are_no_requests(tmp_path):
+def test_calls_that_moved_nothing_are_not_requests(tmp_path):
     tables = small()
     tables["events"].loc[4, "length"] = 0
     trace = misspenalty.open_trace(written(tmp_path, tables))
@@ -416,7 +416,7 @@ def test_damage_is_told_with_its_place(tmp_path, change, message):
 
 
 @pytest.mark.parametrize("part", ["events", "files", "processes"])
-def test_missing_files_columns_rows_and_bytes_are_told(tmp_path, part):
+def test_missing_files_columns_rows_and_bytes_are_reported(tmp_path, part):
     path = written(tmp_path, small())
     victim = path if part == "events" else path.with_name(f"small_{part}.parquet")
     whole = victim.read_bytes()

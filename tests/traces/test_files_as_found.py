@@ -1,4 +1,4 @@
-"""Files as tools, servers and people leave them: read right, or refused with the one thing to say.
+"""Test files as tools, servers and people leave them: read right, or refused with the one thing to say.
 
 The right values were worked out by hand from the lines.
 """
@@ -220,7 +220,7 @@ def test_refused_with_the_thing_to_say(tmp_path, content, message):
         (b"\xd4\xc3\xb2\xa1" + bytes(100), "a packet capture"),
     ],
 )
-def test_what_is_no_text_is_named(tmp_path, content, message):
+def test_what_is_not_text_is_named(tmp_path, content, message):
     (path := tmp_path / "found").write_bytes(content)
     with pytest.raises(InputError, match=message):
         open_trace(path)

@@ -1,4 +1,4 @@
-"""Data frames, Arrow tables and dicts of columns as traces, with every role that files have."""
+"""Test data frames, Arrow tables and dicts of columns as traces, with every role that files have."""
 
 import datetime
 
@@ -97,7 +97,7 @@ def test_info_says_what_was_read(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("unit, ns", [("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1)])
-def test_moments_beyond_the_years_of_python_are_read_or_named(unit, ns):
+def test_timestamps_beyond_pythons_years_are_read_or_refused(unit, ns):
     """A year after 9999, or a time zone that is not known here, was told as too many distinct blocks."""
     block, last = [1, 2], 2**62 // ns
     far = pa.array([last - 1, last], pa.int64()).cast(pa.timestamp(unit, "Mars/Phobos"))

@@ -1,4 +1,4 @@
-"""Tables as programs and spreadsheets write them: read right, or refused with the one thing to say.
+"""Test tables as programs and spreadsheets write them: read right, or refused with the one thing to say.
 
 The right values were worked out by hand from the lines.
 """

@@ -1,4 +1,4 @@
-"""Small traces as people have them, in the dialects of public ones: read right, or refused with the one thing to say.
+"""Test small traces in the dialects of public ones: read right, or refused with the one thing to say.
 
 The right values were computed by hand, apart from the package.
 """
@@ -291,6 +291,6 @@ def test_other_names_of_policies_and_files_with_one_class(tmp_path):
         parse_policies(str(path))
 
 
-def test_a_warm_up_that_is_nothing():
+def test_an_empty_warm_up_is_refused():
     with pytest.raises(ParameterError, match="warm-up is '20x'; expected references"):
         warm_up(open_trace(INPUTS / "12_sample_too_small.txt"), "20x")

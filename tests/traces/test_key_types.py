@@ -85,7 +85,7 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
 
 @pytest.mark.parametrize("blank", [" ", "\t", "  \t ", "\v", "\f", " \r"])
 @pytest.mark.parametrize("place", range(3))
-def test_blanks_on_a_line_are_no_key(tmp_path, blank, place):
+def test_blanks_on_a_line_are_not_a_key(tmp_path, blank, place):
     """Also of a table of one column, where pyarrow takes them for a value."""
     rows = ["7", "8"]
     rows.insert(place, blank)
@@ -96,7 +96,7 @@ def test_blanks_on_a_line_are_no_key(tmp_path, blank, place):
 
 @pytest.mark.parametrize("text", ["\u0663", "\uff17", "1_0"])
 @pytest.mark.parametrize("role", ["size", "time", "offset"])
-def test_digits_of_other_scripts_are_no_numbers(tmp_path, role, text):
+def test_digits_of_other_scripts_are_not_numbers(tmp_path, role, text):
     values = {"time": "1", "offset": "4096", "size": "512"} | {role: text}
     path = tmp_path / "trace.csv"
     path.write_text(f"{','.join(values)}\n{','.join(values.values())}\n", encoding="utf-8")
@@ -105,7 +105,7 @@ def test_digits_of_other_scripts_are_no_numbers(tmp_path, role, text):
 
 
 @given(keys=st.lists(st.decimals(-(10**6), 10**6, places=2), min_size=1, max_size=9))
-def test_decimals_of_parquet_that_are_no_whole_numbers_are_texts(tmp_path_factory, keys):
+def test_decimals_of_parquet_that_are_not_whole_numbers_are_texts(tmp_path_factory, keys):
     assume(any(key % 1 for key in keys))
     path = tmp_path_factory.mktemp("keys") / "trace.parquet"
     pq.write_table(pa.table({"key": pa.array(keys, pa.decimal128(20, 2))}), path)

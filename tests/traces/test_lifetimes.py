@@ -1,4 +1,4 @@
-"""Times to live and deletes, against caches that follow every object by hand."""
+"""Test times to live and deletes, against caches that follow every object by hand."""
 
 import struct
 
@@ -123,12 +123,12 @@ def test_libcachesims_own_format_has_both(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("time,key\n0,1\n", "names no time to live and no delete.*--columns ttl=.*--operations DEL=delete"),
-        ("key,ttl\n1,5\n", "lifetimes are those of objects at times"),
-        ("time,offset,size,ttl\n0,0,4096,5\n", "lifetimes are those of objects at times.*leave out --lifetimes"),
+        ("time,key\n0,1\n", "has neither times to live nor deletes.*--columns ttl=.*--operations DEL=delete"),
+        ("key,ttl\n1,5\n", "lifetimes need objects and times"),
+        ("time,offset,size,ttl\n0,0,4096,5\n", "lifetimes need objects and times.*leave out --lifetimes"),
     ],
 )
-def test_lifetimes_that_nothing_tells_are_refused(tmp_path, content, message):
+def test_lifetimes_that_no_column_states_are_refused(tmp_path, content, message):
     (path := tmp_path / "x.csv").write_text(content)
     with pytest.raises(InputError, match=message):
         open_trace(path, lifetimes="honour")

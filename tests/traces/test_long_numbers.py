@@ -1,4 +1,4 @@
-"""Numbers beyond any that Python or a trace takes: refused in words, at once, wherever they stand."""
+"""Test numbers beyond any that Python or a trace takes: refused in words, at once, wherever they stand."""
 
 import decimal
 import re
@@ -35,7 +35,7 @@ def test_no_dialect_converts_a_number_of_thousands_of_digits(tmp_path, name):
 
 @pytest.mark.parametrize("long", LONG.values(), ids=LONG)
 @pytest.mark.parametrize("role", ["time", "block", "offset", "size", "op", "device"])
-def test_long_values_of_a_table_are_no_numbers(tmp_path, role, long):
+def test_long_values_of_a_table_are_not_numbers(tmp_path, role, long):
     columns = {"time": "1", "offset": "4096", "size": "512", role: long}
     columns = {name: value for name, value in columns.items() if role != "block" or name not in ("offset", "size")}
     path = tmp_path / "trace.csv"
@@ -98,7 +98,7 @@ def test_decimals_of_every_width_are_read_alike(tmp_path, kind):
 
 
 def test_a_decimal_beyond_64_bits_is_a_key_as_its_digits_are_in_a_text_file(tmp_path):
-    """Kept by its digits, as in CSV; where numbers are asked for, the refusal names the row."""
+    """It is kept by its digits, as in CSV; where numbers are asked for, the refusal names the row."""
     path = tmp_path / "trace.parquet"
     values = [decimal.Decimal(value) for value in (1, 10**70, 1, 10**70 + 1)]
     pq.write_table(pa.table({"block": pa.array(values, pa.decimal256(76, 0))}), path)

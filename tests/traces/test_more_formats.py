@@ -1,4 +1,4 @@
-"""Formats of other simulators and tools: files that their own programs wrote, the shared traces, and damaged ones."""
+"""Test formats of other simulators and tools: files that their own programs wrote, shared traces, damaged ones."""
 
 import lzma
 import struct
@@ -198,7 +198,7 @@ def test_a_parquet_block_is_any_number_of_64_bits(tmp_path, keys):
         ({"key": [1.5]}, "row 1, column key: 1.5 is not a whole number"),
     ],
 )
-def test_parquet_that_is_no_trace(tmp_path, table, message):
+def test_parquet_that_is_not_a_trace_is_refused(tmp_path, table, message):
     pd.DataFrame(table).astype({"key": "Int64"} if table.get("key") == [1, None] else {}).to_parquet(
         tmp_path / "x.parquet"
     )
@@ -206,7 +206,7 @@ def test_parquet_that_is_no_trace(tmp_path, table, message):
         open_trace(tmp_path / "x.parquet")
 
 
-def test_a_parquet_column_whose_name_is_no_text(tmp_path):
+def test_a_parquet_column_may_have_a_name_that_is_not_text(tmp_path):
     path = tmp_path / "x.parquet"
     pd.DataFrame({"key": [1, 2]}).to_parquet(path, compression=None)
     path.write_bytes(path.read_bytes().replace(b"key", b"\xf4ey"))

@@ -1,4 +1,4 @@
-"""Selections, joined traces and warm-up."""
+"""Test selections, joined traces and warm-up."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_warm_up(text, references):
 
 
 @pytest.mark.parametrize("text", ["5", "100%", "10m", -1])
-def test_a_warm_up_that_leaves_nothing(text):
+def test_a_warm_up_that_leaves_nothing_is_refused(text):
     with pytest.raises(ParameterError, match="at least one has to count"):
         warm_up(TRACE, text)
 

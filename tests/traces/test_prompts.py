@@ -1,4 +1,4 @@
-"""Traces of prompts (format mooncake): hand-made lines, malformed ones, and drawn prompts read back."""
+"""Test traces of prompts (format mooncake): hand-made lines, malformed ones, and drawn prompts read back."""
 
 import json
 import lzma
@@ -55,7 +55,7 @@ def test_the_end_of_the_last_line_may_be_missing(tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 7, 200])
-def test_lines_do_not_show_the_chunks(tmp_path, monkeypatch, size):
+def test_lines_do_not_depend_on_the_chunks(tmp_path, monkeypatch, size):
     path = write(tmp_path, *(line(i, 600, i, [i, i + 1]) for i in range(5)))
     monkeypatch.setattr(prompts, "CHUNK", size)
     assert read_prompts(path).blocks.tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5]
@@ -102,7 +102,7 @@ def test_files_without_requests(tmp_path):
         open_trace(write(tmp_path, '{"a": 1}'))
 
 
-def test_a_line_without_end(tmp_path, monkeypatch):
+def test_an_endless_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(prompts, "MAX_LINE_BYTES", 100)
     monkeypatch.setattr(prompts, "CHUNK", 50)
     with pytest.raises(InputError, match="line 2: the line is longer"):

@@ -1,4 +1,4 @@
-"""Times and sizes as users write them."""
+"""Test times and sizes as users write them."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_bytes(text, size):
 
 
 @pytest.mark.parametrize("text", ["0", "0.4b", "-1", "1e3", "5%", "", "7XB", "1.5"])
-def test_what_is_no_size_is_refused(text):
+def test_what_is_not_a_size_is_refused(text):
     with pytest.raises(ParameterError):
         parse_bytes(text, "a block")
 
@@ -40,5 +40,5 @@ def test_shares_of_a_footprint():
 
 
 @pytest.mark.parametrize("text", ["1", "4096B", "4KB", "0.1%", "0.05%"])
-def test_a_cache_may_be_of_one_block(text):
+def test_a_cache_may_hold_one_block(text):
     assert parse_size(text, 4096, blocks=1000) == 1

@@ -1,4 +1,4 @@
-"""The readers of block, object and column traces: hand-made files, damaged ones, and the shared traces."""
+"""Test the readers of block, object and column traces: hand-made files, damaged ones, and the shared traces."""
 
 import struct
 
@@ -23,7 +23,7 @@ def references(trace):
 
 
 def on(device, block):
-    """Return the address of a block of a device."""
+    """Return the address that a block of a device has in a trace."""
     return device << 47 | block
 
 
@@ -190,7 +190,7 @@ def test_plain_numbers_of_either_byte_order(tmp_path, name, dtype):
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-def test_records_do_not_show_the_chunks(tmp_path, monkeypatch, size):
+def test_records_do_not_depend_on_the_chunks(tmp_path, monkeypatch, size):
     from misspenalty.traces import reader
 
     path = write(tmp_path / "x", np.arange(20, dtype="<u4").tobytes())

@@ -1,4 +1,4 @@
-"""The SPC-1-like workload against its table of streams, closed forms and its reference."""
+"""Test the SPC-1-like workload against its table of streams, closed forms and its reference."""
 
 import json
 import math

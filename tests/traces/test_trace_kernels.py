@@ -1,4 +1,4 @@
-"""Kernels of the readers: parsing text, numbering addresses, distances between uses."""
+"""Test kernels of the readers: parsing text, numbering addresses, distances between uses."""
 
 import re
 from pathlib import Path
@@ -161,7 +161,7 @@ def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):
         ),
     ],
 )
-def test_an_id_that_is_no_block_is_refused(call):
+def test_an_id_that_is_not_a_block_is_refused(call):
     call(np.array([0, 2], np.uint32))
     with pytest.raises(IndexError, match="ids hold block 3; expected ids below 3"):
         call(np.array([0, 3], np.uint32))

@@ -1,4 +1,4 @@
-"""Readers, the compiled form, and the messages for bad files."""
+"""Test readers, the compiled form, and the messages for bad files."""
 
 import bz2
 import copy
@@ -148,7 +148,7 @@ def test_a_flipped_byte_of_a_compressed_file_is_an_input_error_or_unnoticed(tmp_
 
 
 @pytest.mark.parametrize("chunk", [3, 7, 64])
-def test_chunks_do_not_show(tmp_path, monkeypatch, chunk):
+def test_results_do_not_depend_on_the_chunks(tmp_path, monkeypatch, chunk):
     path = write(tmp_path / "x.trace", b"\n".join(b"%d" % n for n in range(500)))
     monkeypatch.setattr(lines, "CHUNK", chunk)
     assert references(open_trace(path)) == list(range(500))
@@ -214,7 +214,7 @@ def test_a_line_may_be_64_kb_long_and_no_longer(tmp_path):
         open_trace(path, "lirs")
 
 
-def test_a_file_that_is_not_there_and_a_folder_that_is_no_trace(tmp_path):
+def test_a_missing_file_and_a_folder_that_is_not_a_trace_are_refused(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         open_trace(tmp_path / "missing.lis")
     with pytest.raises(InputError, match="is a folder"):
@@ -339,7 +339,7 @@ def test_more_distinct_blocks_than_fit_are_named_with_the_file(tmp_path, monkeyp
         open_trace(write(tmp_path / "x.lis", b"0 4 0 0\n"))
 
 
-def test_names_that_can_be_no_file(tmp_path):
+def test_names_that_no_file_can_have_are_refused(tmp_path):
     with pytest.raises(InputError, match="the name of the trace is empty"):
         open_trace("")
     with pytest.raises(InputError, match=r"'a\\x00b': the name of the trace contains a null character"):
@@ -394,7 +394,7 @@ def test_a_small_file_does_not_fill_the_disk_unless_it_may(tmp_path, monkeypatch
         open_trace(path, most_references=0)
 
 
-def test_what_a_file_of_blank_lines_is_takes_no_time(tmp_path):
+def test_a_file_of_blank_lines_is_recognised_at_once(tmp_path):
     program = "import sys, misspenalty; misspenalty.open_trace(sys.argv[1])"
     path = write(tmp_path / "blank", b"\n" * 5000)
     done = subprocess.run(
@@ -601,7 +601,7 @@ def test_arrays_of_any_layout_make_a_trace(ids):
         (lambda: simulate(made(np.zeros(0, np.uint32)), "lru", 1), "trace made has no references"),
     ],
 )
-def test_a_trace_that_cannot_be_is_refused(wrong, message):
+def test_an_impossible_trace_is_refused(wrong, message):
     with pytest.raises(ParameterError, match=message):
         wrong()
 

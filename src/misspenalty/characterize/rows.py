@@ -95,7 +95,7 @@ def parse_load(text: str) -> dict[str, Any]:
     if name == "speed" and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value) and float(value) > 0:
         return {name: float(value)}
     if text:
-        raise ParameterError(f"{text!r}; expected speed=0.5, clients=16 or interval=1ms, or nothing: the trace's times")
+        raise ParameterError(f"{text!r}; expected speed=0.5, clients=16, interval=1ms, or an empty cell")
     return {}
 
 

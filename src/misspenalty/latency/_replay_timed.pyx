@@ -140,8 +140,8 @@ cdef class Replay(Kernel):
 
     cdef Policy cache
     cdef Foresight foresight        # `cache` if it is of this class, else None
-    cdef PythonCache python         # likewise
-    cdef SizedCache sized           # likewise
+    cdef PythonCache python         # `cache` if it is of this class, else None
+    cdef SizedCache sized           # `cache` if it is of this class, else None
     cdef Device device
     cdef const int64_t[::1] lbn     # first sector of each block
     cdef int32_t sectors            # sectors of a block

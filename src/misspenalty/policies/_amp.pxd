@@ -11,13 +11,13 @@ from misspenalty.policies._track_cache cimport (
 
 
 cdef inline mark_t* last_of(TrackCache cache, int64_t last) noexcept nogil:
-    """The last track of a set if it is cached and still is the last; else NULL."""
+    """Return the last track of a set if it is cached and still is the last; else NULL."""
     cdef mark_t* mark = cache.mark(last) if last < cache.tracks else NULL
     return mark if mark != NULL and mark.degree else NULL
 
 
 cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept nogil:
-    """The last track of the set after the one with this last track, if it has been fetched; else this one."""
+    """Return the last track of the set after the one with this last track, if it has been fetched; else this one."""
     cdef mark_t* own = last_of(cache, last)
     cdef mark_t* after = cache.mark(last + 1) if own != NULL and last + 1 < cache.tracks else NULL
     cdef mark_t* end = last_of(cache, last + 1 + after.to_last) if after != NULL else NULL
@@ -25,7 +25,7 @@ cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept no
 
 
 cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int64_t end, uint8_t why) noexcept nogil:
-    """Put the tracks after one into the cache as a set, which continues the values that that track keeps."""
+    """Put the tracks after `before` into the cache as a set, which continues the values that `before` keeps."""
     cdef int64_t last = min(before + length, end - 1), t
     cdef mark_t* mark = last_of(cache, before)
     cdef int32_t degree = mark.degree if mark != NULL else <int32_t>length
@@ -52,7 +52,7 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """A read missed a sequential track: it is read, and then a set of the degree that the previous track keeps."""
+    """Handle a read that missed a sequential track: read it, and a set of the degree that the previous track keeps."""
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
     cache.insert(track, cache.whole, True)
@@ -66,7 +66,7 @@ cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t 
 
 
 cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t end) noexcept nogil:
-    """A cached track is read, for the first time since it was prefetched or again."""
+    """Handle a read of a cached track, the first since it was prefetched or a later one."""
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     cdef int64_t last = track + mark.to_last, length = 0
@@ -83,7 +83,7 @@ cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t e
 
 
 cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept nogil:
-    """A track reaches the LRU end unread: its stream fetches too much."""
+    """Handle a track that reaches the LRU end unread: its stream fetches too much."""
     cdef mark_t* kept = last_in_sequence(cache, track + mark.to_last)
     mark.flags = (mark.flags | AGED) & ~TRIGGER
     if kept != NULL:
@@ -92,7 +92,7 @@ cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept
 
 
 cdef inline void grow_distance(TrackCache cache, int64_t track) noexcept nogil:
-    """A set fetched ahead has arrived, and a read was waiting for its first track: it was fetched too late."""
+    """Handle the arrival of a set fetched ahead for whose first track a read was waiting: it was fetched too late."""
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     if mark == NULL or not mark.flags & FIRST:

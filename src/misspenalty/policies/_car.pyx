@@ -81,7 +81,7 @@ cdef class CAR(Policy):
                 self.load(block, at)
 
     cdef inline void load(self, block_t block, uint32_t at) noexcept nogil:
-        """Bring in a block whose node is `at`: NOWHERE or its position in B1 or B2."""
+        """Load a block whose node is `at`: NOWHERE or its position in B1 or B2."""
         cdef uint32_t* nodes = self.nodes
         if self.resident == self.capacity:
             self.replace()

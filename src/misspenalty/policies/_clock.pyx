@@ -17,7 +17,7 @@ cdef class Clock(Policy):
     cdef uint32_t room          # blocks the cache can hold
     cdef uint8_t top            # highest state
     cdef int64_t asked          # evictions when a victim was last asked for
-    cdef size_t passed          # places from the hand on, then, whose blocks had references
+    cdef size_t passed          # places from the hand on whose blocks had references at that time
 
     def __cinit__(self, capacity, blocks, bits):
         self.room = <uint32_t>self.max_resident()
@@ -44,7 +44,7 @@ cdef class Clock(Policy):
         return self.at(lowest)
 
     cdef inline block_t at(self, size_t i) noexcept nogil:
-        """The block `i` places from the hand on."""
+        """Return the block `i` places from the hand on."""
         cdef size_t place = self.hand + i
         return self.circle[place if place < self.room else place - self.room]
 

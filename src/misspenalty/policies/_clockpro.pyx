@@ -20,7 +20,7 @@ cdef enum:
 
 cdef class ClockPro(Policy):
     cdef uint8_t* status        # one per block, as above
-    cdef Link* links            # of the list, oldest first; its head is behind the blocks'
+    cdef Link* links            # links of the list, oldest first; its head is behind the blocks'
     cdef block_t head
     cdef block_t hand_hot
     cdef block_t hand_cold
@@ -100,7 +100,7 @@ cdef class ClockPro(Policy):
         remove(self.links, sizeof(Link), block)
 
     cdef inline block_t step(self, block_t block) noexcept nogil:
-        """The next newer page; the one after it is fetched meanwhile."""
+        """Return the next newer page, and prefetch the one after it."""
         cdef block_t newer = self.links[block].newer
         prefetch(&self.links[self.links[newer].newer])
         return newer
@@ -134,7 +134,7 @@ cdef class ClockPro(Policy):
             self.out_of_list(block)
 
     cdef void promote(self, block_t block) noexcept nogil:
-        """A cold page was used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
+        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
         self.move_target(1)
         while self.status[block] & TEST and self.hot >= self.capacity - self.cold_target:
             if self.hot:

@@ -144,7 +144,7 @@ cdef class FBR(Policy):
                 self.remembered -= 1
 
     cdef inline block_t choose(self) noexcept nogil:
-        """The least recently used of the lowest chain, or of the old section if all counts are above c_max."""
+        """Return the least recently used of the lowest chain, or of the old section if all counts are above c_max."""
         cdef uint64_t count
         cdef block_t head
         for count in range(1, self.c_max + 1):

@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef struct Rank:
-    uint32_t place              # of the policy: in the cache, in the history or nowhere
+    uint32_t place              # the policy's: in the cache, in the history or nowhere
     uint32_t last               # number of the block's last access; tells whether an entry is up to date
 
 

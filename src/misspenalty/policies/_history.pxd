@@ -16,15 +16,15 @@ cdef struct History:
 
 
 cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
-    """A history of `multiple` times the cache; its positions begin with `first`."""
+    """Make a history of `multiple` times the cache; its positions begin with `first`."""
     history.room = <uint32_t>policy.ghosts(multiple)
-    cdef size_t live = <size_t>history.room + 1         # one more for a moment
+    cdef size_t live = <size_t>history.room + 1         # one entry more until the oldest is forgotten
     make_log(&history.log, policy.allocate_logs(live + first, 1), first, live)
     return 0
 
 
 cdef inline block_t remember(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Enter an evicted block; returns the block that is forgotten for it (perhaps this one) or NOBODY."""
+    """Enter an evicted block; return the block that is forgotten for it (perhaps this one) or NOBODY."""
     if history.room:
         add(&history.log, nodes, size, block)
         if history.held < history.room:

@@ -16,7 +16,7 @@ cdef struct Entry:
 
 
 cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexcept nogil:
-    """Whether the first priority is lower; the block loaded first is lower on a tie."""
+    """Return whether the first priority is lower; the block loaded first is lower on a tie."""
     cdef uint64_t left = <uint64_t>one.references * (now - other.loaded)
     cdef uint64_t right = <uint64_t>other.references * (now - one.loaded)
     return left < right or (left == right and one.loaded < other.loaded)
@@ -24,9 +24,9 @@ cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexc
 
 cdef class Hyperbolic(Policy):
     cdef uint32_t* places       # place of a block in the cache, from 1; 0 = not in it; one per block
-    cdef Entry* entries         # of the blocks in the cache, by place
+    cdef Entry* entries         # entries of the blocks in the cache, by place
     cdef uint64_t room          # blocks the cache can hold
-    cdef uint64_t state         # of SplitMix64
+    cdef uint64_t state         # state of SplitMix64
     cdef uint32_t candidates        # blocks compared
     cdef uint32_t now           # number of the last reference
 
@@ -70,7 +70,7 @@ cdef class Hyperbolic(Policy):
         self.evictions += evictions
 
     cdef uint32_t victim(self, uint32_t now) noexcept nogil:
-        """The place of the lowest priority among those compared."""
+        """Return the place of the lowest priority among those compared."""
         cdef Entry* entries = self.entries
         cdef uint32_t[SOON] drawn
         cdef uint32_t place, lowest = 0, k

@@ -23,7 +23,7 @@ cdef struct Node:
     uint32_t place              # CACHED, or its position in a history, which also tells whose it is
     Link used                   # neighbours by last use
     Link same                   # neighbours of the same count; in a history: `older` is the time of eviction
-    uint32_t group              # of its count; in a history: the count
+    uint32_t group              # group of its count; in a history: the count
 
 
 cdef struct Group:
@@ -35,18 +35,18 @@ cdef struct Group:
 cdef class LeCaR(Policy):
     cdef Node* nodes            # one per block, then the head by last use, then one head per group
     cdef Group* groups
-    cdef History expert[2]   # of LFU's victims, and of LRU's
+    cdef History expert[2]   # histories of LFU's victims, and of LRU's
     cdef uint32_t free          # first free group
     cdef uint32_t now           # number of the last reference
-    cdef uint64_t state         # of SplitMix64
-    cdef double weight          # of LRU
+    cdef uint64_t state         # state of SplitMix64
+    cdef double weight          # weight of LRU
     cdef double rate
     cdef double discount        # per reference
     cdef bint keeps             # whether a returning block keeps its count
 
     def __cinit__(self, capacity, blocks, rate, discount, lru, histories, recall, seed):
         cdef uint32_t k, first, most = <uint32_t>self.max_resident() + 3
-        cdef size_t live = <size_t>self.ghosts(histories) + 1             # one more for a moment
+        cdef size_t live = <size_t>self.ghosts(histories) + 1             # one entry more until the oldest is forgotten
         cdef block_t* entries = self.allocate_logs(2 * live, 2)
         self.rate, self.weight, self.keeps, self.state = rate, lru, recall, seed
         self.discount = pow(discount, 1.0 / <double>self.capacity)
@@ -80,7 +80,7 @@ cdef class LeCaR(Policy):
             groups[group].count = count
             groups[group].fewer = below
             groups[group].more = groups[below].more
-            groups[groups[below].more].fewer = group  # of group 0 it means nothing
+            groups[groups[below].more].fewer = group  # group 0's is never read
             groups[below].more = group
             make_list(&self.nodes[0].same, sizeof(Node), self.head_of(group))
         append(&self.nodes[0].same, sizeof(Node), self.head_of(group), block)
@@ -137,7 +137,7 @@ cdef class LeCaR(Policy):
         self.join(block, count + 1, below)
 
     cdef inline int expert_of(self, const Node* node) noexcept nogil:
-        """Whose history a block is in."""
+        """Return in whose history a block is."""
         return BY_LRU if node.place >= self.expert[BY_LRU].log.first else BY_LFU
 
     cdef inline void regret(self, const Node* node) noexcept nogil:

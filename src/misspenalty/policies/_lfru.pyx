@@ -19,7 +19,7 @@ cdef struct Node:
 
 
 cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
-    """log2(CRF) + lam * time of the last access: never negative, so its bits are ordered as it is."""
+    """Return log2(CRF) + lam * time of the last access: never negative, so its bits have the same order."""
     cdef double key = log2((<const Node*>node).crf) + lam * node.last
     cdef uint64_t bits
     memcpy(&bits, &key, sizeof(double))
@@ -28,8 +28,8 @@ cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
 
 cdef class LFRU(Policy):
     cdef Node* nodes            # one per block
-    cdef Ranking ranking        # of the blocks in the cache
-    cdef History history        # of the CRFs of evicted blocks
+    cdef Ranking ranking        # ranking of the blocks in the cache
+    cdef History history        # history of the CRFs of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
     cdef double lam             # lambda, 0 to 1
     cdef uint32_t correlated    # a use followed by another within that many accesses no longer counts

@@ -22,8 +22,8 @@ cdef inline uint64_t frequency(const Rank* node, double weight) noexcept nogil:
 
 cdef class LFU(Policy):
     cdef Node* nodes            # one per block
-    cdef Ranking ranking        # of the blocks in the cache
-    cdef History history        # of the counts of evicted blocks
+    cdef Ranking ranking        # ranking of the blocks in the cache
+    cdef History history        # history of the counts of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
 
     def __cinit__(self, capacity, blocks, history):

@@ -11,7 +11,7 @@ cdef enum:
     ADMITTED = 8
     EARLY_SAMPLE = 8
     EARLY = 50
-    EXPLORER = 32               # one block in so many
+    EXPLORER = 32               # one block in this many may be kept as an explorer
     FIRST_COARSENING = 5
     SECOND_COARSENING = 25
     NOBODY = 0xFFFFFFFF
@@ -37,18 +37,18 @@ cdef struct Counts:
 
 cdef class LHD(Policy):
     cdef uint32_t* places       # place of a block in the cache, from 1; 0 = not in it; one per block
-    cdef Entry* entries         # of the blocks in the cache, by place
+    cdef Entry* entries         # entries of the blocks in the cache, by place
     cdef Counts* classes
     cdef block_t[ADMITTED] admitted
     cdef uint32_t admissions
     cdef uint64_t room          # blocks the cache can hold
-    cdef uint64_t state         # of SplitMix64
+    cdef uint64_t state         # state of SplitMix64
     cdef uint32_t candidates
     cdef uint32_t period
     cdef uint32_t shift
     cdef uint32_t now           # references so far
     cdef uint32_t estimates
-    cdef Py_ssize_t explorers   # that may still be kept
+    cdef Py_ssize_t explorers   # how many more may be kept
     cdef double victims         # mean density of recent victims
     cdef double objects
     cdef double mass
@@ -141,7 +141,7 @@ cdef class LHD(Policy):
         self.evictions += evictions
 
     cdef uint32_t victim(self) noexcept nogil:
-        """The place of the block that leaves, whose density is learnt."""
+        """Return the place of the block that leaves, and learn its density."""
         cdef uint32_t drawn = self.candidates if self.estimates > EARLY else EARLY_SAMPLE
         cdef uint32_t k, place, found = 0
         cdef double density, lowest = 0

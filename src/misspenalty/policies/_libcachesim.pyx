@@ -15,7 +15,7 @@ cdef enum:
     SAMPLE = 32                 # hits in the segments until counters are halved, in multiples of their size
     SEED_A = 0x12345678
     SEED_B = 0x12344321
-    SEGMENTS = 4                # of SLRU alone
+    SEGMENTS = 4                # segments of SLRU alone
     LOW = 1                     # parts of W-TinyLFU's two segments
     HIGH = 4
 
@@ -31,7 +31,7 @@ cdef struct Lists:
     uint32_t lists
     uint32_t blocks[MAX_LISTS]  # in each list
     uint32_t limit[MAX_LISTS]
-    uint32_t capacity           # of the segments together
+    uint32_t capacity           # capacity of the segments together
 
 
 cdef struct Sketch:
@@ -73,7 +73,7 @@ cdef inline block_t victim_of(Lists* l) noexcept nogil:
 
 
 cdef void cool(Lists* l, uint32_t k) noexcept nogil:
-    """Move the oldest block of a segment into the one below; from the lowest it is evicted."""
+    """Move the oldest block of a segment into the one below; evict it from the lowest."""
     cdef block_t block
     if k == 1:
         take(l, victim_of(l))
@@ -112,7 +112,7 @@ cdef inline uint64_t rotated(uint64_t x, int bits) noexcept nogil:
 
 
 cdef inline uint32_t xxh64(uint64_t key, uint64_t seed) noexcept nogil:
-    """XXH64 of eight bytes, its low half."""
+    """Return the low half of the XXH64 hash of eight bytes."""
     cdef uint64_t a = <uint64_t>0x9E3779B185EBCA87, b = <uint64_t>0xC2B2AE3D27D4EB4F, c = <uint64_t>0x165667B19E3779F9
     cdef uint64_t x = (seed + <uint64_t>0x27D4EB2F165667C5 + 8) ^ (rotated(key * b, 31) * a)
     x = rotated(x, 27) * a + <uint64_t>0x85EBCA77C2B2AE63
@@ -354,7 +354,7 @@ cdef class LIRS(Policy):
             self.prune()
 
     cdef inline void evict(self) noexcept nogil:
-        """The oldest block of the queue."""
+        """Return the oldest block of the queue."""
         cdef block_t block = oldest(&self.nodes.q, sizeof(LirsNode), self.head)
         self.unqueue(block)
         if self.nodes[block].in_s:

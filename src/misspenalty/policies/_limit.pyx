@@ -1,4 +1,4 @@
-"""Kernel of the physical limit with which the benchmark compares policies."""
+"""Kernel of the physical limit to which the benchmark compares policies."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -6,7 +6,7 @@ from misspenalty.policies._policy cimport AHEAD, block_t, prefetch
 
 
 def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
-    """The minimum work of a replay: one pass over `ids` that reads and writes each id's node.
+    """Do the minimum work of a replay: one pass over `ids` that reads and writes each id's node.
 
     Parameters
     ----------

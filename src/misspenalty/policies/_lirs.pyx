@@ -61,7 +61,7 @@ cdef class LIRS(Policy):
                 continue
             self.s = s
             if s.end == s.limit:
-                self.lowest = s.first           # add will squeeze the log
+                self.lowest = s.first           # the next append will compact the log
             if node.q == LIR:
                 add(&self.s, nodes, sizeof(Node), ids[i])
                 self.prune()
@@ -71,7 +71,7 @@ cdef class LIRS(Policy):
         self.s = s
 
     cdef inline void use(self, block_t block) noexcept nogil:
-        """A reference to a block that is not LIR."""
+        """Handle a reference to a block that is not LIR."""
         cdef Node* node = &self.nodes[block]
         cdef bint in_s = node.s != NOWHERE
         if node.q == NOWHERE:

@@ -22,7 +22,7 @@ cdef inline void make_list(void* nodes, size_t size, block_t head) noexcept nogi
 
 
 cdef inline block_t oldest(void* nodes, size_t size, block_t head) noexcept nogil:
-    """The least recently added; the head itself if the list is empty."""
+    """Return the least recently added; the head itself if the list is empty."""
     return link_of(nodes, size, head).newer
 
 

@@ -31,7 +31,7 @@ cdef inline uint32_t* position(void* nodes, size_t size, block_t block) noexcept
 
 
 cdef inline uint32_t make_log(Log* log, block_t* entries, uint32_t first, size_t live) noexcept nogil:
-    """A log of at most `live` live blocks in `Policy.allocate_logs`; returns its limit, where another may begin."""
+    """Make a log of at most `live` live blocks in `Policy.allocate_logs`; return its limit, where another may begin."""
     log.entries = entries
     log.first = log.begin = log.end = first
     log.limit = <uint32_t>(first + SPARE * live + 1)

@@ -25,12 +25,12 @@ cdef inline uint64_t kth_to_last(const Rank* node, double weight) noexcept nogil
 
 cdef class LRUK(Policy):
     cdef void* nodes            # one per block, `size` bytes each
-    cdef size_t size            # of a node
+    cdef size_t size            # bytes of a node
     cdef uint32_t k             # known uses per block
     cdef Ranking ranking        # ranking of the cached blocks that are not set aside
     cdef Entry* aside           # those found within their correlated period: a heap of two children, first used first
     cdef uint32_t n_aside       # entries in it
-    cdef History history        # of evicted blocks
+    cdef History history        # history of evicted blocks
     cdef uint64_t period        # correlated reference period, accesses
     cdef uint32_t now           # number of the coming access, from 1
 
@@ -54,7 +54,7 @@ cdef class LRUK(Policy):
             self.replay_uses(ids, n, hit, self.k)
 
     cdef inline void replay_uses(self, const block_t* ids, Py_ssize_t n, uint8_t* hit, const uint32_t k) noexcept nogil:
-        """`run`, compiled for k = 2 and for any k."""
+        """Do the work of `run`; this is compiled for k = 2 and for any k."""
         cdef size_t size = sizeof(Rank) + k * sizeof(uint32_t)
         cdef void* nodes = self.nodes
         cdef Node* node
@@ -95,7 +95,7 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """The lowest block outside its correlated period, or the lowest of all. Blocks within it are set aside."""
+        """Return the lowest block outside its correlated period, or the lowest of all; set aside blocks within it."""
         cdef Entry entry
         self.bring_back(now, size)
         while self.ranking.size or self.ranking.waiting:
@@ -163,7 +163,7 @@ cdef class LRUK(Policy):
 
 
 cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:
-    """Enter a use; the duration of the last one, with its correlated accesses, is cut from the older intervals."""
+    """Enter a use, and cut the duration of the last one, with its correlated accesses, from the older intervals."""
     cdef uint32_t j
     for j in range(k - 1):
         node.uses[j] = node.uses[j + 1] + correlated if node.uses[j + 1] else 0

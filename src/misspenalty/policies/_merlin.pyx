@@ -28,9 +28,9 @@ cdef struct Name:
 
 cdef struct State:
     uint32_t* nodes             # state; one per block
-    uint32_t* numbers           # of the block in order of first use, from 1; 0 = not yet used; one per block
+    uint32_t* numbers           # number of each block in order of first use, from 1; 0 = not yet used
     Name* names                 # one per block
-    uint32_t* counters          # of the sketch
+    uint32_t* counters          # counters of the sketch
     uint32_t counted            # counters of the sketch
     uint32_t seen               # blocks numbered
     History ghost
@@ -41,7 +41,7 @@ cdef struct State:
     uint32_t core_share
     uint32_t guard
     uint32_t epoch              # counts of the sketch above it win nothing
-    uint64_t rounds             # of making room since the sketch was halved
+    uint64_t rounds             # rounds of making room since the sketch was halved
     uint64_t period             # rounds until it is halved
     int64_t[COUNT + 2] reaching  # blocks and names with at least this count
 
@@ -99,7 +99,7 @@ cdef inline void adjust_guard(State* s) noexcept nogil:
 
 
 cdef inline bint compare(State* s) noexcept nogil:
-    """Move the oldest block of the filter to staging if it is worth more than the oldest there; whether it was."""
+    """Return whether the oldest block of the filter is worth more than that of staging; if so, move it there."""
     cdef block_t block, other
     cdef uint32_t value
     if not s.filter.held or not s.staging.held:
@@ -125,7 +125,7 @@ cdef inline void evict_staging(State* s) noexcept nogil:
 
 
 cdef inline bint shrink_filter(State* s) noexcept nogil:
-    """Evict a block; False if all blocks of the filter move to the core."""
+    """Evict a block; return False if all blocks of the filter move to the core."""
     cdef block_t block
     while s.filter.held:
         block = s.filter.blocks[s.filter.front]
@@ -168,7 +168,7 @@ cdef inline void settle(State* s) noexcept nogil:
 
 
 cdef inline bint make_room(State* s) noexcept nogil:
-    """Evict a block, or only move blocks of the filter to the core; whether there is room."""
+    """Evict a block, or only move blocks of the filter to the core; return whether there is room."""
     cdef uint32_t k
     s.rounds += 1
     if s.rounds == s.period:

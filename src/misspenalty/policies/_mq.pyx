@@ -107,7 +107,7 @@ cdef void demote(State* s) noexcept nogil:
 
 
 cdef void estimate_life_time(State* s) noexcept nogil:
-    """The centre of the fullest power-of-two bin of distances above the cache size."""
+    """Return the centre of the fullest power-of-two bin of distances above the cache size."""
     cdef int peak = 0, k
     s.next_estimate += s.capacity
     for k in range(1, 32):
@@ -167,7 +167,7 @@ cdef class MQ(Policy):
 
     @property
     def life_time(self):
-        """Accesses after which an unused block moves down, now."""
+        """Accesses after which an unused block moves down at present."""
         return self.state.life_time
 
     cdef bint holds(self, block_t block) noexcept nogil:

@@ -43,7 +43,7 @@ cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spar
 
 
 cdef class OPT(Policy):
-    cdef uint32_t* since        # of each block: from where a stay up to its next access would take a slot
+    cdef uint32_t* since        # by block: from where a stay up to its next access would take a slot
     cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
     cdef uint32_t end           # position of the coming access; `lower` is set up to the one before
     cdef uint32_t limit         # length of the axis
@@ -90,7 +90,7 @@ cdef class OPT(Policy):
         self.resident += min(misses, self.capacity - self.resident)
 
     cdef uint32_t renumber(self, uint32_t end) noexcept nogil:
-        """Keep only the marks: a block's position becomes that of the last mark at or below it; returns the new end.
+        """Keep only the marks: a block's position becomes that of the last mark at or below it; return the new end.
 
         But the position of the coming access, `end`, stays above them.
         """
@@ -118,10 +118,11 @@ cdef class OPTBypass(OPT):
 
 
 cdef class Claims(OPTBypass):
-    """Whether a cache of `capacity` blocks, which loads only what is referenced, can have the hits that a policy claims."""
+    """Check whether a cache of `capacity` blocks that loads only what is referenced can have the hits claimed."""
 
     def add(self, const block_t[::1] ids, const uint8_t[::1] hit):
-        """The next references: (number of the first claim that is impossible, whether its block was referenced before).
+        """Check the next references; return (number of the first impossible claim, whether its block was referenced
+        before).
 
         (n, False) if all n claims are possible; after an impossible one nothing more can be added.
 

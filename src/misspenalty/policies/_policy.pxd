@@ -32,29 +32,30 @@ cdef class Policy(Kernel):
     # Core method, each policy's own: replay n references, hit[i] = 1 if block ids[i] was in the cache. The caller
     # ensures that every id is below `blocks` and counts `requests`.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
-    # Each online policy's own: whether the block is in the cache now. Changes nothing; an offline policy cannot tell.
+    # Each online policy's own: return whether the block is in the cache now, without a change. An offline policy cannot
+    # tell.
     cdef bint holds(self, block_t block) noexcept nogil
 
-    # The block that a reference to a missed block would evict from the full cache; asking changes no later outcome. The
-    # policies that `misspenalty.policies.tinylfu` names can tell.
+    # Return the block that a reference to a missed block would evict from the full cache; asking changes no later
+    # outcome. The policies that `misspenalty.policies.tinylfu` names can tell.
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
-    # One reference, for a live cache inside a larger model: whether the block was in the cache. `evictions` and `holds`
-    # tell what was evicted, if anything.
+    # Make one reference, for a live cache inside a larger model, and return whether the block was in the cache.
+    # `evictions` and `holds` tell what was evicted, if anything.
     cdef inline bint access(self, block_t block) noexcept nogil:
         cdef uint8_t hit
         self.run(&block, 1, &hit)
         self.requests += 1
         return hit
 
-    # Zeroed array of n items, owned by the policy; the MemoryError names the size.
+    # Return a zeroed array of n items, owned by the policy; the MemoryError names the size.
     cdef void* allocate(self, size_t n, size_t size) except NULL
-    # Entries for `logs` logs that share them, with `live` live blocks in total; ParameterError if positions would not
-    # fit 32 bits.
+    # Allocate entries for `logs` logs that share them, with `live` live blocks in total; raise ParameterError if
+    # positions would not fit 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
     # Also TypeError for a class that is only a base of policies: it has no array.
     cdef int check_unused(self) except -1
-    # Blocks that can be in the cache at once: the capacity, or all blocks.
+    # Return the blocks that can be in the cache at once: the capacity, or all blocks.
     cdef Py_ssize_t max_resident(self)
-    # Entries of a history of `multiple` times the cache: no more than blocks can fill.
+    # Return the entries of a history of `multiple` times the cache: no more than blocks can fill.
     cdef Py_ssize_t ghosts(self, double multiple)

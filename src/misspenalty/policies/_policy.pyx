@@ -62,7 +62,7 @@ cdef class Policy(Kernel):
         return Kernel.check_unused(self)
 
     def __contains__(self, block):
-        """Whether the block is in the cache now; TypeError for an offline policy, whose cache depends on the future."""
+        """Tell whether the block is in the cache; raise TypeError for an offline policy, which cannot tell."""
         if self.offline:
             raise TypeError(f"{type(self).__name__} looks into the future; its current contents are not known")
         self.check_unused()
@@ -143,7 +143,7 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
 cdef void run_counting(
     Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit, uint32_t* evicted
 ) noexcept nogil:
-    """Replay references and count what each evicts: a policy that loads only what is missed evicts a block per miss.
+    """Replay references and count what each evicts: a policy that loads only missed blocks evicts one per miss.
 
     `refresh` is NULL or marks references to skip if their block is not in the cache.
     """

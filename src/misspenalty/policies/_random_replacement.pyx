@@ -10,7 +10,7 @@ cdef class Random(Policy):
     cdef uint8_t* cached        # whether a block is in the cache; one per block
     cdef block_t* places        # blocks of the cache
     cdef uint64_t room          # blocks the cache can hold
-    cdef uint64_t state         # of SplitMix64
+    cdef uint64_t state         # state of SplitMix64
 
     def __cinit__(self, capacity, blocks, seed):
         self.room = self.max_resident()

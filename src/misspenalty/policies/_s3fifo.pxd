@@ -36,7 +36,7 @@ cdef struct State:
 
 
 cdef inline int make_state(State* s, Policy policy, uint32_t share, double ghost) except -1:
-    """Empty queues, with a history of `ghost` times the cache."""
+    """Make empty queues, with a history of `ghost` times the cache."""
     s.share = share
     s.most = <uint32_t>(policy.capacity - share)
     s.small.size = s.main.size = <uint32_t>policy.max_resident()
@@ -66,7 +66,7 @@ cdef inline block_t pop(Ring* ring, const uint32_t* nodes) noexcept nogil:
 
 
 cdef inline bint evict_small(State* s) noexcept nogil:
-    """Evict a block of S; False if all moved to M."""
+    """Evict a block of S; return False if all moved to M."""
     cdef block_t block
     while s.small.held:
         block = pop(&s.small, s.nodes)
@@ -90,13 +90,13 @@ cdef inline void evict_main(State* s) noexcept nogil:
 
 
 cdef inline block_t at(const Ring* ring, uint32_t i) noexcept nogil:
-    """The block of a ring before which there are `i` older ones."""
+    """Return the block of a ring before which there are `i` older ones."""
     cdef size_t place = <size_t>ring.front + i
     return ring.blocks[place if place < ring.size else place - ring.size]
 
 
 cdef inline block_t next_victim(const State* s) noexcept nogil:
-    """The block that `evict` would evict: of S, or the oldest of M with the lowest counter."""
+    """Return the block that `evict` would evict: of S, or the oldest of M with the lowest counter."""
     cdef uint32_t i, lowest = 0, moved = 0
     if s.main.held <= s.most:
         while moved < s.small.held:
@@ -122,7 +122,7 @@ cdef inline void evict(State* s) noexcept nogil:
 
 
 cdef inline bint load(State* s, block_t block, bint room) noexcept nogil:
-    """Load a missed block, evicting another unless there is `room`; whether it was in G."""
+    """Load a missed block, evicting another unless there is `room`; return whether it was in G."""
     cdef bint known = s.nodes[block] != ABSENT
     if known:
         recall(&s.ghost, s.nodes, sizeof(uint32_t), block)

@@ -78,7 +78,7 @@ cdef class S4FIFO(Policy):
         self.evictions += misses - filled
 
     cdef inline bint returns(self, block_t block) noexcept nogil:
-        """Whether the name of a block lets it enter M; if not, its count grows."""
+        """Return whether the name of a block lets it enter M; if not, increment its count."""
         cdef Name* name = &self.names[block]
         if name.position == NOWHERE:
             return False

@@ -28,7 +28,7 @@ cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
     cdef int64_t asked          # evictions when a victim was last asked for
-    cdef size_t passed          # entries from the hand on, then, whose blocks were visited
+    cdef size_t passed          # entries from the hand on whose blocks were visited at that time
 
     def __cinit__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))

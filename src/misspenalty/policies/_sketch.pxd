@@ -12,8 +12,8 @@ cdef extern from *:
 
 cdef enum:
     ROWS = 4                    # counters of a block
-    WORDS = 8                   # of a line; two per row
-    LINE_BYTES = 64             # of a line, and of one of the processor's cache
+    WORDS = 8                   # words of a line; two per row
+    LINE_BYTES = 64             # bytes of a line, and of a line of the processor's cache
     MAX_COUNT = 15                   # highest value of a counter
 
 
@@ -25,7 +25,7 @@ cdef struct Sketch:
 
 
 cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:
-    """The first cache line of the processor in an array that has one to spare."""
+    """Return where the first whole cache line begins in an array that has one to spare."""
     return <uint64_t*>((<uintptr_t>words + LINE_BYTES - 1) & ~<uintptr_t>(LINE_BYTES - 1))
 
 
@@ -79,7 +79,7 @@ cdef inline void increment(Sketch* sketch, uint64_t draw) noexcept nogil:
 
 
 cdef inline int make_sketch(Sketch* sketch, Policy policy, size_t entries, uint64_t sample) except -1:
-    """Counters for that many blocks, which are halved after `sample` increments."""
+    """Make counters for that many blocks, which are halved after `sample` increments."""
     cdef uint64_t lines = 1
     while WORDS * lines < entries:
         lines *= 2

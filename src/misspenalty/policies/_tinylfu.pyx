@@ -7,9 +7,9 @@ from misspenalty.policies._sketch cimport Sketch, draw_of, frequency, increment,
 
 
 cdef class TinyLFU(Policy):
-    cdef Policy policy          # behind the filter; can tell its victim
+    cdef Policy policy          # the policy behind the filter, which can tell its victim
     cdef Sketch sketch
-    cdef uint32_t* numbers      # of the block in order of first use, from 1; 0 = not yet used; one per block
+    cdef uint32_t* numbers      # number of each block in order of first use, from 1; 0 = not yet used
     cdef uint32_t seen          # blocks numbered
 
     def __cinit__(self, capacity, blocks, Policy policy, sample_size):
@@ -43,6 +43,6 @@ cdef class TinyLFU(Policy):
         self.ghost_hits = self.policy.ghost_hits
 
     cdef inline bint admits(self, block_t block) noexcept nogil:
-        """Whether a missed block is used more often than the one that would leave for it."""
+        """Return whether a missed block is used more often than the one that would leave for it."""
         cdef int count = frequency(&self.sketch, self.numbers[block])
         return count > frequency(&self.sketch, self.numbers[self.policy.would_evict(block)])

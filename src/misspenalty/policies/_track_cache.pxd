@@ -26,7 +26,7 @@ cdef enum:                          # flags of a track
 
 
 cdef struct read_t:
-    int64_t track                   # which track
+    int64_t track                   # number of the track
     uint8_t pages                   # bit p = page p is to be read; never 0
     uint8_t why                     # DEMAND, SYNCHRONOUS or ASYNCHRONOUS
 
@@ -65,7 +65,7 @@ cdef class TrackCache(Policy):
     cdef const uint32_t* place_of       # track of each block id of a trace; NULL = they are the same
     cdef int64_t now                    # requests so far: the clock of the stamps
     cdef read_t reads[MOST_READS]       # reads of the last request, its own first
-    cdef int n_reads                    # how many
+    cdef int n_reads                    # number of reads
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
@@ -79,7 +79,7 @@ cdef class TrackCache(Policy):
     # Pages from `page` on, page 0 being the first of track 0: whether all were there. `reads` are those of the last track.
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
 
-    # A drive operation that began with this track has arrived, and a read was waiting for it.
+    # Handle the arrival of a drive operation that began with this track, for which a read was waiting.
     cdef void arrive_late(self, int64_t track) noexcept nogil
 
     # --- defined by each kind of cache -----------------------------------------------------------------------------
@@ -87,7 +87,7 @@ cdef class TrackCache(Policy):
     cdef uint8_t cached(self, int64_t track) noexcept nogil
     # The track's counter and flags; NULL if it is not in the cache. Valid until the next insert.
     cdef mark_t* mark(self, int64_t track) noexcept nogil
-    # A cached track is accessed, before anything moves; hit: every page asked for was there.
+    # Observe an access to a cached track before anything moves; hit: every page asked for was there.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
     # Move a track up if an access moves it, if it is still cached; `pages` were cached before the access.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
@@ -97,7 +97,7 @@ cdef class TrackCache(Policy):
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil
     # Put further pages of a cached track into the cache, after evicting others; the track does not change over.
     cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil
-    # A read missed a sequential track.
+    # Count a read that missed a sequential track.
     cdef void count_sequential_miss(self) noexcept nogil
 
     # Detection and prefetching from keywords; to be called first by every __init__.
@@ -120,7 +120,7 @@ cdef class TrackCache(Policy):
 
 
 cdef inline mark_t* bring(TrackCache cache, int64_t track, uint8_t why, uint8_t* missing) noexcept nogil:
-    """Prefetch a whole track, of which `missing` was absent; its mark, or NULL if the cache did not keep it."""
+    """Prefetch a whole track, of which `missing` was absent; return its mark, or NULL if the cache did not keep it."""
     cdef mark_t* mark = cache.mark(track)
     missing[0] = cache.whole & ~cache.cached(track)
     if missing[0]:

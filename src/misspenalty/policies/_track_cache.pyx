@@ -6,7 +6,7 @@ from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
 
-MOST_TRACKS = 0xFFFFFFF0  # of a cache of tracks: their 32-bit slots need a few numbers more
+MOST_TRACKS = 0xFFFFFFF0  # most tracks of a cache: 32-bit slots also number some list heads
 
 
 cdef bint all_below(const uint32_t[::1] places, int64_t tracks) noexcept nogil:
@@ -80,7 +80,7 @@ cdef class TrackCache(Policy):
             if self.sequential.most:
                 if mark != NULL and not write:
                     hit_in_set(self, track, new, end)
-                if new:             # which stays where it is: it is most likely read only once
+                if new:             # the track stays where it is, as it is most likely read only once
                     return missing & pages
             elif mark != NULL and mark.flags & TRIGGER and not write:
                 mark.flags &= ~TRIGGER
@@ -107,7 +107,7 @@ cdef class TrackCache(Policy):
         return missing
 
     cdef inline int32_t run_length(self, int64_t track) noexcept nogil:
-        """The value that an access gives to an unset counter."""
+        """Return the value that an access gives to an unset counter."""
         cdef mark_t* before = self.mark(track - 1) if track > 0 else NULL
         return min(self.sequential.threshold, <int32_t>before.counter + 1) if before != NULL else 1
 
@@ -119,7 +119,7 @@ cdef class TrackCache(Policy):
             mark.to_last = mark.degree = mark.distance = 0
 
     cdef inline void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil:
-        """The trigger of a group was read: its unread rest is renewed and the next group fetched."""
+        """Handle a read of a group's trigger: renew the group's unread rest and fetch the next group."""
         cdef int64_t last = track + self.sequential.trigger, t
         cdef mark_t* mark
         if self.sequential.remedy:
@@ -205,7 +205,7 @@ cdef class TrackCache(Policy):
         return self.cached(self.track_of(block)) != 0
 
     def access_pages(self, int64_t track, int pages=-1, bint write=False, end=None):
-        """Access `pages` (mask, by default all) of a track: the mask of those missing, and the reads to issue.
+        """Access `pages` (mask, by default all) of a track; return the mask of those missing, and the reads to issue.
 
         Returns
         -------
@@ -231,7 +231,7 @@ cdef class TrackCache(Policy):
         self.arrive_late(track)
 
     def kept(self, int64_t track):
-        """``(p, g)`` that AMP keeps in a track: (0, 0) if it is not the last of a set, None if it is not cached."""
+        """Return ``(p, g)`` that AMP keeps in a track: (0, 0) if it is not a set's last, None if it is not cached."""
         cdef mark_t* mark
         if not 0 <= track < self.tracks:
             raise IndexError(f"track {track}; expected one below {self.tracks}")
@@ -239,7 +239,7 @@ cdef class TrackCache(Policy):
         return None if mark == NULL else (mark.degree, mark.distance)
 
     def replay_pages(self, const int64_t[::1] page, const int32_t[::1] pages, const uint8_t[::1] write, uint8_t[::1] hit):
-        """Requests for `pages` pages from `page` on, page 0 being the first of track 0, with the GIL released.
+        """Make requests for `pages` pages from `page` on, page 0 being the first of track 0, with the GIL released.
 
         ``hit[i]`` tells whether all pages of a request were in the cache. A request may span tracks.
 
@@ -263,7 +263,7 @@ cdef class TrackCache(Policy):
                     check_signals()
 
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil:
-        """Whether all pages were there; track by track."""
+        """Access pages track by track; return whether all were there."""
         cdef int64_t track = page // self.track_pages
         cdef int first = <int>(page - track * self.track_pages), last
         cdef bint hit = True

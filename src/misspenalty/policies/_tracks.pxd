@@ -39,9 +39,9 @@ cdef class TrackLists(TrackCache):
     cdef readonly double last_ratio # ratio at the last hit in RANDOM's bottom: what Figure 8 plots
     cdef readonly int64_t bottom_hits   # hits in RANDOM's bottom
 
-    # Slot of the victim, one of those in the lists; there is at least one.
+    # Return the slot of the victim, one of those in the lists; there is at least one.
     cdef uint32_t victim(self) noexcept nogil
-    # Called after a track of this number of pages has been evicted, for what else has to be done.
+    # Adapt after a track of this number of pages has been evicted.
     cdef void adjust(self, int pages) noexcept nogil
     # Put a slot into its list at the MRU end, or wherever the policy inserts it; take it out.
     cdef void attach(self, uint32_t slot) noexcept nogil

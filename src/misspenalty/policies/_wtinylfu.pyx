@@ -10,12 +10,12 @@ from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 from misspenalty.policies._sketch cimport Sketch, draw_of, frequency, increment, line_of, make_sketch
 
 cdef enum:
-    DRAWS = 16                  # of future requests, more than NEAR; a power of two
+    DRAWS = 16                  # draws kept of future requests, more than NEAR; a power of two
 
 
 cdef struct Node:
     uint32_t position           # in a log, or NOWHERE
-    uint32_t number             # of the block in order of first use, from 1; 0 = not yet used
+    uint32_t number             # the block's number in order of first use, from 1; 0 = not yet used
 
 
 cdef struct State:
@@ -38,7 +38,7 @@ cdef inline void expect(const State* s, const Log* log) noexcept nogil:
 
 
 cdef inline uint64_t draw_of_next(State* s, block_t block) noexcept nogil:
-    """The draw of a future block, with its counters prefetched; blocks are numbered here, in order of request."""
+    """Return the draw of a future block, and prefetch its counters; blocks are numbered here, in order of request."""
     cdef Node* node = &s.nodes[block]
     cdef uint64_t draw
     if node.number == 0:
@@ -58,7 +58,7 @@ cdef inline block_t take(State* s, Log* log) noexcept nogil:
 
 
 cdef inline void promote(State* s, block_t block) noexcept nogil:
-    """From probation to protected, which may overflow."""
+    """Move a block from probation to protected, which may overflow."""
     append(s, &s.protected, block)
     if s.in_protected < s.protected_limit:
         s.in_probation -= 1

@@ -30,7 +30,7 @@ class Clock(Reference):
         self.capacity = capacity
         self.most = 2**bits - 1
         self.circle = []
-        self.references = {}  # of the blocks in the cache
+        self.references = {}  # references of the blocks in the cache
         self.hand = 0
 
     def access(self, block):

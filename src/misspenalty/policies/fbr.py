@@ -55,7 +55,7 @@ class FBR(Reference):
         self.c_max, self.a_max = c_max, a_max
         self.room = int(history * capacity)
         self.stack = []  # blocks, most recently used first
-        self.count = {}  # of the blocks in the stack
+        self.count = {}  # counts of the blocks in the stack
         self.history = OrderedDict()  # counts of evicted blocks, oldest eviction first
 
     def access(self, block):

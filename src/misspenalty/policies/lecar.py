@@ -64,7 +64,7 @@ class LeCaR(Reference):
         self.capacity = capacity
         self.rate = rate
         self.discount = discount ** (1 / capacity)
-        self.weight = lru  # of LRU; LFU has the rest
+        self.weight = lru  # weight of LRU; LFU has the rest
         self.room = int(histories * capacity)
         self.recall = recall
         self.draws = Draws(seed)

@@ -46,7 +46,7 @@ class LFRU(Reference):
         self.room = int(history * capacity)
         self.now = 0
         self.crf = OrderedDict()  # (CRF, time) at the last use of each block in the cache, least recently used first
-        self.history = OrderedDict()  # the same of evicted blocks, oldest eviction first
+        self.history = OrderedDict()  # the same for evicted blocks, oldest eviction first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -31,7 +31,7 @@ class LFU(Reference):
     def __init__(self, capacity, history=0.0):
         self.capacity = capacity
         self.room = int(history * capacity)
-        self.count = OrderedDict()  # of the blocks in the cache, least recently used first
+        self.count = OrderedDict()  # counts of the blocks in the cache, least recently used first
         self.history = OrderedDict()  # counts of evicted blocks, oldest eviction first
 
     def access(self, block):

@@ -35,8 +35,8 @@ from math import ceil, log
 from misspenalty.policies import _libcachesim as kernels
 from misspenalty.policies.registry import Definition, Parameter, Reference
 
-SEEDS = (0x12345678, 0x12344321)  # of the two hashes
-ERROR = 0.001  # of the Bloom filter
+SEEDS = (0x12345678, 0x12344321)  # seeds of the two hashes
+ERROR = 0.001  # error of the Bloom filter
 SAMPLE = 32  # hits of the main region before counters are halved, in multiples of its size
 PRIMES = (
     0x9E3779B185EBCA87,
@@ -44,7 +44,7 @@ PRIMES = (
     0x165667B19E3779F9,
     0x85EBCA77C2B2AE63,
     0x27D4EB2F165667C5,
-)  # of XXH64
+)  # primes of XXH64
 
 
 class Segments:
@@ -167,8 +167,8 @@ class WTinyLFU(Reference):
         self.window = OrderedDict()  # oldest first
         self.main = Segments(capacity - self.limit, (1, 4))
         self.counters = Counters(self.main.capacity)
-        self.hits = 0  # of the main region, since counters were halved
-        self.number = {}  # of each block, from 1, in order of first use
+        self.hits = 0  # hits of the main region since counters were halved
+        self.number = {}  # number of each block, from 1, in order of first use
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -51,7 +51,7 @@ class LRUK(Reference):
         self.now = 0
         self.last = {}  # last access to each block in the cache
         self.hist = {}  # up to k uncorrelated accesses to each block in the cache, the last first
-        self.history = OrderedDict()  # the same of evicted blocks, oldest eviction first
+        self.history = OrderedDict()  # the same for evicted blocks, oldest eviction first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

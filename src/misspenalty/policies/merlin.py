@@ -45,8 +45,8 @@ PARAMETERS = (
     Parameter("epoch", 32, "evictions until the sketch is halved, in multiples of the cache", 1, 1_000_000),
     Parameter("sketch", 1.0, "blocks the sketch is made for, in multiples of the cache", 0, 1000, float),
 )
-MAX_COUNT = 7  # of the three-bit counter
-ERROR = 0.001  # of the sketch
+MAX_COUNT = 7  # highest value of the three-bit counter
+ERROR = 0.001  # error of the sketch
 HASHES = math.ceil(-math.log2(ERROR))
 
 
@@ -101,14 +101,14 @@ class Merlin(Reference):
         self.core_share = max(capacity - self.filter_share - max(int(staging * capacity), 1), 0)
         self.room, self.epoch = int(capacity * ghost), epoch
         self.filter, self.staging, self.core = deque(), deque(), deque()  # oldest first
-        self.count = {}  # of the blocks in the cache
+        self.count = {}  # counts of the blocks in the cache
         self.ghost = OrderedDict()  # counts of names, oldest first
         self.also_named = set()  # blocks that have entered staging with their name in the history
         self.reaching = [0] * (MAX_COUNT + 2)  # blocks and names with at least this count
         self.guard = 2
-        self.rounds = 0  # of making room
+        self.rounds = 0  # rounds of making room
         self.sketch = Sketch(counters(capacity, sketch))
-        self.number = {}  # of each block, in order of first use
+        self.number = {}  # number of each block, in order of first use
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -55,7 +55,7 @@ class MQ(Reference):
         self.queues = [OrderedDict() for _ in range(queues)]  # block -> expire time, oldest first
         self.history = OrderedDict()  # Qout: block -> None, oldest first
         self.room = int(history * capacity)
-        self.count, self.last = {}, {}  # of resident and remembered blocks
+        self.count, self.last = {}, {}  # count and last access of resident and remembered blocks
         self.now = 0
         self.adaptive = life_time is None
         self.factor = life_time_factor

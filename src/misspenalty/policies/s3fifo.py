@@ -34,7 +34,7 @@ PARAMETERS = (
     Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
     Parameter("fill_main", 1, "1 = before the first eviction, blocks beyond the share of S enter M", 0, 1),
 )
-MAX_COUNT = 3  # of the two-bit counter
+MAX_COUNT = 3  # highest value of the two-bit counter
 
 
 @register("s3fifo", Kernel, PARAMETERS)
@@ -52,7 +52,7 @@ class S3FIFO(Reference):
         self.filling = bool(fill_main)
         self.small, self.main = deque(), deque()  # oldest first
         self.ghost = OrderedDict()  # hits in S, oldest first
-        self.count = {}  # of the blocks in the cache
+        self.count = {}  # counts of the blocks in the cache
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -23,7 +23,7 @@ class SIEVE(Reference):
     def __init__(self, capacity):
         self.capacity = capacity
         self.queue = []  # tail (oldest) first
-        self.visited = {}  # of the blocks in the cache
+        self.visited = {}  # whether each block in the cache was visited
         self.hand = 0  # position in the queue
 
     def access(self, block):

@@ -45,7 +45,7 @@ class TinyLFU(Reference):
         self.capacity = capacity
         self.policy = self.behind(capacity, **parameters)
         self.sketch = Sketch(capacity, sample_size)
-        self.number = {}  # of each block, in order of first use
+        self.number = {}  # number of each block, in order of first use
         self.evictions = 0
 
     def access(self, block):

@@ -30,7 +30,7 @@ class Tracks(Reference):
         self.capacity, self.whole = capacity, (1 << track_pages) - 1
         self.threshold, self.degree, self.trigger = threshold, degree, trigger
         self.remedy, self.writes_sequential = remedy, writes_sequential
-        self.marks = {}  # of cached tracks
+        self.marks = {}  # marks of cached tracks
         self.now, self.reads, self.sequential_misses, self.staged = 0, [], 0, [0, 0, 0]
 
     def access(self, block):

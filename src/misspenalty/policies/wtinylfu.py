@@ -41,7 +41,7 @@ PARAMETERS = (
     Parameter("protected", 0.8, "limit of the protected segment, as a share of the main region", 0, 1, float),
     Parameter("sample_size", 10.0, "increments until counters are halved, in multiples of the cache", 1, 1000, float),
 )
-ROWS, COLUMNS, MAX_COUNT = 4, 32, 15  # of a line of the sketch; a counter's highest value
+ROWS, COLUMNS, MAX_COUNT = 4, 32, 15  # rows and columns of a line of the sketch; a counter's highest value
 
 
 class Sketch:
@@ -92,7 +92,7 @@ class WTinyLFU(Reference):
         self.protected_limit = int((capacity - self.window_limit) * protected)
         self.window, self.probation, self.protected = OrderedDict(), OrderedDict(), OrderedDict()  # oldest first
         self.sketch = Sketch(capacity, sample_size)
-        self.number = {}  # of each block, in order of first use
+        self.number = {}  # number of each block, in order of first use
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -105,7 +105,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
         with lines.open(errors="replace") as stream:
             found = list(blkparse_lines(stream, str(output), begin, when))
     if not found:
-        raise CaptureError(f"{device or 'no device'} received no requests meanwhile")
+        raise CaptureError(f"{device or 'no device'} received no requests during the recording")
     with atomic_path(output) as partial, open_output(partial) as stream:
         for line in found:
             stream.write(f"{line}\n".encode())

@@ -113,7 +113,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
             events = parse(stream, Nodes(names), str(output))
     events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))
     if not len(events):
-        raise CaptureError(f"database {database} read and wrote no blocks meanwhile: all it needs is in its buffers")
+        raise CaptureError(f"database {database} read and wrote no blocks meanwhile: its buffers hold all it needs")
     with atomic_path(output) as partial:
         write_parquet(events, partial)
     return {

@@ -6,7 +6,7 @@ from misspenalty._kernel cimport SLICE, Kernel, check_signals, zeros
 
 
 cdef class Packing(Kernel):
-    """A tree of maxima over the bytes in use in each of `slots` slots of time."""
+    """Tree of the most bytes in use, over each of `slots` slots of time."""
 
     cdef int64_t[::1] most          # by node: the most bytes in any of its slots, without what its parents add
     cdef int64_t[::1] added         # by node: bytes added to all of its slots

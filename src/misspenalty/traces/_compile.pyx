@@ -1,4 +1,4 @@
-"""Kernel: block addresses to dense ids in order of first use.
+"""Turn block addresses into dense ids in order of first use.
 
 Low addresses, of which many are likely to be used, index an array; the others are looked up in an open-addressing table.
 The bound of "low" is chosen again whenever the tables grow, so memory is bounded by the distinct blocks for either kind
@@ -81,14 +81,14 @@ cdef class Interner(Kernel):
         return 0
 
     cdef inline Slot* _slot(self, uint64_t address) noexcept nogil:
-        """Where the address is, or a free slot for it."""
+        """Return the slot of an address, or a free one for it."""
         cdef uint64_t at = _hash(address) & self.mask
         while self.slots[at].id and self.slots[at].address != address:
             at = (at + 1) & self.mask
         return &self.slots[at]
 
     cdef uint64_t _enter(self, uint64_t address) except 0 nogil:
-        """Number an address that has no number yet; returns its id + 1."""
+        """Number an address that has no number yet; return its id + 1."""
         if self.size >= self.most:
             with gil:
                 raise OverflowError(f"more than {self.most} distinct blocks")
@@ -103,7 +103,7 @@ cdef class Interner(Kernel):
         return self.size
 
     def ids(self, const uint64_t[::1] addresses):
-        """Dense ids of `addresses`, new ones for addresses not seen before; uint32, same length."""
+        """Return the dense ids of `addresses`, new ones for addresses not seen before; uint32, same length."""
         result = np.empty(addresses.shape[0], np.uint32)
         cdef uint32_t[::1] out = result
         cdef Py_ssize_t i, n = addresses.shape[0]
@@ -124,14 +124,14 @@ cdef class Interner(Kernel):
         return result
 
     def addresses_by_id(self):
-        """Addresses in order of first use; uint64."""
+        """Return the addresses in order of first use; uint64."""
         if not self.size:
             return np.empty(0, np.uint64)
         return np.array(<uint64_t[:self.size]>self.addresses)
 
 
 def new_blocks(const uint32_t[::1] ids, uint64_t seen):
-    """Which references are the first to their block; bool, same length.
+    """Return which references are the first to their block; bool, same length.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def generations(
     const uint32_t[::1] ids, const int64_t[::1] time, const int64_t[::1] life, const uint8_t[::1] write,
     int64_t[::1] ends, uint32_t[::1] generation, uint8_t[::1] alive,
 ):
-    """How often each object had expired or been deleted before each reference; and how many did so now.
+    """Return how often each object had expired or been deleted before each reference, and how many did so now.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kernels: when a block was used last, and when it will be used next."""
+"""Compute when a block was used last, and when it will be used next."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ cdef int _check(ids, Py_ssize_t blocks) except -1:
 
 
 def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
-    """Temporal distance of each access.
+    """Return the temporal distance of each access.
 
-    The access number minus the number of the previous access to the same block (MQ paper, "Temporal Distance"):
+    It is the access number minus the number of the previous access to the same block (MQ paper, "Temporal Distance"):
     in A B C D B A the second B has distance 3 and the second A has 5.
 
     Parameters
@@ -50,7 +50,7 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
 
 
 def next_use(const uint32_t[::1] ids, Py_ssize_t blocks):
-    """Number of the next access to the same block, counted from 0; `NEVER` if there is none; uint32, shape (n,).
+    """Return the number of the next access to the same block, counted from 0, or `NEVER`; uint32, shape (n,).
 
     Raises
     ------

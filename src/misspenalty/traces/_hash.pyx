@@ -1,4 +1,4 @@
-"""Kernel: texts to numbers, for tables whose keys are text."""
+"""Hash texts to numbers, for tables whose keys are text."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 
 def hash_texts(const int32_t[::1] offsets, const uint8_t[::1] data):
-    """FNV-1a of texts, folded to 63 bits; uint64, shape (texts,).
+    """Return the FNV-1a hashes of texts, folded to 63 bits; uint64, shape (texts,).
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ cdef struct stream_t:               # a stream of one BSU
 
 
 cdef struct spc1_t:
-    uint64_t state                  # of SplitMix64
+    uint64_t state                  # state of SplitMix64
     int64_t due                     # when the next request arrives, ns; may be read, and set by `set_load`
     double gap                      # mean time between arrivals, ns
     uint32_t bsus                   # BSUs that currently send requests; there are 8 streams per BSU made
@@ -70,7 +70,7 @@ cdef struct spc1_t:
     uint8_t size_of[SIZES]          # blocks of each part of the size mix
     kind_t kinds[STREAMS]
     tree_t trees[TREES]
-    stream_t* streams               # of BSU b: streams[8 b] to streams[8 b + 7]
+    stream_t* streams               # those of BSU b are streams[8 b] to streams[8 b + 7]
 
 
 cdef inline uint64_t draw(spc1_t* w) noexcept nogil:
@@ -79,12 +79,12 @@ cdef inline uint64_t draw(spc1_t* w) noexcept nogil:
 
 
 cdef inline uint64_t draw_below(spc1_t* w, uint64_t n) noexcept nogil:
-    """A number below `n`, at most 2**32."""
+    """Draw a number below `n`, which is at most 2**32."""
     return ((draw(w) >> 32) * n) >> 32
 
 
 cdef inline double exponential(uint64_t bits) noexcept nogil:
-    """Exponential deviate of mean 1, the same on every machine: -ln of (bits / 2**11 + 1) / 2**53 by a series."""
+    """Return an exponential deviate of mean 1, equal on all machines: -ln of (bits / 2**11 + 1) / 2**53 by a series."""
     cdef uint64_t m = (bits >> 11) + 1
     cdef int size = 64 - leading_zeros(m)
     cdef double f = <double>m / <double>(<uint64_t>1 << (size - 1)), s, q      # 1 <= f < 2
@@ -102,14 +102,14 @@ cdef inline void draw_gap(spc1_t* w, int64_t since) noexcept nogil:
 
 
 cdef inline void set_load(spc1_t* w, int64_t now, uint32_t bsus, double iops) noexcept nogil:
-    """From `now` on, `bsus` of the BSUs made send `iops` requests per second in total. No stream loses its place."""
+    """Let `bsus` of the BSUs made send `iops` requests per second in total from `now` on; no stream loses its place."""
     w.bsus = bsus
     w.gap = 1e9 / iops
     draw_gap(w, now)
 
 
 cdef inline void next_request(spc1_t* w, spc1_request_t* r) noexcept nogil:
-    """The request that arrives at `w.due`; afterwards `w.due` is the arrival of the next one."""
+    """Make the request that arrives at `w.due`; afterwards `w.due` is the arrival of the next one."""
     cdef uint64_t bits = draw(w)
     cdef kind_t* kind
     cdef stream_t* stream
@@ -145,7 +145,7 @@ cdef inline void run_on(spc1_t* w, kind_t* kind, stream_t* stream, spc1_request_
 
 
 cdef inline void walk_on(spc1_t* w, tree_t* tree, stream_t* stream, spc1_request_t* r) noexcept nogil:
-    """One step of the hierarchical reuse random walk."""
+    """Take one step of the hierarchical reuse random walk."""
     cdef int32_t level = 7
     cdef uint64_t leaf, block, bits
     if r.write and stream.limit >= 0:

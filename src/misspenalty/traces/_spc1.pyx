@@ -61,7 +61,7 @@ cdef class Spc1(Kernel):
         return 0
 
     cdef int add_tree(self, tree_t* tree, kind_t* kind) except -1:
-        """The largest complete binary tree of leaves in the region."""
+        """Find the largest complete binary tree of leaves in the region."""
         cdef int64_t leaves = kind.extent // LEAF
         tree.first = kind.first
         tree.levels = 63 - leading_zeros(leaves)
@@ -86,11 +86,11 @@ cdef class Spc1(Kernel):
 
     @property
     def due(self):
-        """When the next request arrives, ns."""
+        """Time at which the next request arrives, ns."""
         return self.state.due
 
     def load(self, now, bsus, iops):
-        """From `now` on, `bsus` BSUs, no more than were made, send `iops` requests per second together.
+        """Let `bsus` BSUs, no more than were made, send `iops` requests per second together from `now` on.
 
         Raises
         ------
@@ -107,7 +107,7 @@ cdef class Spc1(Kernel):
 
     def fill(self, int64_t[::1] time, int64_t[::1] block, int32_t[::1] blocks, uint32_t[::1] bsu, uint8_t[::1] asu,
              uint8_t[::1] stream, uint8_t[::1] write, int64_t until):
-        """The next requests, one per row, up to those that arrive at `until` or later; returns how many there were."""
+        """Make the next requests, one per row, up to those that arrive at `until` or later; return their number."""
         cdef Py_ssize_t i = 0, n = time.shape[0]
         cdef spc1_request_t request
         with self, nogil:

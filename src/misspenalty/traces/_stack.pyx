@@ -1,4 +1,4 @@
-"""Kernel: exact LRU stack distances of all references in one pass.
+"""Compute the exact LRU stack distances of all references in one pass.
 
 A reference's stack distance is the number of distinct blocks used since its block was last used, including that block:
 its depth in the LRU stack, so it hits in every cache of at least that many blocks (Mattson et al. 1970). Every block
@@ -26,12 +26,12 @@ cdef enum:
     AHEAD = 16                  # how many references ahead positions are prefetched
     SPARE = 4                   # positions per block
     SMALLEST = 4096             # positions
-    LEVELS = 6                  # of the tree, at most: 64 ** 6 words
+    LEVELS = 6                  # most levels of the tree: 64 ** 6 words
     UNUSED = 0                  # position of a block not yet used
 
 
 cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
-    """IndexError if an id is not below `blocks`."""
+    """Raise IndexError if an id is not below `blocks`."""
     cdef Py_ssize_t i
     cdef uint32_t highest = 0
     with nogil:
@@ -43,7 +43,7 @@ cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
 
 
 cdef inline int _ones(uint64_t x) noexcept nogil:
-    """Number of set bits, without the instruction for it, which not every processor has."""
+    """Return the number of set bits, without the instruction for it, which not every processor has."""
     x -= (x >> 1) & 0x5555555555555555ULL
     x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
     return <int>((((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL) * 0x0101010101010101ULL) >> 56)
@@ -94,7 +94,7 @@ cdef class StackDistances(Kernel):
             free(self.older[level])
 
     cdef inline uint32_t _before(self, uint64_t position) noexcept nogil:
-        """Marks before `position`, which lies before the end."""
+        """Count the marks before `position`, which lies before the end."""
         cdef uint32_t marks = _ones(self.marks[position >> 6] & ((<uint64_t>1 << (position & 63)) - 1))
         cdef int level
         for level in range(self.levels):
@@ -210,7 +210,7 @@ def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1
 
 
 def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1] seen):
-    """How many of the references are their block's first and `counted` (empty: all are); updates `seen`, one per block."""
+    """Count references that are their block's first and `counted` (empty: all are); update `seen`, one per block."""
     cdef Py_ssize_t i, n = ids.shape[0]
     cdef int64_t found = 0
     cdef bint everywhere = counted.shape[0] == 0
@@ -227,7 +227,7 @@ def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1]
 
 def sampled(const uint32_t[::1] ids, const uint32_t[::1] numbers, const uint8_t[::1] counted, uint32_t[::1] chosen,
             uint8_t[::1] chosen_counted):
-    """The references to sampled blocks.
+    """Select the references to sampled blocks.
 
     Parameters
     ----------

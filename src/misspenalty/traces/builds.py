@@ -32,8 +32,8 @@ PROCESS_COLUMNS = ("run", "process", "parent", "step", "program", "start_us", "e
 TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"}
 NARROW = {"run", "process", "parent", "step", "file", "other", "error", "status"}
 MOST_ROWS = 50_000_000
-MOST_BYTES = 1 << 48  # of a file
-OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # by code
+MOST_BYTES = 1 << 48  # most bytes of a file
+OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # kinds of event that name a file, by code
 
 
 @dataclass(frozen=True, repr=False)

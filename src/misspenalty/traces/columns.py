@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from misspenalty.errors import ParameterError, check_whole
 
 LARGEST_BLOCK = 1 << 30  # bytes
-LARGEST_VALUE = (1 << 63) - 1  # of a time, ns, and of a size, bytes
+LARGEST_VALUE = (1 << 63) - 1  # largest time, ns, and largest size, bytes
 COLUMNS: dict[str, type] = {
     "ids": np.uint32,
     "write": np.bool_,

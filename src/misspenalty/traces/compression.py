@@ -22,7 +22,7 @@ from misspenalty.errors import InputError, ParameterError
 
 MAGIC = {b"\x1f\x8b\x08": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 STORED = 1 << 18  # bytes of a compressed file read at a time
-TOO_LONG = "Frame requires too much memory"  # of Zstandard's library
+TOO_LONG = "Frame requires too much memory"  # message of Zstandard's library
 
 
 class Streams:

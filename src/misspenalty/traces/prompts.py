@@ -20,12 +20,12 @@ from misspenalty.errors import InputError
 from misspenalty.traces.compression import check_path, open_stream, read_some
 from misspenalty.traces.reader import LONGEST_TIME
 
-BLOCK_TOKENS = 512  # of the released traces
+BLOCK_TOKENS = 512  # block size of the released traces
 KEYS = ("timestamp", "input_length", "output_length", "hash_ids")
 EXPECTED = (
     "a JSON object with input_length, hash_ids, perhaps output_length; timestamp and block_size on all lines or none"
 )
-UNITS = {"ms": 1_000_000, "s": 1_000_000_000}  # of timestamps, ns
+UNITS = {"ms": 1_000_000, "s": 1_000_000_000}  # units of timestamps, ns
 MAX_TOKENS = 1 << 32
 MAX_BLOCK = 1 << 20  # tokens
 MAX_HASH = (1 << 64) - 1

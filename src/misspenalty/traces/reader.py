@@ -22,7 +22,7 @@ from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, open_stream, read_some
 from misspenalty.traces.table import OPTIONS
 
-GROUP = "misspenalty.formats"  # of entry points
+GROUP = "misspenalty.formats"  # group of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 
 

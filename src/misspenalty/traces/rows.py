@@ -56,7 +56,7 @@ class Rows:
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
         self.padded = False  # whether a key that is a number begins with a zero
-        self.ends: set[str] = set()  # of keys that are one number modulo 2**64: "below" 0, "beyond" 2**63 - 1
+        self.ends: set[str] = set()  # which keys occur that could be equal modulo 2**64: "below" 0, "beyond" 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
@@ -156,7 +156,7 @@ class Rows:
         """Return how long each row's object lives from that row on, in the form of `Requests.life`."""
         if "block" not in made or placed.count is not None or placed.time is None:
             raise InputError(
-                "lifetimes are those of objects at times", path=self.path, expected="a column of keys and one of times",
+                "lifetimes need objects and times", path=self.path, expected="a column of keys and one of times",
                 remedy="leave out --lifetimes (lifetimes=…)",
             )  # fmt: skip
         life = np.zeros(len(placed.start), np.int64) if "ttl" not in made else made["ttl"]
@@ -320,7 +320,7 @@ def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
     """Raise an `InputError` if lifetimes are asked for, but no column of the table states one."""
     if table.lifetimes == "honour" and "ttl" not in roles and "delete" not in table.operations.values():
         raise InputError(
-            "names no time to live and no delete", path=path, expected="a column of times to live (s), or a delete",
+            "has neither times to live nor deletes", path=path, expected="a column of times to live (s), or a delete",
             remedy="say which, --columns ttl=… or --operations DEL=delete (columns=…, operations=…), or leave out"
             " --lifetimes (lifetimes=…)",
         )  # fmt: skip

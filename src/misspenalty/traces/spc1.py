@@ -47,7 +47,7 @@ from misspenalty.io.later import pd
 from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
 
 BLOCK = 4096  # bytes
-SHARES = (45, 45, 10)  # of the space, %
+SHARES = (45, 45, 10)  # shares of the space, %
 IOPS_PER_BSU = 50
 SMALLEST = 8 * 128 * 20  # blocks of ASU-1 and ASU-2: 2**7 leaves in 5 %
 LARGEST = (1 << 32) - 1  # blocks of a unit

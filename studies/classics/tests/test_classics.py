@@ -1,4 +1,4 @@
-"""The classics study on small traces made here, and on the authors' traces where they are."""
+"""Test the classics study on small traces made here, and on the authors' traces where they are."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_rows_equal_single_replays(replays, make_trace):
     assert row["misses"].item() == simulate(trace, "2q", 8, kin=0.5, kout=1).misses
 
 
-def test_the_best_of_a_grid_is_ours_alone(replays):
+def test_the_best_of_a_grid_is_chosen_by_our_results_alone(replays):
     best = tables.hit_ratios(replays)
     tried = replays[(replays["policy"] == "2q") & (replays["cache_blocks"] == 4)]
     chosen = best[(best["policy"] == "2q") & (best["cache_blocks"] == 4)]

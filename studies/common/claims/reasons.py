@@ -14,7 +14,7 @@ from misspenalty_studies.common.claims.missing import REMEDY
 from misspenalty_studies.common.claims.numbers import rounded
 from misspenalty_studies.common.validated import validated
 
-DIGITS = 3  # of the numbers in an explanation
+DIGITS = 3  # significant digits of the numbers in an explanation
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 COLUMNS = ["id", "study", "role", "verdict", "reason", "explanation", "conditions", "reproducing"]
 
@@ -142,7 +142,9 @@ def why_missed(claims, conditions, reasons, tables):
     """
     known = {id: reason for reason in reasons for id in reason.claims}
     if gone := sorted(known.keys() - set(claims["id"])):
-        raise InputError(f"reasons for {', '.join(gone)}", expected="ids of the ledgers", remedy="correct reasons.yaml")
+        raise InputError(
+            f"there are reasons for {', '.join(gone)}", expected="ids of the ledgers", remedy="correct reasons.yaml"
+        )
     by_claim = dict(list(conditions.groupby("claim")))
     rows = []
     for entry in claims[claims["verdict"].isin(MISSED)].itertuples():
@@ -187,7 +189,7 @@ def _number(cell, tables):
     frame = tables[cell.table]
     if gone := sorted({cell.column, *cell.where} - set(frame)):
         raise InputError(
-            f"a reason rests on column {', '.join(gone)} of {cell.table}.csv, which is not there",
+            f"a reason rests on column {', '.join(gone)} of {cell.table}.csv, which the table lacks",
             expected=", ".join(frame),
             remedy="correct reasons.yaml",
         )

@@ -14,7 +14,7 @@ COLUMNS = [
     "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
     "low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note",
 ]  # fmt: skip
-READS = (  # of an entry that reads targets of fits, and cells that follow from them: for one parameter, and for several
+READS = (  # remarks on entries that read a fit's targets, or cells that follow: for one parameter, and for several
     ("reads a value that {} was fitted to", "reads values that {} were fitted to"),
     ("reads a value that follows from {}, which was fitted", "reads values that follow from {}, which were fitted"),
 )

@@ -172,7 +172,7 @@ class _Names:
                 return self._add(f"{of[0]}, {what[0]}", look)
         if label and not label.startswith("_"):
             return self._add(label, look)
-        if look["dash"] != SOLID:  # likewise if a grey dashed entry explains the dashes
+        if look["dash"] != SOLID:  # the same if a grey dashed entry explains the dashes
             of = [name for name, other in self.entries if other["color"] == look["color"]]
             what = [name for name, other in self.entries if other["dash"] == look["dash"] and _grey(other["color"])]
             if of and what and not set(of) & set(what) and not any(self._same_dash(name, look) for name in of):

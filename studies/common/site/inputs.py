@@ -37,7 +37,7 @@ SOURCE = re.compile(r"(results|data|studies)(/[\w+-][\w.+-]*)+")
 def _path(form):
     def check(path):
         if not form.fullmatch(path):
-            raise ValueError(f"{path!r:.80} is no path of a result, of data or of a study")
+            raise ValueError(f"{path!r:.80} is not the path of a result, of data or of a study")
         return path
 
     return Annotated[str, AfterValidator(check)]
@@ -156,7 +156,7 @@ def read_claims(path, titles):
 
 def _check_verdict(row):
     if row["verdict"] not in VERDICTS:
-        raise ValueError(f"{row['verdict']!r:.80} is no verdict; expected {', '.join(VERDICTS)}")
+        raise ValueError(f"{row['verdict']!r:.80} is not a verdict; expected {', '.join(VERDICTS)}")
 
 
 def read_readings(path, study):
@@ -193,7 +193,7 @@ def lines_of(path, line):
     with called(path, "the source that decides a claim", "make the readings with `snakemake --cores all readings`"):
         lines = path.read_text(encoding="utf-8").splitlines()
         if not 1 <= line <= len(lines):
-            raise ValueError(f"it has {len(lines)} lines, and line {line} is named")
+            raise ValueError(f"it has {len(lines)} lines, but line {line} is named")
         return lines
 
 

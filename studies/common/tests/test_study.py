@@ -57,7 +57,7 @@ def test_a_wrong_key_is_named(tmp_path, change, message):
         read_study(write(tmp_path / "mine", **change))
 
 
-def test_a_file_that_is_no_mapping_is_refused(tmp_path):
+def test_a_file_that_is_not_a_mapping_is_refused(tmp_path):
     path = tmp_path / "study.yaml"
     path.write_text("- 1\n")
     with pytest.raises(InputError, match="is not a mapping"):

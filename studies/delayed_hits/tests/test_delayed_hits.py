@@ -26,7 +26,7 @@ def test_the_traces_are_those_of_the_published_runs():
     assert runs.most_active(bursts()) == 65
 
 
-def test_step_runs_and_the_authors(steps):
+def test_step_runs_equal_the_authors_runs(steps):
     assert len(steps) == 3 * 4 * 5 * len(POLICIES)
     table = tables.authors_program(steps, pd.read_csv(DATA / "authors_runs.csv"))
     assert len(table) == 359
@@ -79,7 +79,7 @@ def test_winners_and_disagreement():
     assert figures.disagreement(table).axes
 
 
-def test_a_tie_is_no_disagreement():
+def test_a_tie_is_not_a_disagreement():
     """If two policies have the most hits and one of them is fastest, the winners do not differ."""
     tied = times().assign(hit_ratio=0.5)
     assert not tables.winners(tied)["mean_differs"].any()

@@ -38,12 +38,12 @@ cdef class PageCache(BlockLayer):
     cdef readonly int64_t foretold_time # total time from prefetch to use of those, ns
     cdef int64_t event              # events of the run so far that the predictor has seen
 
-    # The walk to a file.
+    # Functions for the walk to a file.
     cdef int64_t walk(self, int32_t path, bint found, int64_t now, int32_t waits) except -1 nogil
     cdef int64_t new_inode(self, int32_t path, int64_t now) except -1 nogil
     cdef int64_t rename(self, int32_t path, int32_t target, int64_t now) except -1 nogil
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil
-    # Its pages.
+    # Functions for its pages.
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil
     cdef int64_t need(self, inode_t* inode, int64_t page, int64_t cluster, int64_t now, int32_t copies,

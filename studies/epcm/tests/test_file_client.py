@@ -159,7 +159,7 @@ def test_a_renamed_file_keeps_its_data_and_the_old_target_loses_it():
     assert run.copies.tolist() == [0, 4], "what was written under the other name"
 
 
-def test_a_memory_that_is_too_small_throws_out_what_was_not_used_lately():
+def test_a_memory_that_is_too_small_evicts_what_was_not_used_lately():
     calls = [opened(0, 100 * PAGE), *(call("read", offset=at * PAGE, length=PAGE) for at in [*range(100), 0])]
     run = play(calls, [100 * PAGE], replace(LINUX, memory_mb=0.3))
     assert run.outcome[-1] == MISS
@@ -229,7 +229,7 @@ def test_a_renamed_file_is_prefetched_under_its_new_name():
     assert machine.run(1, cold=True, predictor=successor_of(machine, 1)).counts["copied_ahead"] == 4
 
 
-def test_demand_can_be_let_overtake_prefetching():
+def test_demand_reads_can_overtake_prefetching():
     calls = [opened(0, PAGE), opened(1, 2000 * PAGE, gap=10**9), opened(2, PAGE), call("read", 2, length=PAGE)]
     waits = {}
     for first in (False, True):
@@ -239,7 +239,7 @@ def test_demand_can_be_let_overtake_prefetching():
     assert waits[True] <= waits[False]
 
 
-def test_impossible_workloads_end_in_a_message():
+def test_impossible_workloads_are_refused_with_a_message():
     good = [call("read", length=PAGE)]
     for wrong, message in (
         ([call("read", path=3)], "unknown path"),
@@ -272,7 +272,7 @@ def test_a_call_larger_than_memory_still_ends():
     assert play(writes, [-1], machine).counts["writes"] > 0
 
 
-def test_a_hole_is_not_read_from_disk_but_what_was_thrown_out_is():
+def test_a_hole_is_not_read_from_disk_but_an_evicted_page_is():
     calls = [call("create"), call("write", offset=2 * PAGE, length=PAGE), call("read", length=PAGE)]
     run = play(calls, [-1])
     assert (run.outcome.tolist(), run.components["wait_read"]) == ([HIT], 0)

@@ -143,7 +143,7 @@ def _shared(workload):
     return (len(blocks) - len(np.unique(blocks))) * 2
 
 
-def test_large_files_take_whole_groups_and_a_full_disk_is_told():
+def test_large_files_take_whole_groups_and_a_full_disk_is_reported():
     rng = np.random.default_rng(0)
     stretches, _, walks = place(
         ["/lib/big", "/lib/small", "/lib/x"], [30 * 2**20, 100, 100], [False] * 3, [0] * 3, 2_000_000, 1024, rng
@@ -223,7 +223,7 @@ def test_a_large_file_is_spread_where_no_group_is_whole():
     assert len(np.unique(taken)) == len(taken), "nothing lies on anything else"
 
 
-def test_impossible_options_and_runs_are_told():
+def test_impossible_options_and_runs_are_reported():
     for options, message in (({"temporaries": "x"}, "inode, recorded, normal, dropped"), ({"programs": 0}, "above 0")):
         with pytest.raises(ParameterError, match=message):
             made(**options)

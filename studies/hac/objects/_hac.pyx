@@ -28,7 +28,7 @@ cdef struct candidate_t:
 
 
 cdef class Kernel(ObjectCache):
-    cdef candidate_t* candidates    # by frame
+    cdef candidate_t* candidates    # entry of each frame
     cdef uint32_t* members          # frames in the set
     cdef Py_ssize_t size            # size of the set
     cdef int64_t entered            # frames entered so far
@@ -63,7 +63,7 @@ cdef class Kernel(ObjectCache):
 
     @property
     def candidate_set(self):
-        """(frame, T, hot objects, objects, fetch at which it was entered), in no order."""
+        """Return (frame, T, hot objects, objects, fetch at which it was entered) of each candidate, in no order."""
         return [
             (frame, self.candidates[frame].threshold, self.candidates[frame].hot, self.candidates[frame].objects,
              self.candidates[frame].entered)

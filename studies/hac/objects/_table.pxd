@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from misspenalty._kernel cimport Kernel
 
-cdef enum:                          # of `failed`
+cdef enum:                          # values of `failed`
     NO_FRAME = 1
     NO_MEMORY = 2
     NO_OBJECT = 3

@@ -289,7 +289,7 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
 # --- seeds ------------------------------------------------------------------------------------------------------------
 
 
-def test_means_have_students_intervals_and_only_rows_of_every_seed():
+def test_means_have_students_intervals_and_rows_that_every_seed_has():
     """By hand, three values have mean 2 and deviation 1, and t of 2 degrees of freedom is 4.302653."""
     tables = [pd.DataFrame({"size": [1, 2], "us": [us, 0.0], "n": [4, 1]}) for us in (1.0, 2.0, 3.0)]
     tables[2] = tables[2][:1]

@@ -22,7 +22,7 @@ def stream(n=60_000, blocks=6000, seed=3):
     return Trace.from_blocks(ids, rng.random(n) < 0.3, block_bytes=8192)
 
 
-def test_shares_are_over_the_reads_with_distances_over_all_accesses():
+def test_shares_count_reads_whose_distances_count_all_accesses():
     # a read a, b; write c; read a (3 accesses ago), c (2), c (1), d
     trace = Trace.from_blocks([1, 2, 3, 1, 3, 3, 4], np.array([0, 0, 1, 0, 0, 0, 0], bool), block_bytes=MB)
     found = first_level.distances(trace, threshold_mb=3)

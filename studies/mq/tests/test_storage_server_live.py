@@ -159,7 +159,7 @@ def test_policy_parameters_reach_the_policy():
     assert run_live(trace, "mq", 150, TESTBED, 6, queues=1, history=0) != run_live(trace, "mq", 150, TESTBED, 6)
 
 
-def test_hit_ratio_of_nothing_is_no_number():
+def test_hit_ratio_of_no_reads_is_not_a_number():
     assert math.isnan(replace(run_live(skewed(2000), "lru", 9, TESTBED, 2), trace_reads=0).hit_ratio)
 
 

@@ -39,7 +39,7 @@ cdef struct front_t:
     int64_t slots                   # most requests per array that the host has in progress
     int64_t service                 # service time of a request at a processor, ns
     int64_t transfer                # transfer time of a page between host and adapter, ns
-    int64_t stations                # of processors; array i goes to station i modulo this number
+    int64_t stations                # stations of processors; array i goes to station i modulo this number
     int64_t servers                 # processors of a station; 0 = none: the service is a delay at the end
     int64_t echoes                  # slices of the machine besides this one that each station serves
     int64_t strip                   # consecutive pages of a unit on one array; longer than any = not striped
@@ -69,8 +69,8 @@ cdef class Array(BackEnd):
     cdef Py_ssize_t cursor, filled  # next request in the buffer, end of the buffer
     cdef int64_t serial             # requests so far
     cdef readonly int64_t backlog   # requests in progress or waiting
-    cdef public int64_t delay       # of every request at its end, ns; it depends on the load
-    cdef int64_t[2][COMPONENTS] spent  # by reads, by writes, ns, since the last `take`
+    cdef public int64_t delay       # delay of every request at its end, ns; it depends on the load
+    cdef int64_t[2][COMPONENTS] spent  # time spent by reads, by writes, ns, since the last `take`
     cdef int64_t[ACCESSES][2] labels  # tracks accessed, by the request's source and whether labelled sequential
     cdef int64_t[2] response        # from arrival to completion, ns, since the last `take`
 
@@ -154,7 +154,7 @@ cdef class Array(BackEnd):
             self.now = until
 
     cdef void place(self, arrival_t* arrival) noexcept nogil:
-        """Where a request begins for the controller."""
+        """Find where a request begins for the controller."""
         arrival.placed = placed(&self.stripes, arrival, arrival.page)
         arrival.array = <int32_t>array_of(&self.raid, quotient(arrival.placed, &self.raid.by_stripe))
 
@@ -166,11 +166,11 @@ cdef class Array(BackEnd):
 
     @property
     def tracks_labelled(self):
-        """Tracks accessed by random and by sequential requests, each not labelled and labelled sequential."""
+        """Return the tracks accessed by random and by sequential requests, not labelled and labelled sequential."""
         return [[self.labels[kind][label] for label in range(2)] for kind in (RANDOM_ACCESS, SEQUENTIAL_ACCESS)]
 
     def drain_counters(self):
-        """``(counts, spent, response)`` since the last call; they restart from zero."""
+        """Return ``(counts, spent, response)`` since the last call, and restart them from zero."""
         self.check_unused()
         counts = np.array([self.counts[i] for i in range(COUNTS)])
         spent = np.array([[self.spent[side][i] for i in range(COMPONENTS)] for side in range(2)])
@@ -223,7 +223,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int start(self, int64_t now, int32_t which) except -1 nogil:
-        """The host sends a request; it goes to a processor, if there are any."""
+        """Let the host send a request; it goes to a processor, if there are any."""
         cdef request_t* request = &self.requests.all[which]
         cdef int64_t done
         request.parts[HOST_QUEUE] = now - request.asked.time
@@ -238,7 +238,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int look_up(self, int64_t now, int32_t which) except -1 nogil:
-        """A processor looks a request's tracks up in the cache."""
+        """Let a processor look a request's tracks up in the cache."""
         self.requests.all[which].since = now
         if not self.requests.all[which].asked.write:
             self.read(now, which)
@@ -256,7 +256,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int finish(self, int64_t now, int32_t which) except -1 nogil:
-        """Data crosses the host adapter; then the request is complete."""
+        """Let data cross the host adapter, which completes the request."""
         cdef request_t* request = &self.requests.all[which]
         cdef int64_t transfer = request.asked.pages * self.front.transfer
         cdef int64_t done = serve(&self.ports[request.asked.array].adapter, now, transfer)
@@ -271,7 +271,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int complete(self, int64_t now, int32_t which) except -1 nogil:
-        """The host has its answer; the next request takes the slot."""
+        """Give the host its answer, and the slot to the next request."""
         cdef request_t* request = &self.requests.all[which]
         cdef port_t* port = &self.ports[request.asked.array]
         cdef bint write = request.asked.write
@@ -291,7 +291,7 @@ cdef class Array(BackEnd):
     # --- writes -----------------------------------------------------------------------------------------------------
 
     cdef bint fits(self, int32_t which) noexcept nogil:
-        """Whether the write cache has room for a write."""
+        """Return whether the write cache has room for a write."""
         cdef arrival_t* asked = &self.requests.all[which].asked
         cdef int64_t page = asked.page, clean = 0
         cdef stretch_t at
@@ -332,7 +332,7 @@ cdef class Array(BackEnd):
     # --- reads ------------------------------------------------------------------------------------------------------
 
     cdef int pass_through(self, int32_t which) except -1 nogil:
-        """A write passes through the cache, track by track."""
+        """Pass a write through the cache, track by track."""
         cdef arrival_t asked = self.requests.all[which].asked
         cdef int64_t page = asked.page
         cdef uint64_t known
@@ -350,7 +350,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int read(self, int64_t now, int32_t which) except -1 nogil:
-        """A read looks its tracks up; it waits for missing pages and for those in flight."""
+        """Look a read's tracks up; it waits for missing pages and for those in flight."""
         cdef arrival_t asked = self.requests.all[which].asked
         cdef int64_t page = asked.page, first
         cdef uint8_t wanted, missing, missed = 0
@@ -373,7 +373,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef uint8_t staged(self, int64_t track, uint8_t wanted) noexcept nogil:
-        """The pages to ask the cache for: if one is missing, as much of the rest of the track as a miss reads."""
+        """Return the pages to ask the cache for: if one is missing, as much of the track's rest as a miss reads."""
         cdef uint8_t missing = 0, rest
         if self.front.staging:
             missing = wanted & ~self.cache.cached(track)
@@ -462,7 +462,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil:
-        """An operation's pages have arrived: requests that waited for nothing else go on, the latest first."""
+        """Handle the arrival of an operation's pages: requests that waited for nothing else go on, the latest first."""
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
         if waiter != NOBODY and self.cache.sequential.most:

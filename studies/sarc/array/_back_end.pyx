@@ -71,7 +71,7 @@ cdef class BackEnd(Kernel):
 
     @property
     def busy(self):
-        """Time that each drive has worked, including operations in progress, ns."""
+        """Return the time that each drive has worked, including operations in progress, ns."""
         return [self.members[i].busy for i in range(self.n_drives)]
 
     @property
@@ -147,7 +147,7 @@ cdef class BackEnd(Kernel):
         return 0
 
     cdef void plan(self, uint32_t which, plan_t* plan) noexcept nogil:
-        """What a destage has to read and to write."""
+        """Find what a destage has to read and to write."""
         cdef uint64_t[MOST_MEMBERS] held
         cdef int64_t i, t, first, tracks = self.raid.strip // self.track, place = which * self.writes.strips
         memset(held, 0, sizeof(held))
@@ -161,7 +161,7 @@ cdef class BackEnd(Kernel):
         )
 
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil:
-        """One operation of a destage has finished: the last read is followed by the writes, the last write ends it."""
+        """Handle the end of a destage's operation: after the last read come the writes, and the last write ends it."""
         cdef plan_t plan
         cdef entry_t* entry = &self.writes.entries[which]
         cdef int64_t array

@@ -15,21 +15,21 @@ cdef struct stripes_t:
 
 
 cdef struct stretch_t:              # contiguous pages of a request in one track
-    int64_t track                   # which track
+    int64_t track                   # number of the track
     int64_t first                   # first page within the track
-    int64_t pages                   # how many
+    int64_t pages                   # number of pages
     int64_t end                     # track at which the part ends: nothing is prefetched from there on
 
 
 cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
-    """The controller's number of one of the host's pages."""
+    """Return the controller's number of one of the host's pages."""
     cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
     cdef int64_t turn = quotient(strip, &stripes.width)
     return asked.base + (strip - turn * stripes.width.n) * asked.part + offset - (strip - turn) * stripes.strip.n
 
 
 cdef inline stretch_t next_stretch(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
-    """The next pages of a request, starting with a given one."""
+    """Return the next pages of a request, starting with a given one."""
     cdef stretch_t found
     cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
     cdef int64_t turn = quotient(strip, &stripes.width)
@@ -39,7 +39,7 @@ cdef inline stretch_t next_stretch(const stripes_t* stripes, const arrival_t* as
     found.first = at - found.track * stripes.track.n
     found.pages = min(asked.page + asked.pages - page, stripes.track.n - found.first)
     found.pages = min(found.pages, stripes.strip.n - within)
-    if turn * stripes.strip.n + within >= asked.part:       # the rest of a unit that is no whole number of rounds
+    if turn * stripes.strip.n + within >= asked.part:       # the rest of a unit after its last whole round
         part = (at - asked.base) // asked.part
     found.end = quotient(asked.base + (part + 1) * asked.part, &stripes.track)
     return found

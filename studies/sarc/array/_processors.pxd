@@ -26,7 +26,7 @@ cdef struct station_t:
     int64_t echoes                  # copies
     int64_t window                  # number of the current window
     int64_t* own                    # ring of the offsets of own requests, ns
-    int64_t room                    # of the ring, a power of two
+    int64_t room                    # size of the ring, a power of two
     int64_t written                 # own requests so far
     int64_t* began                  # own requests before each of the last `echoes` + 1 windows, a ring by window
     int64_t* copies                 # offsets of the copies that arrive in this window, in order, ns
@@ -58,7 +58,7 @@ cdef inline void free_station(station_t* station) noexcept:
 
 
 cdef inline int64_t occupy(station_t* station, int64_t now, int64_t service) noexcept nogil:
-    """When a request that arrives now completes."""
+    """Return when a request that arrives now completes."""
     cdef int64_t done = max(station.free[station.next], now) + service
     station.free[station.next] = done
     station.next += 1
@@ -158,7 +158,7 @@ cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
 
 
 cdef inline int64_t process(station_t* station, int64_t now, int64_t service) except -1 nogil:
-    """When a request of the slice's own that arrives now completes; to be called in order of time."""
+    """Return when a request of the slice's own that arrives now completes; call this in order of time."""
     if station.echoes:
         advance(station, now, service)
         remember(station, now)

@@ -53,12 +53,12 @@ cdef inline int64_t array_of(const raid_t* raid, int64_t stripe) noexcept nogil:
 
 
 cdef inline int64_t row_of(raid_t* raid, int64_t stripe) noexcept nogil:
-    """The stripe's place on its array."""
+    """Return the stripe's place on its array."""
     return quotient(stripe, &raid.by_round) * raid.unit + remainder(stripe, &raid.by_unit)
 
 
 cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t first, int64_t last) noexcept nogil:
-    """Pages `first` up to `last` (excluded) of a data strip; strip `members` - 1 is the parity."""
+    """Return pages `first` up to `last` (excluded) of a data strip; strip `members` - 1 is the parity."""
     cdef piece_t found
     cdef int64_t row = row_of(raid, stripe)
     cdef int64_t parity = raid.members - 1 - remainder(row, &raid.by_members)
@@ -72,7 +72,7 @@ cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t f
 
 
 cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """The first pages of a range that are contiguous on one drive."""
+    """Return the first pages of a range that are contiguous on one drive."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef int64_t within = page - stripe * raid.stripe
     cdef int64_t strip = quotient(within, &raid.by_strip)
@@ -83,7 +83,7 @@ cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexce
 cdef inline void plan_destage(
     raid_t* raid, int64_t stripe, const uint64_t* dirty, const uint64_t* old, const uint64_t* held, plan_t* plan
 ) noexcept nogil:
-    """The disk operations of a destage: `dirty`, `old` and `held` have one word per data strip, one bit per page.
+    """Choose the disk operations of a destage: `dirty`, `old`, `held` have a word per data strip and a bit per page.
 
     A parity is made from the old one, which takes a read of each dirty strip and of the parity, or from all data, which
     takes a read of each strip whose part is not fully known; the way with fewer reads is chosen, the first on a tie. A

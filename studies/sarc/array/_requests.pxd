@@ -84,7 +84,7 @@ cdef inline void line_up(requests_t* requests, line_t* line, int32_t which) noex
 
 
 cdef inline int32_t leave_line(requests_t* requests, line_t* line) noexcept nogil:
-    """The first of a line that is not empty."""
+    """Remove and return the first of a line that is not empty."""
     cdef int32_t which = line.first
     line.first = requests.all[which].next
     return which

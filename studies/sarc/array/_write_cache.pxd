@@ -15,7 +15,7 @@ cdef extern from *:
 
 
 cdef struct entry_t:                # dirty pages of one stripe
-    int64_t stripe                  # which
+    int64_t stripe                  # number of the stripe
     uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry: the next one
     uint32_t newer
     int32_t pages                   # dirty pages
@@ -75,7 +75,7 @@ cdef inline uint64_t bits(int64_t first, int64_t n) noexcept nogil:
 
 
 cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """How many of these pages are not dirty yet, and so need room."""
+    """Count how many of these pages are not dirty yet, and so need room."""
     cdef int64_t clean = 0, stripe, strip, first, n
     cdef uint32_t entry
     cdef uint64_t mask
@@ -182,7 +182,7 @@ cdef inline void write_pages(
 
 
 cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
-    """Destages that an array should have in progress: proportional to the fill between the two marks, rounded up."""
+    """Return the destages that an array should have in progress: proportional to the fill above `low`, rounded up."""
     if cache.used <= cache.low:
         return 0
     if cache.used >= cache.high:
@@ -191,7 +191,7 @@ cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
 
 
 cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept nogil:
-    """Split off an entry for the first dirty strip of a stripe; returns `which` itself if it has no other."""
+    """Split off an entry for the first dirty strip of a stripe; return `which` itself if it has no other."""
     cdef int64_t strip = 0, place = which * cache.strips, other
     cdef uint32_t taken
     cdef int32_t pages
@@ -225,7 +225,7 @@ cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept n
 
 
 cdef inline void release(write_cache_t* cache, int64_t array, uint32_t which) noexcept nogil:
-    """The stripe is on disk: free its pages."""
+    """Free the pages of a stripe that is now on disk."""
     cache.used -= cache.entries[which].pages
     cache.orders[array].destages -= 1
     memset(&cache.dirty[which * cache.strips], 0, cache.strips * sizeof(uint64_t))

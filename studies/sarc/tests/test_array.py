@@ -1,4 +1,4 @@
-"""The storage controller against counted operations, closed formulas and a drive asked by itself."""
+"""Test the storage controller against counted operations, closed formulas and a drive asked by itself."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -188,7 +188,7 @@ def test_the_adapter_is_an_m_d_1_queue(load):
 
 
 def processor_wait(parameters, load, seconds=20):
-    """Mean wait for a processor, in services, at a load of the processors of the whole machine."""
+    """Return the mean wait for a processor, in service times, at a load of the whole machine's processors."""
     service = round(1000 * parameters.controller_us)
     rate = load * 1e9 / service * parameters.processors / parameters.slices
     one = replace(parameters, host_slots=1 << 20, write_cache_mb=64, adapter_mb_per_s=1e6)

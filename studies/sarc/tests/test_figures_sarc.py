@@ -25,7 +25,7 @@ def table(rows, *names):
 
 
 def prefetcher_runs():
-    """Two seeds of every prefetcher on each load."""
+    """Make runs of every prefetcher on each load with two seeds."""
     loads = [("cache_sensitive", 12500, 8192), ("cache_insensitive", 5682, 8192), ("streams", 1.0, 256)]
     cases = itertools.product(loads, POLICIES, PREFETCHERS, (1, 2))
     rows = [(*load, policy, name, seed) for load, policy, name, seed in cases]

@@ -1,4 +1,4 @@
-"""The SARC study: its tables, its fit, the anomaly, scale, and the messages for bad configurations."""
+"""Test the SARC study: its tables, its fit, the anomaly, scale, and the messages for bad configurations."""
 
 import itertools
 from dataclasses import replace
@@ -329,7 +329,7 @@ def test_detection_is_the_same_without_drives(shark):
     assert one["stream_tracks"] > 0
 
 
-def test_random_data_pay_by_the_hits_for_what_they_gain_of_the_cache():
+def test_hits_gained_are_divided_by_the_cache_that_random_data_gain():
     """LRU Bottom gives random data half the cache more: 20 % more hits in one configuration, 10 % in the other."""
     keys = ["config", "scaled_iops", "policy"]
     verdicts = {}

@@ -1,4 +1,4 @@
-"""The SARC study's comparison of prefetchers: its table from runs, and the results that a small run must have."""
+"""Test the SARC study's comparison of prefetchers: its table from runs, and the results that a small run must have."""
 
 import math
 

@@ -67,7 +67,7 @@ def test_every_unprinted_value_is_varied_and_named():
         (lambda e: e.update(more=1), "more"),
     ],
 )
-def test_a_hosts_file_that_cannot_be(tmp_path, change, message):
+def test_an_impossible_hosts_file_is_refused(tmp_path, change, message):
     entries = yaml.safe_load(HOSTS_FILE.read_text())
     change(entries)
     path = tmp_path / "hosts.yaml"

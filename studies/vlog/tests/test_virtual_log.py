@@ -93,7 +93,7 @@ def test_blocks_that_begin_at_any_sector_overlap_nothing():
     assert (place % 8 > 0).any()
 
 
-def test_a_block_without_room_is_told_of():
+def test_a_block_without_room_is_reported():
     most = capacity(SMALL)
     disk = virtual_log(SMALL, most, aligned=False, log_map=False)
     gaps = np.arange(1, uniform(SMALL)[0] * (256 // 12))[:most]  # 4 sectors free behind each block of 8
@@ -235,7 +235,7 @@ def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
 @pytest.mark.parametrize(
     "zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}, {"unused_at_front": 64}]
 )
-def test_drives_with_slipped_spare_or_remapped_sectors_are_no_slices(zone):
+def test_drives_with_slipped_spare_or_remapped_sectors_are_not_slices(zone):
     """A drive with one zone is refused too; a slice that is cut from such a drive has none of these sectors."""
     whole = SMALL.data["geometry"]["zones"][0]
     kind = SMALL.replace({"geometry.sparing.scheme": "track", "geometry.zones": [whole | zone]})
@@ -284,7 +284,7 @@ def test_impossible_parameters(call, message):
         call()
 
 
-def test_a_rest_may_be_of_no_time():
+def test_an_idle_period_may_have_length_0():
     disk = virtual_log(SMALL, 10)
     now = disk.request(0, True, 0, 8)[0]
     assert disk.rest(now) == now

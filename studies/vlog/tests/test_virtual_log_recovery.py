@@ -168,7 +168,7 @@ def test_a_tree_has_as_many_children_as_a_record_has_room_for():
             check_tree([*tree, (7, parent)], 8, 2)
 
 
-def test_media_that_cannot_be():
+def test_impossible_media_are_refused():
     with pytest.raises(InputError, match="whole sectors"):
         recovery.recover(np.zeros(100, np.uint8), 100)
     with pytest.raises(InputError, match="no record of piece 0"):

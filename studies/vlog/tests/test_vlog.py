@@ -304,6 +304,6 @@ def test_what_if_on_a_disk_is_the_study_itself():
 
 
 @pytest.mark.parametrize("wrong", [{"blocks": 8, "drive": "st19101"}, {"cylinders": 8}, {"cylinders": 8, "blocks": 8}])
-def test_what_if_refuses_slices_that_a_drive_has_not(wrong):
+def test_what_if_refuses_slices_that_a_drive_lacks(wrong):
     with pytest.raises(ParameterError, match="here"):
         vlog_what_if.make_platforms({"here": {"host": "server_2015", "drive": "dc_s3700"} | wrong}, HOSTS)

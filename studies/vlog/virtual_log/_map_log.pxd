@@ -29,7 +29,7 @@ cdef enum:
 
 cdef packed struct pointer_t:
     int32_t address                 # sector; -1 = none
-    int64_t sequence                # of the record that is expected there
+    int64_t sequence                # sequence number of the record that is expected there
 
 
 cdef packed struct record_t:
@@ -55,12 +55,12 @@ cdef packed struct tail_t:
     uint64_t magic                  # TAIL_MAGIC
     int32_t address                 # sector of the last complete record
     int32_t unused
-    int64_t sequence                # of that record
+    int64_t sequence                # sequence number of that record
     uint64_t checksum               # of the preceding bytes
 
 
 cdef struct piece_t:
-    int64_t sequence                # of its newest record; -1 = never written
+    int64_t sequence                # sequence number of its newest record; -1 = never written
     int32_t address                 # sector of that record
     int32_t parent                  # piece whose newest record points to it; -1 = the tail
     int32_t child                   # first of those it points to; -1 = none

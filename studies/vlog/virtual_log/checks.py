@@ -29,7 +29,7 @@ def check_places(free, unmapped, unit, step, logical, physical, records):
     per_track = (sectors - unit) // step + 1
     logical, physical, records = (np.asarray(numbers, np.int64) for numbers in (logical, physical, records))
     if len(logical) != len(physical):
-        raise ParameterError(f"{len(logical)} logical blocks at {len(physical)} physical ones")
+        raise ParameterError(f"{len(logical)} logical blocks at {len(physical)} physical ones; expected equal numbers")
     for what, numbers, end in (
         ("logical block", logical, blocks),
         ("physical block", physical, tracks * per_track),

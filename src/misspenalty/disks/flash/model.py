@@ -140,6 +140,6 @@ def _check_room(units, settings):
     pages = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
     most = pages * settings["page_units"]
     if not 1 <= units <= most:
-        raise ParameterError(f"geometry.sectors: {units} units; the flash has room for 1 to {most} and its spare")
+        raise ParameterError(f"geometry.sectors: {units} units; the flash has room for 1 to {most}, besides its spare")
     if _places(settings) >= 2**31:
         raise ParameterError(f"geometry: {_places(settings)} units of flash; at most 2^31 - 1 can be simulated")

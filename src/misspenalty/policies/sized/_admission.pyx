@@ -14,7 +14,7 @@ cdef enum:
 
 cdef class WTinyLFU(SizedCache):
     cdef Sketch sketch
-    cdef uint32_t* number               # of each object in order of first use, from 1; 0 = not yet used
+    cdef uint32_t* number               # number of each object in order of first use, from 1; 0 = not yet used
     cdef uint32_t seen                  # objects numbered
     cdef int64_t window_room            # bytes
     cdef int64_t main_room

@@ -10,7 +10,7 @@ cdef enum:
     MAX_SEGMENTS = 16
     SMALL = 1                       # S3-FIFO's lists
     MAIN = 2
-    MAX_USES = 3                    # of its two-bit counter
+    MAX_USES = 3                    # highest value of its two-bit counter
     T1 = 1                          # ARC's lists
     T2 = 2
     B1 = GHOSTS
@@ -96,7 +96,7 @@ cdef class SLRU(SizedCache):
         self.leave(self.oldest(where), ABSENT)
 
     cdef void enter(self, int where, block_t block) noexcept nogil:
-        """Put an object into a segment, and what exceeds its limit into those below."""
+        """Put an object into a segment, and move what exceeds its limit into the segments below."""
         self.put(where, block)
         while where > 1:
             while self.bytes[where] > self.limit:
@@ -136,7 +136,7 @@ cdef class S3FIFO(SizedCache):
             self.evict_small()
 
     cdef void evict_small(self) noexcept nogil:
-        """Evict an object of the small queue; none if all move to the main one."""
+        """Evict an object of the small queue, or none if all move to the main one."""
         cdef block_t block
         while self.oldest(SMALL) < self.blocks:
             block = self.oldest(SMALL)

@@ -9,7 +9,7 @@ from misspenalty.policies._policy cimport block_t
 from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 
 cdef enum:
-    MAX_USES = 64                       # that LRU-K can know of an object
+    MAX_USES = 64                       # most uses that LRU-K can know of an object
 
 
 cdef struct rank_t:
@@ -38,7 +38,7 @@ cdef class Ranked(SizedCache):
         """Count a use, and set the key that follows."""
 
     cdef void evicting(self, double key) noexcept nogil:
-        """The object that is being evicted has this key."""
+        """Take note of the key of the object that is being evicted."""
 
     cdef void touch(self, block_t block) noexcept nogil:
         self.ranks[block].last = self.now

@@ -31,7 +31,7 @@ cdef class SizedCache(Policy):
     cdef readonly int64_t refused       # references to objects that are larger than that
     cdef readonly int64_t evicted_bytes
     cdef node_t* nodes                  # one per object, then the heads of the lists
-    cdef int64_t[LISTS] bytes           # of the objects in each list
+    cdef int64_t[LISTS] bytes           # bytes of the objects in each list
     cdef int changes                    # KEEP, REPLACE or NEW
     cdef const int64_t* sizes           # bytes asked for by each reference of this call, or NULL: as before
     cdef const block_t* first           # where the references of this call begin
@@ -46,7 +46,7 @@ cdef class SizedCache(Policy):
     cdef void leave(self, block_t block, int ghosts) noexcept nogil   # out of the cache, into `ghosts` or ABSENT
 
     cdef inline block_t oldest(self, int where) noexcept nogil:
-        """The least recently added of a list; at least `blocks` if it is empty."""
+        """Return the least recently added of a list; a number of at least `blocks` if it is empty."""
         return self.nodes[self.blocks + where].link.newer
 
     cdef inline bint in_cache(self, block_t block) noexcept nogil:

@@ -40,7 +40,7 @@ cdef class SizedCache(Policy):
             self.nodes[i].asked = 1 if sizes is None else sizes[i]
 
     cdef bint holds(self, block_t block) noexcept nogil:
-        """Whether a reference that asks for as many bytes as the last one is a hit."""
+        """Tell whether a reference that asks for as many bytes as the last one is a hit."""
         cdef node_t* node = &self.nodes[block]
         cdef bint outdated = node.held != node.asked and (self.changes == NEW or (self.changes == REPLACE and node.asked > self.largest))
         return self.in_cache(block) and not outdated
@@ -102,7 +102,7 @@ cdef class SizedCache(Policy):
                 self.load(ids[i])
 
     def replay_sizes(self, const block_t[::1] ids, const int64_t[::1] sizes, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
-        """Like `replay`, with the bytes that each reference asks for; IndexError if `sizes` is shorter than `ids`."""
+        """Replay references with the bytes that each asks for; raise IndexError if `sizes` is shorter than `ids`."""
         if sizes.shape[0] < ids.shape[0]:
             raise IndexError(f"sizes has {sizes.shape[0]} places for {ids.shape[0]} ids")
         self.check_unused()

@@ -34,7 +34,7 @@ class WTinyLFU(SizedReference):
         self.largest = max(self.window_room, self.main_room)
         self.window, self.probation, self.protected = Queue(), Queue(), Queue()
         self.sketch = Sketch(max(room // mean_bytes, 1), sample_size)
-        self.number = {}  # of each object, in order of first use
+        self.number = {}  # number of each object, in order of first use
 
     def queues(self):
         """Return the window and the two segments of the main region."""

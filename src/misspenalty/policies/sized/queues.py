@@ -15,7 +15,7 @@ Deviations and decisions, beyond those of the policies for blocks:
 
 from misspenalty.policies.sized.reference import Queue, SizedReference, remember
 
-MAX_USES = 3  # of S3-FIFO's two-bit counter
+MAX_USES = 3  # highest value of S3-FIFO's two-bit counter
 
 
 class FIFO(SizedReference):
@@ -88,7 +88,7 @@ class SLRU(SizedReference):
 
     def __init__(self, room, changes="replace", segments=2, protected=0.8):
         super().__init__(room, changes)
-        self.limit = int(room * protected / (segments - 1))  # of each segment but the lowest
+        self.limit = int(room * protected / (segments - 1))  # limit of each segment but the lowest, bytes
         self.segments = [Queue() for _ in range(segments)]  # lowest first
 
     def queues(self):

@@ -21,7 +21,7 @@ EXPONENTS = "keys are written with exponents, which may have lost digits and mad
 TIMES_TO_LIVE = ("expire", "expiry")  # names of columns
 HEX = "--key hex (key=…) reads hexadecimal numbers; write no separators of thousands"
 PLAIN = "write whole numbers, without separators of thousands and without units (--size-unit says the unit)"
-REMEDIES = {  # by role
+REMEDIES = {  # what to do about an invalid value, by role
     "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; digits follow a point, no comma",
     "offset": HEX,
     "sector": HEX,

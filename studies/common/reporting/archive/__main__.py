@@ -39,7 +39,7 @@ def main(arguments=None):
 def _tolerance(text):
     """Return a relative difference below 1; with nan or one that is larger, any two numbers would be equal."""
     if not 0 <= float(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no relative difference; expected a number from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"{text} is not a relative difference; expected a number from 0 to below 1")
     return float(text)
 
 

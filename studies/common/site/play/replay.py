@@ -23,8 +23,8 @@ from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.trace import Trace
 
-TRACES = {}  # by the name that the page gave them
-DRIVES = {}  # by name, as they are asked for
+TRACES = {}  # opened traces, by the name that the page gave them
+DRIVES = {}  # drives loaded so far, by name
 MOST_TIMED = 2_000_000  # references; their times take memory and are sorted
 
 

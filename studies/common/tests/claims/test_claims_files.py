@@ -58,7 +58,7 @@ def test_the_archived_results_give_the_archived_verdicts(judged, tmp_path):
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_statements_of_this_project_have_the_day_they_were_made():
+def test_statements_of_this_project_have_the_date_on_which_they_were_made():
     own = [claim for claim in LEDGER if claim.status == "own"]
     assert own and all(date.fromisoformat(claim.stated_on) for claim in own)
     assert not any(claim.stated_on for claim in LEDGER if claim.status != "own")
@@ -75,7 +75,7 @@ def test_statements_of_this_project_have_the_day_they_were_made():
         ({"status": "own", "role": "forecast", "stated_in": "20176eb", "stated_on": "soon"}, "'soon' does not match"),
     ],
 )
-def test_a_day_without_an_own_statement_or_the_other_way_round_is_an_error(tmp_path, change, words):
+def test_an_own_statement_and_its_date_require_each_other(tmp_path, change, words):
     entry = yaml.safe_load((ROOT / "studies/mq/ledger.yaml").read_text())[0] | change
     path = tmp_path / "mq" / "ledger.yaml"
     path.parent.mkdir()
@@ -188,7 +188,7 @@ def test_totals_count_statements_of_papers_only(judged):
     pd.testing.assert_frame_equal(summary(scrambled), counts)
 
 
-def test_the_headline_says_how_many_of_how_many_by_form_and_basis():
+def test_the_headline_gives_counts_and_totals_by_form_and_basis():
     rows = [
         ("claim", "number", "free", "reproduced"),
         ("claim", "number", "free", "direction"),
@@ -209,7 +209,7 @@ def test_the_headline_says_how_many_of_how_many_by_form_and_basis():
     )
 
 
-def test_agreement_lists_points_and_forecasts_their_day(judged):
+def test_agreement_lists_points_and_forecasts_list_their_date(judged):
     judged = judged.frame
     table = agreement(judged).set_index("id")
     assert table.loc["dispute.rules.wtinylfu", ["points", "agreeing", "verdict"]].tolist() == [8, 6, "not_reproduced"]

@@ -232,11 +232,11 @@ def test_trend_is_strictly_monotonic(direction, values, verdict):
         ([1, 2, 3], [6, 5, 4], "decreasing", "reproduced"),
     ],
 )
-def test_one_result_along_another(x, y, direction, verdict):
+def test_one_result_has_to_rise_with_another(x, y, direction, verdict):
     assert decide(claim("trend", direction), "rises_with", x, y).verdict == verdict
 
 
-def test_one_result_along_another_within_groups():
+def test_one_result_has_to_rise_with_another_within_groups():
     axes = {"load": [1, 2], "policy": ["a", "b"]}
     x = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], axes, list(axes))
     y = xr.DataArray([[9.0, 10.0], [1.0, 2.0]], axes, list(axes))
@@ -314,7 +314,7 @@ def test_a_limit_that_is_a_difference_has_the_digits_of_the_printed_numbers():
     ("obtained", "verdict"),
     [(9.5, "reproduced"), (9.0, "reproduced"), (8.9, "direction"), (0.9, "not_reproduced"), (10.0, "not_reproduced")],
 )
-def test_almost_ten(obtained, verdict):
+def test_almost_ten_means_nine_to_ten(obtained, verdict):
     one = claim("bound", {"op": "<", "limit": 10, "near": 10})
     assert decide(one, "bound", obtained, neutral=1).verdict == verdict
 

@@ -360,7 +360,7 @@ def test_a_run_is_with_the_buffer_copy_unless_it_says_otherwise(empty):
     assert "buffer_copy False" in row["note"]
 
 
-def test_points_that_are_all_alike_are_no_trend():
+def test_points_that_are_all_alike_are_not_a_trend():
     tables = mq_tables()
     tables["mq_fig7"]["normalized_rate"] = 1.0
     assert judged(tables, "mq.results.request_rate")["verdict"] == "not_reproduced"
@@ -403,7 +403,7 @@ CELL = st.one_of(st.floats(allow_nan=True, allow_infinity=True), st.sampled_from
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_no_table_makes_the_judge_stumble(data):
+def test_no_table_crashes_the_judge(data):
     study = data.draw(st.sampled_from(sorted(PAPERS)), label="study")
     tables = {name: table for name, table in all_tables().items() if name.startswith(f"{study}_")}
     for name in data.draw(st.sets(st.sampled_from(sorted(tables)), max_size=1), label="left out"):

@@ -1,4 +1,4 @@
-"""Why entries are not reproduced: by hand on four entries, and the list in step with the archived tables."""
+"""Test why entries are not reproduced: by hand on four entries, and the list in step with the archived tables."""
 
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def test_a_number_that_a_run_did_not_make_leaves_the_reason_unknown():
 @pytest.mark.parametrize(
     "reasons, message",
     [
-        ([Reason(claims=("mq.z",), kind="unknown", reason="unknown")], "reasons for mq.z"),
+        ([Reason(claims=("mq.z",), kind="unknown", reason="unknown")], "there are reasons for mq.z"),
         ([reason()], "one of 2 values of x"),
         ([reason(column="y")], "column y of mq/t.csv"),
     ],

@@ -108,7 +108,7 @@ def different(archive, checkout):
     return {one.name: one.detail for one in verify(archive, checkout) if one.verdict == "different"}
 
 
-def test_what_is_archived(checkout):
+def test_results_site_and_sources_are_archived(checkout):
     names = archived_files(checkout)
     assert {"results/claims.csv", TABLE, "results/site/a page.html", "results/manifest.json"} <= set(names)
     assert not [name for name in names if "traces/" in name or "runs/" in name or "partial" in name]
@@ -169,13 +169,13 @@ def test_metadata_name_all_authors(checkout, archive):
 
 
 @pytest.mark.parametrize("words", [[], ["verify"], ["nothing"]])
-def test_wrong_arguments_are_told(words, capsys):
+def test_wrong_arguments_are_reported(words, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2 and "usage:" in capsys.readouterr().err
 
 
-def test_no_results_are_told(checkout):
+def test_no_results_are_reported(checkout):
     (checkout / "results/claims.csv").unlink()
     with pytest.raises(InputError, match=r"claims\.csv: no such file; run `make reproduce` first"):
         archived_files(checkout)
@@ -222,7 +222,7 @@ def test_a_truncated_archive_is_refused(archive, checkout, kept):
         verify(archive, checkout)
 
 
-def test_a_missing_archive_is_told(checkout, tmp_path):
+def test_a_missing_archive_is_reported(checkout, tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.zip: cannot be read"):
         verify(tmp_path / "nowhere.zip", checkout)
 
@@ -300,7 +300,7 @@ def test_entries_that_share_their_bytes_are_refused(archive, checkout):
 
 
 @pytest.mark.parametrize("tolerance", ["nan", "inf", "-1", "1", "1e300", "a"])
-def test_a_tolerance_that_lets_all_pass_is_refused(archive, checkout, capsys, tolerance):
+def test_a_tolerance_that_accepts_every_difference_is_refused(archive, checkout, capsys, tolerance):
     with pytest.raises(SystemExit) as ended:
         main(["--root", str(checkout), "verify", str(archive), f"--tolerance={tolerance}"])
     assert ended.value.code == 2 and "tolerance" in capsys.readouterr().err
@@ -357,7 +357,7 @@ def test_a_name_used_twice_is_refused(archive, checkout):
         verify(archive, checkout)
 
 
-def test_an_archive_of_another_release_is_told(archive, checkout):
+def test_an_archive_of_another_release_is_reported(archive, checkout):
     citation = checkout / "CITATION.cff"
     released = read_citation(checkout)["date-released"]
     citation.write_text(citation.read_text().replace(str(released), "1999-12-31"))
@@ -510,7 +510,7 @@ def small_archive(tmp_path_factory):
 @pytest.mark.parametrize(
     "change", [("title", "titel"), ("date-released: ", "date-released: x"), ("version", "versions"), ("  - ", "  - - ")]
 )
-def test_a_citation_that_cannot_be_used_is_told(archive, checkout, change, capsys):
+def test_a_citation_that_cannot_be_used_is_reported(archive, checkout, change, capsys):
     path = checkout / "CITATION.cff"
     path.write_text(path.read_text().replace(*change))
     for command in (["write", "--out", str(checkout)], ["verify", str(archive)]):

@@ -65,14 +65,14 @@ def test_sums_and_maxima_are_those_of_the_jobs(checkout):
 
 
 @pytest.mark.parametrize("jobs", [{}, {"claims": job(1, 1)}, {"claims": job(1, 1), "mq_tables": job(None, 1)}])
-def test_a_run_of_parts_says_nothing(checkout, jobs):
+def test_the_cost_of_a_partial_run_is_not_stated(checkout, jobs):
     made = run(**jobs)
     more = with_supplement(made, supplement_pdf=job(1, 1))
     assert cost.readme_text(made, more, checkout) is None
     assert cost.artifact_text(made, more, checkout) is None
 
 
-def test_a_run_without_the_supplement_says_nothing(checkout):
+def test_the_cost_of_a_run_without_the_supplement_is_not_stated(checkout):
     made = run(claims=job(1, 1), mq_tables=job(1, 1))
     assert cost.readme_text(made, with_supplement(made, supplement_pdf=job(1, 1)), checkout) is not None
     for more in (None, with_supplement(made)):
@@ -81,7 +81,7 @@ def test_a_run_without_the_supplement_says_nothing(checkout):
     assert cost.readme_text(again, with_supplement(again), checkout) is None
 
 
-def test_the_texts_have_their_places(checkout):
+def test_texts_replace_what_is_between_their_markers(checkout):
     made = run(claims=job(61, 300), mq_tables=job(240, 1000))
     more = with_supplement(made, supplement_pdf=job(62, 200))
     assert update_between_markers(checkout / "README.md", "cost", cost.readme_text(made, more, checkout))

@@ -47,7 +47,7 @@ def test_tables_are_read_in_the_form_that_a_function_takes(tmp_path):
 @pytest.mark.parametrize(
     "name", ["nothing", "misspenalty.nothing.f", "misspenalty_studies.common.reporting.jobs.nothing", ""]
 )
-def test_a_function_that_does_not_exist_is_told(name):
+def test_a_function_that_does_not_exist_is_reported(name):
     with pytest.raises(ParameterError, match=re.escape(f"a rule names the function {name!r}, which does not exist")):
         jobs.function_of(name)
 

@@ -1,4 +1,4 @@
-"""The journal of an unfinished run: what it holds, what it forgets, and what a kill leaves of it."""
+"""Test the journal of an unfinished run: what it holds, what it forgets, and what a kill leaves of it."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def test_what_a_job_made_replaces_what_the_manifest_says(journal):
     assert journal.read(supplement=False) == {"inputs": MANIFEST["inputs"], "outputs": outputs}
 
 
-def test_files_outside_of_results_are_no_outputs(journal, tmp_path):
+def test_files_outside_of_results_are_not_outputs(journal, tmp_path):
     (tmp_path / "elsewhere.csv").write_text("1\n")
     journal.take_outputs(["elsewhere.csv", "results/../elsewhere.csv"], supplement=False)
     assert journal.read(supplement=True) == NOTHING
@@ -84,7 +84,7 @@ def test_a_line_that_a_kill_cut_short_is_left_out(journal, cut):
 @pytest.mark.parametrize(
     "line", ["[]", "7", "{}", '{"part": "outputs", "name": 5, "supplement": false}', "\udcff", "[" * 9999]
 )
-def test_lines_that_are_no_entries_are_left_out(journal, line):
+def test_lines_that_are_not_entries_are_left_out(journal, line):
     journal.take_outputs(["results/new.csv"], supplement=False)
     with open(journal.path, "a", errors="surrogateescape") as stream:
         stream.write(f"{line}\n")
@@ -117,7 +117,7 @@ def test_files_that_no_manifest_describes_are_forgotten_with_the_run(journal):
     assert not journal.path.exists()
 
 
-def test_a_missing_result_is_no_change(journal, tmp_path):
+def test_a_missing_result_is_not_a_change(journal, tmp_path):
     journal.take_outputs(["results/new.csv", "results/old.csv"], supplement=False)
     (tmp_path / "results" / "new.csv").unlink()
     assert journal.read(supplement=False)["outputs"] == {"results/old.csv": described("1\n")}

@@ -86,7 +86,7 @@ def test_no_page_is_half_empty():
         ("#box(width: 900pt)[" + "A line that never ends. " * 12 + "]", False, True),
     ],
 )
-def test_the_guards_see_what_they_are_for(tmp_path, body, meet, leave):
+def test_the_checks_of_pages_find_made_up_faults(tmp_path, body, meet, leave):
     (tmp_path / "page.typ").write_text(PAGE + body)
     (page,) = typeset_as("svg", str(tmp_path / "page.typ"), tmp_path)
     found = typeset.boxes(page)

@@ -63,7 +63,7 @@ def test_renaming_and_moving_text_between_files_changes_the_digest(package):
     assert len({before, renamed, provenance.Sources({"misspenalty": package}).digest()}) == 3
 
 
-def test_what_is_no_source_does_not_count(package):
+def test_files_that_are_not_sources_do_not_count(package):
     before = provenance.Sources({"misspenalty": package}).digest()
     (package / "traces" / "notes.txt").write_text("edited")
     (package / "traces" / "__pycache__").mkdir()
@@ -114,7 +114,7 @@ def test_a_benchmark_file_says_what_it_can(tmp_path, text, wall, cpu, peak):
     assert provenance.read_benchmark(path) == {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": peak}
 
 
-def test_what_a_job_says_in_its_log_is_believed_more_than_samples(tmp_path):
+def test_what_a_job_states_in_its_log_takes_precedence_over_samples(tmp_path):
     path, log = tmp_path / "benchmarks" / "mq" / "a.tsv", tmp_path / "logs" / "mq" / "a.log"
     for file in (path, log):
         file.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Charts read back from drawn figures: the same numbers, names and scales, and valid for Vega-Lite."""
+"""Test charts read back from drawn figures: the same numbers, names and scales, and valid for Vega-Lite."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_bars_on_a_logarithmic_axis_keep_their_value():
     assert row["value"] == 1000 and row["y"] == 1
 
 
-def test_axes_that_show_nothing_are_no_panel():
+def test_axes_that_show_nothing_are_not_a_panel():
     figure = Figure()
     axes = figure.subplots(1, 2)
     axes[1].plot([1], [2])
@@ -131,7 +131,7 @@ def test_labels_of_an_axis_belong_to_its_values():
     assert panel.ticks["x"] == {1.0: "20.5", 2.0: "30.0", 3.0: "40.0"}
 
 
-def test_what_is_dashed_is_said_by_a_grey_entry_of_the_legend():
+def test_a_grey_entry_of_the_legend_explains_dashes():
     figure = Figure()
     axis = figure.subplots()
     axis.plot([1, 2], [3, 4], color="#004c8c", label="EPCM")

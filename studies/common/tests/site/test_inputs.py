@@ -1,4 +1,4 @@
-"""What the site is made from: each kind of damage is refused with the file's name and what to do about it."""
+"""Test what the site is made from: each kind of damage is refused with the file's name and what to do about it."""
 
 import json
 from pathlib import Path
@@ -95,7 +95,7 @@ def test_a_table_of_verdicts_is_read_as_text(tmp_path):
         ([ROW | {"note": '"a'}], "unexpected end of data"),
         ([ROW | {"id": "vlog"}], "is not the name"),
         ([ROW | {"study": "mq"}], "of the study 'mq', which has no title"),
-        ([ROW | {"verdict": "true"}], "'true' is no verdict; expected reproduced, tie"),
+        ([ROW | {"verdict": "true"}], "'true' is not a verdict; expected reproduced, tie"),
         ([ROW, {"id": "vlog.b", "study": "vlog"}], "line 3 has 2 fields, the header 20"),
         ([ROW, ROW | {"note": "a,b"}], "line 3 has 21 fields"),
         ([ROW | {"note": "a,b"}], "line 2 has 21 fields"),
@@ -141,7 +141,7 @@ def test_rows_and_lines_have_to_be_there(tmp_path):
         with pytest.raises(InputError, match="it has 2 rows"):
             inputs.rows_of(path, [0, number])
     for number in (0, 4):
-        with pytest.raises(InputError, match=f"it has 3 lines, and line {number} is named"):
+        with pytest.raises(InputError, match=f"it has 3 lines, but line {number} is named"):
             inputs.lines_of(path, number)
 
 
@@ -150,7 +150,7 @@ def test_conditions_have_known_verdicts(tmp_path):
     path.write_text("claim,condition,value,verdict\na,x,1,tie\nb,x,1,direction\na,y,2,tie\n")
     assert [row["condition"] for row in inputs.read_conditions(path)["a"]] == ["x", "y"]
     path.write_text("claim,condition,value,verdict\na,x,1,\n")
-    with pytest.raises(InputError, match=r"conditions.csv: is not a table of conditions .*'' is no verdict"):
+    with pytest.raises(InputError, match=r"conditions.csv: is not a table of conditions .*'' is not a verdict"):
         inputs.read_conditions(path)
 
 
@@ -165,7 +165,7 @@ def test_a_notebook_begins_with_a_heading(tmp_path, cells):
 
 
 @pytest.mark.parametrize("link", ["http://[", "a" * 300, "%00", "no.html", "#no", "../outside.html", "/etc/passwd"])
-def test_a_link_that_is_no_address_or_leaves_the_site_is_dead(tmp_path, link):
+def test_a_link_that_is_not_an_address_or_leaves_the_site_is_dead(tmp_path, link):
     site = tmp_path / "site"
     site.mkdir()
     (tmp_path / "outside.html").touch()

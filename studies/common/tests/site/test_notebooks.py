@@ -1,4 +1,4 @@
-"""Pages of notebooks: nothing is fetched from elsewhere, pictures have words, and dead controls are absent."""
+"""Test pages of notebooks: nothing is fetched from elsewhere, pictures have words, and dead controls are absent."""
 
 import json
 import runpy

@@ -1,4 +1,4 @@
-"""The site of one study: complete, without a request to elsewhere, usable in a browser and on a phone."""
+"""Test the site of one study: complete, without a request to elsewhere, usable in a browser and on a phone."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def test_no_page_is_wider_than_a_phone(site, page, path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_two_buildings_are_equal_to_the_byte(root, site, tmp_path):
+def test_two_builds_are_equal_to_the_byte(root, site, tmp_path):
     build_site(tmp_path / "again", root, extras={"docs": root / "docs"})
     files = sorted(path.relative_to(site) for path in site.rglob("*") if path.is_file())
     assert files == sorted(
@@ -190,7 +190,7 @@ def test_without_results_there_is_one_line_that_says_what_to_do(tmp_path, capsys
     assert os.listdir(tmp_path) == []
 
 
-def test_without_readings_it_says_how_to_make_them(root, tmp_path):
+def test_without_readings_the_build_says_how_to_make_them(root, tmp_path):
     path = root / "results" / STUDY / "runs" / "readings.json"
     text = path.read_text()
     path.unlink()

@@ -45,7 +45,7 @@ def folder(tmp_path_factory, root, zig):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    """It is served here."""
+    """Return the address at which the page is served."""
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     handler.log_message = lambda *_: None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -105,7 +105,7 @@ def refused(page, action, **values):
 
 @pytest.fixture(scope="module")
 def traces(page, tmp_path_factory):
-    """Three traces by name, opened in the browser too; the last one is a file of the reader's."""
+    """Return three traces by name, opened in the browser too; the last one is a file of the reader's."""
     small = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     prompts = misspenalty.open_trace(ROOT / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
     for name in ("tpcc_small", "conversation"):
@@ -199,7 +199,7 @@ def test_parquet_is_refused_with_a_remedy(page, name):
 
 
 def compared(page, name, trace, policy, device, load="clients", amount="4"):
-    """A timed replay in the browser compared with the native one: counts are equal, and times to the last digit."""
+    """Compare a timed replay in the browser with the native one: counts must be equal, and times to the last digit."""
     capacity = max(1, trace.blocks // 20)
     there = in_browser(page, name, policy, capacity, device, load, amount)
     given = {} if load == "times" else {load: int(amount) if load == "clients" else amount}
@@ -302,7 +302,7 @@ def test_settings_live_in_the_address(page, address, browser):
     odd.close()
 
 
-def test_no_request_leaves_for_a_file_of_ones_own(page):
+def test_a_readers_own_file_causes_no_request(page):
     requests = []
     page.on("request", lambda one: requests.append(one.url))
     assert "replays of 3 references" in dropped(page, "mine.txt", b"7\n8\n7\n")

@@ -1,4 +1,4 @@
-"""The rows and the line of code behind each claim, in a made-up study and in one of the artifact's own."""
+"""Test the rows and the line of code behind each claim, in a made-up study and in one of the artifact's own."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ def test_a_table_that_is_not_there_gives_lines_without_rows(made):
     assert found and not any(one.rows for one in found.values())
 
 
-def test_a_study_of_the_artifact(tmp_path):
+def test_readings_of_an_archived_study_name_its_rows_and_lines(tmp_path):
     results = Path(__file__).parents[4] / "results" / "mq"
     tables = {item: str(results / f"{item}.csv") for item in STUDIES["mq"].TABLES}
     write_readings("mq", tables, tmp_path / "readings.json", threads=2)

@@ -1,4 +1,4 @@
-"""Tracks of a claim's page: where its numbers lie, and what its tolerance allows."""
+"""Test tracks of a claim's page: where its numbers lie, and what its tolerance allows."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The site with its documentation and notebooks: no dead link, a header on every page, no broken rule of axe."""
+"""Test the site with its documentation and notebooks: no dead link, a header on every page, no broken rule of axe."""
 
 import re
 

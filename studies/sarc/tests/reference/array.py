@@ -88,7 +88,7 @@ class Station:
         return self.occupy(now, service)
 
     def occupy(self, now, service):
-        """The server that is free first takes it."""
+        """Give the request to the server that is free first."""
         done = max(heapq.heappop(self.free), now) + service
         heapq.heappush(self.free, done)
         return done
@@ -151,7 +151,7 @@ class Reference:
 
     @property
     def part(self):
-        """Pages on each of the arrays that the host stripes over."""
+        """Return the pages on each of the arrays that the host stripes over."""
         return self.pages // (self.c.host_stripe_arrays if self.c.host_stripe_kb else 1)
 
     def strips(self, pages):
@@ -167,7 +167,7 @@ class Reference:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def run(self, time_ns, page, pages, write, until_ns):
-        """As in `StorageController.run`."""
+        """Run requests as `StorageController.run` does."""
         begin = self.now
         for values in zip(time_ns, page, pages, write, strict=True):
             time, first, length, writes = map(int, values)
@@ -297,7 +297,7 @@ class Reference:
         return operation.pages[0] // size <= track <= operation.pages[-1] // size
 
     def stage(self, request, reads):
-        """Neighbouring pages that are read for the same reason, one drive at a time."""
+        """Yield neighbouring pages that are read for the same reason, one drive at a time."""
         runs = []
         for track, mask, why in reads:
             for bit in range(self.track):
@@ -444,7 +444,7 @@ class Reference:
         self.destage_everywhere()
 
     def plan(self, destage):
-        """Places to read, then to write, by the cheaper of the two ways to compute a parity."""
+        """Return the places to read, then to write, by the cheaper of the two ways to compute a parity."""
         first, data = destage.stripe * self.c.stripe_pages, self.c.array_members - 1
         dirty = [
             {p - first - s * self.strip for p in destage.dirty if (p - first) // self.strip == s} for s in range(data)

@@ -7,7 +7,7 @@ from array import array as packed
 
 from numpy.dtypes import bool_, dtype, float64, int64, uint64, wrapped
 
-ARRAY_CODES = {"?": "B"}  # of types that the module `array` lacks
+ARRAY_CODES = {"?": "B"}  # codes for types that the module `array` lacks
 
 
 def stored(values, kind, shape=None):

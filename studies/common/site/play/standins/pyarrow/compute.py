@@ -62,7 +62,7 @@ def any(column):
 
 
 class Encoded:
-    """Distinct values in order of their first use, and the number of each row's."""
+    """Distinct values in order of their first use, and for each row the number of its value."""
 
     type = pa.DataType("dictionary")
 
