@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 from statistics import fmean, stdev
 
+from pydantic import TypeAdapter
+
 from misspenalty.conformance.answers import answer_reference
 from misspenalty.conformance.readings import BY_SEED, HASHED, all_outcomes, variants, with_exact_counts
 from misspenalty.conformance.suite import Suite, hits_digest
@@ -27,6 +29,7 @@ DATA = Path(__file__).parents[1] / "data" / "conformance"
 MOST_OUTCOMES = 200  # most outcomes of a reading that leaves the victim open
 SEEDS = 30
 LONG = 20_000  # references
+SCHEMA = TypeAdapter(Suite)
 
 
 def main():
@@ -58,7 +61,7 @@ def make_files():
     for path in sorted((DATA / "sources").glob("*.yaml")):
         if path.stem != "common":
             files[f"{path.stem}.json"] = written(make_suite(read_yaml(path), common, traces))
-    files["suite.schema.json"] = json.dumps(Suite.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+    files["suite.schema.json"] = json.dumps(SCHEMA.json_schema(), indent=1, ensure_ascii=False) + "\n"
     return files
 
 
@@ -212,8 +215,8 @@ def recency(seed):
 
 
 def written(suite):
-    """Check a suite against the model, and return it as JSON with one vector per line."""
-    Suite.model_validate(suite)
+    """Check a suite against the schema, and return it as JSON with one vector per line."""
+    SCHEMA.validate_python(suite)
     dense = {"ensure_ascii": False, "separators": (",", ":")}
     parts = []
     for key, value in suite.items():

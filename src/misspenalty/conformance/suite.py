@@ -2,110 +2,153 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Annotated, Any, ClassVar, Literal
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{8}$")]
-Hits = Annotated[str, Field(pattern="^[01]+$")]
+
+@dataclass(frozen=True)
+class Pattern:
+    """Annotate text with the expression that it matches, for the schema, which pydantic makes."""
+
+    expression: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict]) -> dict:
+        """Add the expression to the schema of text."""
+        return handler(source) | {"pattern": self.expression}
 
 
-class Strict(BaseModel):
+def _schema(description: str | None = None, **limits: Any) -> dict[str, Any]:
+    """Return what the schema says of a field."""
+    return {"description": description} | limits
+
+
+Digest = Annotated[str, Pattern("^[0-9a-f]{8}$")]
+Sha256 = Annotated[str, Pattern("^[0-9a-f]{64}$")]
+Hits = Annotated[str, Pattern("^[01]+$")]
+Parameters = dict[str, float | int | None]
+
+
+class Strict:
     """Base class of records that refuse unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
+@dataclass(frozen=True, kw_only=True)
 class Reading(Strict):
-    """One way to read what the paper leaves open; the first one of a suite is followed by Miss Penalty's own policy."""
+    """One way to read what the paper leaves open; the first of a suite is that of Miss Penalty's own policy."""
 
     name: str
-    says: str = Field(description="What it decides, and why it is open.")
-    parameters: dict[str, float | int | None] = Field(
-        default={}, description="Parameters of the definition that give this reading, if parameters do."
+    says: str = field(metadata=_schema("What it decides, and why it is open."))
+    parameters: Parameters = field(
+        default_factory=dict,
+        metadata=_schema(
+            "Parameters of the definition that give this reading, if parameters do.", json_schema_extra={"default": {}}
+        ),
     )
 
 
+@dataclass(frozen=True, kw_only=True)
 class Outcome(Strict):
     """An allowed outcome of a vector. A character or digest per reference, in order."""
 
-    readings: list[str] = Field(description="Names of the readings that have this outcome.", min_length=1)
-    hits: Hits = Field(description="1 if the block was in the cache before the reference, else 0.")
-    evicted: dict[int, list[int]] | None = Field(
+    readings: list[str] = field(metadata=_schema("Names of the readings that have this outcome.", min_length=1))
+    hits: Hits = field(metadata=_schema("1 if the block was in the cache before the reference, else 0."))
+    evicted: dict[int, list[int]] | None = field(
         default=None,
-        description="Number of a reference, from 0, to the blocks that it evicted, ascending; references that evict"
-        " nothing are left out. Null if the reading leaves open which block it is.",
+        metadata=_schema(
+            "Number of a reference, from 0, to the blocks that it evicted, ascending; references that evict"
+            " nothing are left out. Null if the reading leaves open which block it is."
+        ),
     )
-    cached: list[Digest] | None = Field(default=None, description="Digest of the set of cached blocks after each.")
-    ghosts: list[Digest] | None = Field(
-        default=None, description="The same for evicted blocks that are remembered; null if the policy has none."
+    cached: list[Digest] | None = field(
+        default=None, metadata=_schema("Digest of the set of cached blocks after each.")
+    )
+    ghosts: list[Digest] | None = field(
+        default=None, metadata=_schema("The same for evicted blocks that are remembered; null if the policy has none.")
     )
 
 
+@dataclass(frozen=True, kw_only=True)
 class Vector(Strict):
     """A short trace on a small cache, which is empty at first."""
 
     id: str
-    tests: str = Field(description="What it tests, in one line.")
-    decided_by: str = Field(description="The sentence of the paper that decides the outcome, in our words, and where.")
-    catches: str | None = Field(default=None, description="The fault that it tells apart, by a short name.")
-    capacity: int = Field(ge=1, description="Blocks.")
-    parameters: dict[str, float | int | None] = Field(default={}, description="Other than the definition's defaults.")
-    trace: list[int] = Field(min_length=1, description="Block numbers, below 2^53.")
-    writes: list[int] = Field(default=[], description="Numbers of the references, from 0, that are writes.")
-    outcomes: list[Outcome] = Field(min_length=1, description="All allowed ones; the first is the first reading's.")
+    tests: str = field(metadata=_schema("What it tests, in one line."))
+    decided_by: str = field(
+        metadata=_schema("The sentence of the paper that decides the outcome, in our words, and where.")
+    )
+    catches: str | None = field(default=None, metadata=_schema("The fault that it tells apart, by a short name."))
+    capacity: int = field(metadata=_schema("Blocks.", ge=1))
+    parameters: Parameters = field(
+        default_factory=dict,
+        metadata=_schema("Other than the definition's defaults.", json_schema_extra={"default": {}}),
+    )
+    trace: list[int] = field(metadata=_schema("Block numbers, below 2^53.", min_length=1))
+    writes: list[int] = field(
+        default_factory=list,
+        metadata=_schema("Numbers of the references, from 0, that are writes.", json_schema_extra={"default": []}),
+    )
+    outcomes: list[Outcome] = field(
+        metadata=_schema("All allowed ones; the first is the first reading's.", min_length=1)
+    )
 
 
+@dataclass(frozen=True, kw_only=True)
 class LongOutcome(Strict):
     """An allowed outcome of a long trace."""
 
-    readings: list[str] = Field(min_length=1)
-    hits: int = Field(ge=0)
-    sha256: str | None = Field(
+    readings: list[str] = field(metadata=_schema(min_length=1))
+    hits: int = field(metadata=_schema(ge=0))
+    sha256: Sha256 | None = field(
+        default=None, metadata=_schema("SHA-256 of the outcomes as a string of 0 and 1; null if it depends on chance.")
+    )
+    interval: tuple[float, float] | None = field(
         default=None,
-        pattern="^[0-9a-f]{64}$",
-        description="SHA-256 of the outcomes as a string of 0 and 1; null if it depends on chance.",
-    )
-    interval: tuple[float, float] | None = Field(
-        default=None, description="Hits, if they depend on chance: 4 standard deviations around the mean of 30 seeds."
+        metadata=_schema("Hits, if they depend on chance: 4 standard deviations around the mean of 30 seeds."),
     )
 
 
+@dataclass(frozen=True, kw_only=True)
 class LongVector(Strict):
     """A longer trace, in a file next to the vectors with one block number per line."""
 
     id: str
     tests: str
-    capacity: int = Field(ge=1)
+    capacity: int = field(metadata=_schema(ge=1))
     file: str
     references: int
-    outcomes: list[LongOutcome] = Field(min_length=1)
+    outcomes: list[LongOutcome] = field(metadata=_schema(min_length=1))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Suite(Strict):
     """All vectors of one policy."""
 
-    format: Literal[1] = Field(description="Version of this format.")
-    version: int = Field(ge=1, description="Version of the vectors of this policy.")
+    format: Literal[1] = field(metadata=_schema("Version of this format."))
+    version: int = field(metadata=_schema("Version of the vectors of this policy.", ge=1))
     licence: Literal["CC-BY-4.0"]
     policy: str
     summary: str
     paper: str
-    definition: str = Field(description="The Python module that defines the policy readably.")
-    readings: list[Reading] = Field(min_length=1)
+    definition: str = field(metadata=_schema("The Python module that defines the policy readably."))
+    readings: list[Reading] = field(metadata=_schema(min_length=1))
     vectors: list[Vector]
     long: list[LongVector]
 
 
-class Result(Strict):
+@dataclass(frozen=True)
+class Result:
     """A line of a results file: what a library answered to a vector."""
 
     id: str
-    hits: Hits
+    hits: str
     evicted: dict[int, list[int]] | None = None
 
 
@@ -176,11 +219,33 @@ def load_suite(policy: str) -> Suite:
         )
     path = folder() / f"{name}.json"
     try:
-        return Suite.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise InputError(
-            f"cannot be read: {first_line(error)}", path=path, remedy="install the package again"
-        ) from error
+        return _suite(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, remedy="install the package again") from error
+
+
+def _suite(record: dict[str, Any]) -> Suite:
+    """Return the suite of a file, which the tests compare with the schema."""
+
+    def outcome(each: dict[str, Any]) -> Outcome:
+        return Outcome(**each | {"evicted": _numbered(each.get("evicted"))})
+
+    def made(make: Callable[..., Any], each: dict[str, Any], outcome: Callable[..., Any]) -> Any:
+        return make(**each | {"outcomes": [outcome(one) for one in each["outcomes"]]})
+
+    return Suite(
+        **record
+        | {
+            "readings": [Reading(**each) for each in record["readings"]],
+            "vectors": [made(Vector, each, outcome) for each in record["vectors"]],
+            "long": [made(LongVector, each, lambda one: LongOutcome(**one)) for each in record["long"]],
+        }
+    )
+
+
+def _numbered(evicted: Mapping[str, list[int]] | None) -> dict[int, list[int]] | None:
+    """Return evictions by the number of the reference, which JSON has as text."""
+    return None if evicted is None else {int(number): blocks for number, blocks in evicted.items()}
 
 
 def load_trace(vector: LongVector) -> list[int]:
@@ -227,10 +292,10 @@ def read_results(path: str | Path) -> list[Result]:
             if not isinstance(record, dict):
                 raise ValueError(f"a {type(record).__name__} instead of an object")
             if "id" in record:
-                found.append(Result.model_validate(record))
+                found.append(_result(record))
         except ValueError as error:
             raise InputError(
-                f"not a result: {first_line(error)}",
+                f"not a result: {error}",
                 path=path,
                 line=number,
                 expected='a JSON object such as {"id": "lru/01", "hits": "0011"}',
@@ -238,9 +303,21 @@ def read_results(path: str | Path) -> list[Result]:
     return found
 
 
-def first_line(error: Exception) -> str:
-    """Return what pydantic, or another library, complains about, in one line."""
-    if isinstance(error, ValidationError):
-        worst = error.errors()[0]
-        return f"{'.'.join(map(str, worst['loc'])) or 'value'}: {worst['msg']}"
-    return str(error).splitlines()[0]
+def _result(record: dict[str, Any]) -> Result:
+    unknown = sorted(record.keys() - {"id", "hits", "evicted"})
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)}: no field of a result")
+    result = Result(record["id"], record.get("hits", ""), record.get("evicted"))
+    if not isinstance(result.id, str):
+        raise ValueError(f"id: {result.id!r} is no text")
+    if not isinstance(result.hits, str) or not re.fullmatch("[01]+", result.hits):
+        raise ValueError("hits: expected a text of 0 and 1, one for each reference")
+    if result.evicted is None:
+        return result
+    try:
+        evicted = {
+            int(number): [operator.index(block) for block in blocks] for number, blocks in result.evicted.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError('evicted: expected blocks by the number of the reference, as in {"2": [1]}') from None
+    return Result(result.id, result.hits, evicted)

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeAlias, overload
 
 import numpy as np
-from tqdm import tqdm
 
 from misspenalty.errors import ParameterError, check_choice, check_flag
 from misspenalty.io.later import pd
@@ -431,6 +430,8 @@ def _replay(
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
     if not check_flag("progress", progress):
         return contextlib.nullcontext(_Silent)  # even a bar that shows nothing would import multiprocessing
+    from tqdm import tqdm  # takes longer to import than this module
+
     bar: AbstractContextManager[Any] = tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)
     return bar
 
