@@ -2,16 +2,19 @@
 
 from pathlib import Path
 
-from misspenalty_studies.common.claims import read_logged
-from misspenalty_studies.common.judge import write_claims
+from misspenalty_studies.common.claims import judge, load_ledger, read_logged
+from misspenalty_studies.common.judge import STUDIES
 
-ROOT = Path(__file__).parents[4]
+LEDGER = [claim for claim in load_ledger(Path(__file__).parents[4]) if claim.study == "mq"]
 
 
 def test_logged_values_become_notes(tmp_path):
-    (tmp_path / "mq").mkdir()
-    logged = tmp_path / "mq" / "logged.csv"
-    logged.write_text("id,note\nmq.results.miss_dominates,obtained: most of it\n")
-    row = write_claims(tmp_path, root=ROOT).set_index("id").loc["mq.results.miss_dominates"]
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.write_text("id,note,unit\nmq.results.miss_dominates,obtained: most of it,%\n")
+    two.write_text("note,id\nobtained: 3,mq.other\n")
+    notes = read_logged([one, two])
+    assert notes == {"mq.results.miss_dominates": "obtained: most of it", "mq.other": "obtained: 3"}
+    del notes["mq.other"]
+    row = judge(LEDGER, {"mq": STUDIES["mq"]}, {}, notes=notes).set_index("id").loc["mq.results.miss_dominates"]
     assert row["verdict"] == "not_testable" and "obtained: most of it" in row["note"]
     assert read_logged([]) == {}
