@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misspenalty_studies.common.claims import Claim, Table, cross, judge
-from misspenalty_studies.common.claims.noise import Moved, runs
+from misspenalty_studies.common.claims.noise import RUNS, Moved, runs
 from misspenalty_studies.common.claims.numbers import rounded
 from misspenalty_studies.common.statistics import half_width
 
@@ -142,6 +142,17 @@ def test_the_spread_of_a_sum_is_the_root_of_the_summed_squares(cells):
     assert moved.spread([0.0], lambda total: [total])[0] == pytest.approx(
         np.sqrt(((weights * halves) ** 2).sum()), abs=1e-9
     )
+
+
+def test_more_cells_than_runs_share_the_signs_in_turn():
+    frame = pd.DataFrame({"ms": np.arange(1.0, 2 * RUNS + 8)})
+    moved = np.array([run["t"]["ms"] for run in runs({"t": frame}, {"t": frame * 0 + 0.5})])
+    signs = 2 * (moved - frame["ms"].to_numpy())
+    assert signs.shape == (RUNS, 2 * RUNS + 7) and set(np.unique(signs)) == {-1, 1}
+    assert not signs.sum(axis=0).any()
+    for place in range(2 * RUNS + 7):
+        assert (signs[:, place] == signs[:, place % (RUNS - 1)]).all()
+    assert np.linalg.matrix_rank(signs) == RUNS - 1
 
 
 def test_tables_without_intervals_need_no_runs():
