@@ -1,12 +1,13 @@
-"""Translate the kernels of a package to C in one Cython process, or write the code that all kernels share.
+"""Translate kernels to C in as few Cython processes as there are processors, or write the code that all kernels share.
 
     cython_modules.py CYTHON ROOT OUT DEPFILE SOURCE... -- OPTION...
 
 CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. A SOURCE is a path that
 begins with the name of a package (PACKAGES), whose folder is below ROOT. Without a SOURCE, the shared module
-`_cyutility.c` is written. Most of Cython's time is its start, so a package costs little more than one module.
-Every path that Cython sees begins with a package, so the C is the same wherever the tree is. A C file that would not
-change keeps its time stamp, and the compiler is not run on it again.
+`_cyutility.c` is written. Most of Cython's time is its start, so one process translates many kernels, and only those
+of which a source, or one of the options, has changed. Every path that Cython sees begins with a package, so the C is
+the same wherever the tree is. A C file that would not change keeps its time stamp, and the compiler is not run on it
+again.
 """
 
 import filecmp
@@ -17,32 +18,71 @@ import tempfile
 from pathlib import Path
 
 PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
+FEW = 4  # for no more kernels than this, a second process is not worth its start
+MOST_PROCESSES = 4
 
 
 def main(cython, root, out, depfile, *rest):
     sources, options = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
     root, out, depfile = Path(root).resolve(), Path(out).resolve(), Path(depfile).resolve()
-    needs = set()
     with tempfile.TemporaryDirectory(dir=out) as folder:
-        tree, made_in = Path(folder, "tree"), Path(folder, "made")
+        tree, made = Path(folder, "tree"), Path(folder, "made")
+        tree.mkdir()
+        made.mkdir()
         for name, below in PACKAGES.items():
-            tree.mkdir(exist_ok=True)
             (tree / name).symlink_to(root / below)
-        made_in.mkdir()
         if sources:
-            command = [*options, "-M", "--output-file", str(made_in), *sources]
+            needs = translate(cython, sources, options, tree, made, out)
+            first = Path(sources[0]).stem
         else:
-            command = ["--generate-shared", str(made_in / "_cyutility.c")]
-        subprocess.run([cython, *command], cwd=tree, check=True)
-        for listed in made_in.rglob("*.dep"):
-            names = listed.read_text().partition(":")[2].replace("\\\n", " ").split()
-            needs.update(os.path.realpath(tree / name) for name in names)
-        for made in made_in.rglob("*.c"):
-            target = out / made.name
-            if not target.exists() or not filecmp.cmp(made, target, shallow=False):
-                os.replace(made, target)
-    first = Path(sources[0]).stem if sources else "_cyutility"
+            run([[cython, "--generate-shared", str(made / "_cyutility.c")]], tree)
+            needs, first = set(), "_cyutility"
+        for path in made.rglob("*.c"):
+            target = out / path.name
+            if not target.exists() or not filecmp.cmp(path, target, shallow=False):
+                os.replace(path, target)
     depfile.write_text(f"{os.path.relpath(out / first)}.c: {' '.join(sorted(needs))}\n")
+
+
+def translate(cython, sources, options, tree, made, out):
+    """Translate the kernels that have changed into the folder `made`; return the files that any kernel depends on."""
+    wanted, begun = "\t".join([cython, *options]), made.stat().st_mtime_ns
+    stale = [source for source in sources if not is_fresh(source, out, wanted)]
+    stale.sort(key=lambda source: -(tree / source).stat().st_size)
+    number = 1 if len(stale) <= FEW else min(os.cpu_count() or 1, MOST_PROCESSES)
+    shares = [share for k in range(number) if (share := stale[k::number])]
+    run([[cython, *options, "-M", "--output-file", str(made), *share] for share in shares], tree)
+    listed = {path.name.partition(".")[0]: path for path in made.rglob("*.dep")}
+    for source in stale:
+        names = listed[Path(source).stem].read_text().partition(":")[2].replace("\\\n", " ").split()
+        paths = sorted({os.path.realpath(tree / name) for name in names})
+        record = record_of(source, out)
+        record.write_text("\n".join([wanted, *paths]))
+        os.utime(record, ns=(begun, begun))  # a file that is edited during the translation is newer
+    return {path for source in sources for path in record_of(source, out).read_text().split("\n")[1:]}
+
+
+def record_of(source, out):
+    """Return the file that keeps how a kernel was translated last, and what it depends on."""
+    return out / f"{Path(source).stem}.needs"
+
+
+def is_fresh(source, out, wanted):
+    """Tell whether nothing that a kernel depends on has changed since it was translated."""
+    record = record_of(source, out)
+    if not record.exists() or not (out / f"{Path(source).stem}.c").exists():
+        return False
+    options, *paths = record.read_text().split("\n")
+    age = record.stat().st_mtime_ns
+    return options == wanted and all(os.path.exists(path) and os.stat(path).st_mtime_ns < age for path in paths)
+
+
+def run(commands, folder):
+    """Run commands side by side, and fail if one of them does."""
+    running = [subprocess.Popen(command, cwd=folder) for command in commands]
+    failed = [process.args for process in running if process.wait()]
+    if failed:
+        sys.exit(f"{failed[0][0]} failed; its messages are above")
 
 
 if __name__ == "__main__":
