@@ -6,18 +6,18 @@ results/README.md, the data dictionary.
 
 import sys
 from pathlib import Path
+from textwrap import fill
 
 import pandas as pd
 
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.claims import claims_of, format_summary
+from misspenalty_studies.common.claims import conclusion, format_summary
 from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.reporting.cost import artifact_text, expected_text, readme_text
 from misspenalty_studies.common.reporting.dictionary import dictionary_text
 from misspenalty_studies.common.reporting.markers import update_between_markers
 from misspenalty_studies.common.reporting.recorded import read_manifest
-
-REPLICATED = ("mq", "sarc", "hac", "epcm", "vlog")  # papers of which neither traces nor programs were available
+from misspenalty_studies.common.study import studies
 
 
 def share(rows):
@@ -33,18 +33,17 @@ def results_of():
 
 def claims_text(claims, variant, agreement, forecasts):
     """Return the README's section on the results."""
-    tested = claims_of(claims).query("verdict != 'not_testable'")
-    unfitted = tested[tested["study"].isin(REPLICATED) & (tested["basis"] != "fitted")]
-    numbers, comparisons = (share(unfitted[unfitted["form"] == form]) for form in ("number", "comparison"))
-    older = tested[tested["study"].isin(REPLICATED)]
-    all_numbers, all_comparisons = (share(older[older["form"] == form]) for form in ("number", "comparison"))
+    lost = [study for study, about in studies().items() if about.part == "lost"]
+    said, counts = conclusion(claims, lost)
     programs = agreement.groupby("program")[["agreeing", "points"]].sum()
     agreeing = "; ".join(f"{name}: {row.agreeing} of {row.points}" for name, row in programs.iterrows())
     sentences = "\n".join(f"- **{study}**: {sentence}" for study, sentence in headlines(claims, variant).items())
-    return f"""**Printed comparisons are reproduced far more often than printed numbers.** In the five papers of 1997 to
-2005 whose traces and programs are lost, {comparisons} comparisons (orders, trends, limits) are reproduced, but only
-{numbers} numbers, not counting those that a parameter was fitted to; counting them, {all_comparisons}
-and {all_numbers}.
+    paragraph = (
+        f"**{said}** In the five papers of 1997 to 2005 whose traces and programs are lost, {counts['comparison']} "
+        f"comparisons (orders, trends, limits) are reproduced, but only {counts['number']} numbers, not counting those "
+        f"that a parameter was fitted to; counting them, {counts['every comparison']} and {counts['every number']}."
+    )
+    return f"""{fill(paragraph, 112, break_on_hyphens=False)}
 
 {format_summary(claims, results_of())}
 

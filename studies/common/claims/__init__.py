@@ -15,7 +15,15 @@ from misspenalty_studies.common.claims.numbers import below
 from misspenalty_studies.common.claims.recorder import Recorder
 from misspenalty_studies.common.claims.remarks import read_logged
 from misspenalty_studies.common.claims.report import BASES, COLUMNS, judge
-from misspenalty_studies.common.claims.summary import agreement, claims_of, forecasts, format_summary, headline, summary
+from misspenalty_studies.common.claims.summary import (
+    agreement,
+    claims_of,
+    conclusion,
+    forecasts,
+    format_summary,
+    headline,
+    summary,
+)
 from misspenalty_studies.common.claims.tables import Table, cross
 
 __all__ = [
@@ -31,6 +39,7 @@ __all__ = [
     "agreement",
     "below",
     "claims_of",
+    "conclusion",
     "cross",
     "forecasts",
     "format_summary",

@@ -79,6 +79,45 @@ def headline(frame, results=None):
     return pd.DataFrame(rows)
 
 
+def conclusion(frame, studies):
+    """Return what the verdicts on some studies show together, as a sentence and the counts behind it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `judge`.
+    studies : iterable of str
+        Names of the studies that count.
+
+    Returns
+    -------
+    sentence : str
+    counts : dict of str to str
+        ``number`` and ``comparison``: how many of how many tested claims are reproduced, without those that a
+        parameter was fitted to; ``every number`` and ``every comparison``: the same with them.
+
+    Examples
+    --------
+    >>> rows = [("a", "claim", "number", "free", "direction"), ("a", "claim", "comparison", "free", "reproduced")]
+    >>> frame = pd.DataFrame(rows, columns=["study", "group", "form", "basis", "verdict"])
+    >>> conclusion(frame, ["a"])[0]
+    'Printed comparisons are reproduced far more often than printed numbers.'
+    """
+    tested = claims_of(frame).query("verdict != 'not_testable'")
+    tested = tested[tested["study"].isin(list(studies))]
+    counts, shares = {}, {}
+    for form in FORMS:
+        every = tested[tested["form"] == form]
+        for name, part in ((form, every[every["basis"] != "fitted"]), (f"every {form}", every)):
+            reproduced = int((part["verdict"] == "reproduced").sum())
+            counts[name], shares[name] = f"{reproduced} of {len(part)}", reproduced / max(len(part), 1)
+    more = shares["comparison"] - shares["number"]
+    often = "far more often than" if more > 0.3 else "more often than" if more > 0.1 else "about as often as"
+    if more < -0.1:
+        often = "less often than"
+    return f"Printed comparisons are reproduced {often} printed numbers.", counts
+
+
 def format_summary(frame, results=None):
     """Return the `headline` of a table of verdicts as a Markdown table."""
     table = headline(frame, results)

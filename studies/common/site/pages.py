@@ -15,7 +15,7 @@ import vl_convert
 import misspenalty
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.claims import claims_of, headline, load_ledger
+from misspenalty_studies.common.claims import claims_of, conclusion, headline, load_ledger
 from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables
 from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest
@@ -36,6 +36,7 @@ from misspenalty_studies.common.site.inputs import (
 from misspenalty_studies.common.site.links import dead_links
 from misspenalty_studies.common.site.papers import read_papers
 from misspenalty_studies.common.site.tracks import shortened, tracks
+from misspenalty_studies.common.study import studies
 
 HERE = Path(__file__).parent
 MOST_ROWS = 400  # rows of a table that a page shows; the full table can be downloaded
@@ -121,7 +122,9 @@ class _Site:
 
     def __init__(self, root, out, index, extras, progress):
         self.root, self.out, self.results = root, out, root / "results"
-        self.titles, self.made, self.progress = index["titles"], index["made"], progress
+        place = {study: about.position for study, about in studies().items()}  # the menu has the paper's order
+        self.titles = dict(sorted(index["titles"].items(), key=lambda item: place.get(item[0], len(place))))
+        self.made, self.progress = index["made"], progress
         self.figures = {figure["output"].removeprefix("results/"): figure for figure in index["figures"]}
         self.extras = {name: Path(path) for name, path in extras.items()}
         for name, path in self.extras.items():
@@ -352,10 +355,13 @@ class _Site:
         counts = {row["study"]: row for row in headline(self.claims).to_dict("records")}
         archived = [self.titles[study] for study, state in self.states.items() if state == "archived"]
         told = {study: self._told(study) for study in self.titles}
+        lost = [study for study in counts if study in self.titles and studies()[study].part == "lost"]
         self._page(
             "index.html",
             "index.html",
             counts=list(counts.values()),
+            conclusion=conclusion(self.claims, lost) if lost else None,
+            lost=[self.titles[study] for study in lost],
             bar=_bar(self.claims),
             studies={study: told[study] for study in counts if study in told},
             others={study: told[study] for study in told if study not in counts},

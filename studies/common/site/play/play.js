@@ -158,6 +158,7 @@ async function show(about, device, bytes) {
   typed.querySelector("code").textContent = command(about, device);
   const what = device ? "mean_us" : bytes ? "byte_hit_ratio" : "hit_ratio";
   const title = device ? `Mean response of a read, µs (${device})` : bytes ? "Byte hit ratio of reads" : "Hit ratio of reads";
+  // one legend for colour, marker and dashes: Vega-Lite merges those that are declared alike
   const policy = { field: "policy", type: "nominal", title: "Policy" };
   await vegaEmbed(".curve", {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
@@ -171,7 +172,7 @@ async function show(about, device, bytes) {
       y: { field: what, type: "quantitative", title, axis: device ? {} : { format: "%" } },
       color: policy,
       shape: policy,
-      strokeDash: { ...policy, legend: null },
+      strokeDash: policy,
       tooltip: ["policy", size, "misses", { field: what, format: device ? ",.1f" : ".3%" }].map((one) => (typeof one === "string" ? { field: one } : one)),
     },
     config: { legend: { orient: innerWidth < 600 ? "bottom" : "right", columns: innerWidth < 600 ? 3 : 1, symbolStrokeWidth: 2, symbolSize: 90 } },
