@@ -413,7 +413,9 @@ FIRST = {  # what the first reading of each policy decides
     "merlin": "As the authors' code; no outcome of a short vector depends on the sketch's hash.",
     "hyperbolic": "A cache of up to 64 blocks compares all; the block loaded first goes on a tie.",
     "lhd": "One application; a cache of up to 8 blocks compares all, and the least recently used goes on a tie.",
-    "lecar": "As the authors' code; no outcome of a short vector depends on a draw.",
+    "lecar": "As the authors' code, but a tie of LFU goes to the least recently used block.",
+    "clockpro": "As the authors' code where the paper is silent: the first pages are hot; HAND_hot keeps the shares.",
+    "sarc": "An eviction chooses by the desired size of SEQ, 0 at first, then moves it; at 0 it starts from |SEQ|.",
     "s4fifo": "As the authors' code, without the model: the parameters stay as they are.",
     "opt": "Which of the blocks that are never used again goes is open, and changes no hit.",
 }
