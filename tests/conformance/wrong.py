@@ -298,6 +298,13 @@ class LirsLru(LIRS):
         self.q[block] = None
 
 
+class LirsHitStays(LIRS):
+    """A LIR block that is hit keeps its place in S."""
+
+    def access(self, block):
+        return True if block in self.lir else super().access(block)
+
+
 class LirsDemotedLeaves(LIRS):
     """The lowest LIR block goes to the front of Q, not to its end."""
 
@@ -941,7 +948,7 @@ WRONG = {
         "never_lir": LirsLru,
         "demoted_leaves": LirsDemotedLeaves,
         "lru": LRU,
-        "hits_unseen": hits_unseen("lirs"),
+        "hit_stays": LirsHitStays,
     },
     "clockpro": {
         "fixed": ClockProFixed,
