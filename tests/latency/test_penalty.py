@@ -544,6 +544,17 @@ def test_what_cannot_be_timed_by_bytes():
         misspenalty.penalty(huge, "lru", 1, "cheetah9lp")
 
 
+def test_objects_may_fill_a_drive_and_not_more():
+    kind = disks.load("hp97560")
+    unit = kind.data["geometry"]["sector_bytes"]
+    whole = [7 * unit, (kind.blocks - 7) * unit]
+    times = misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2], object_bytes=whole), "lru", unit, kind)
+    assert times["requests"].tolist() == [2]
+    for larger in ([8 * unit, whole[1]], [whole[0], whole[1] + 1]):
+        with pytest.raises(ParameterError, match="choose a larger drive or a fixed time"):
+            misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2], object_bytes=larger), "lru", unit, kind)
+
+
 @pytest.mark.parametrize("name", ["3ms", "hp97560", "cheetah9lp", "dc_p3700"])
 @settings(max_examples=40)
 @given(data=requests, clients=st.integers(0, 3), through=st.booleans(), warm=st.integers(0, 5))

@@ -33,6 +33,13 @@ def test_prompts_by_hand():
     assert (slow["requests"], slow["mean_us"], slow["slower"]) == (1, 26e6, 1)
 
 
+def test_the_warm_up_leaves_a_prompt_to_count():
+    asked = Prompts(None, np.array([3, 3]), np.ones(2), np.array([3, 3]), np.array([1, 2, 3, 1, 2, 4]), 1)
+    assert time_to_first_token(asked, "lru", 4, warm_up=1)["requests"].tolist() == [1]
+    with pytest.raises(ParameterError, match="warm_up is 2; expected a whole number from 0 to 1"):
+        time_to_first_token(asked, "lru", 4, warm_up=2)
+
+
 def test_the_command(capsys):
     asked = [
         "penalty",

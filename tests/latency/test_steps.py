@@ -73,6 +73,10 @@ def test_invariants(steps, size, z, policy):
         assert got.misses >= misspenalty.delayed_hits(np.array(steps, np.int64), "opt", size, 1).misses
 
 
+def test_the_longest_fetch_is_counted():
+    assert counts(misspenalty.delayed_hits([3, -1, 3], "lru", 1, 2**31 - 1)) == (0, 1, 1, 2 * (2**31 - 1) - 2)
+
+
 def test_a_request_waits_for_the_rest_of_the_fetch():
     """By hand: 5 is fetched in steps 0 to 3; requests in steps 1 and 3 wait 3 and 1 steps; in step 4 it is there."""
     got = misspenalty.delayed_hits([5, 5, -1, 5, 5], "lru", 1, 4)
@@ -101,6 +105,8 @@ def test_no_requests(policy):
         (([1], "mru", 1, 1), "unknown policy 'mru' of the step model; known: lru"),
         (([1], "lru", 0, 1), "cache_blocks is 0; expected a whole number from 1"),
         (([1], "lru", 1, 2.5), r"fetch_steps is 2\.5"),
+        (([1], "lru", 1, 2**31), r"fetch_steps is 2147483648; expected a whole number from 1 to 2147483647"),
+        (([1], "lru", 2**31, 1), r"cache_blocks is 2147483648; expected a whole number from 1 to 2147483647"),
         (([1.5], "lru", 1, 1), "type float64; expected one dimension of whole numbers"),
         (([[1]], "lru", 1, 1), r"shape \(1, 1\)"),
         (([1, -2], "lru", 1, 1), r"requests\[1\] is -2; expected an object from 0 on, or -1"),

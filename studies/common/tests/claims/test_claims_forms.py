@@ -7,7 +7,7 @@ import xarray as xr
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import Claim, Recorder, below
-from misspenalty_studies.common.claims.forms import within
+from misspenalty_studies.common.claims.forms import in_unit, within
 from misspenalty_studies.common.claims.numbers import compare, number
 
 
@@ -347,3 +347,8 @@ def test_numbers_that_agree_to_nine_digits_are_equal():
     for a, b in ((1.0, 1 + 1e-10), (2.774869681, 2.774869681 + 3e-10), (0.0, 0.0)):
         assert [compare(op, a, b) for op in ("<", "<=", ">", ">=", "==")] == [False, True, False, True, True]
     assert [compare(op, 1.0, 1 + 1e-8) for op in ("<", "<=", ">", ">=", "==")] == [True, True, False, False, False]
+
+
+def test_a_deviation_has_three_digits_and_its_unit():
+    assert in_unit("absolute", 0.12346, "ms") == "0.123 ms" and in_unit("absolute", -1.2346, "%") == "-1.23 points"
+    assert in_unit("relative", 4e-5, "ms") == "0 %" and in_unit("relative", 6e-5, "ms") == "0.006 %"
