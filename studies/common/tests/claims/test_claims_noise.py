@@ -60,6 +60,16 @@ def test_a_number_whose_interval_crosses_the_tolerance_is_a_tie(obtained, half, 
         )
 
 
+def test_a_claim_on_tables_of_unlike_runs_names_the_larger_number():
+    study = SimpleNamespace(
+        TABLES=TABLES | {"u": TABLES["t"]},
+        claims=lambda record, tables: record.value("x.one", tables["t"].ms[0] + tables["u"].ms[0], neutral=0),
+    )
+    given = {"x_t": table([4.0], [0.1], seeds=3), "x_u": table([6.0], [0.1], seeds=8)}
+    row = judge([entry("x.one", "ratio", 10)], {"x": study}, given).iloc[0]
+    assert (row["verdict"], row["seeds"]) == ("reproduced", "8")
+
+
 def test_without_intervals_nothing_is_a_tie_and_there_is_one_run():
     row = verdict(entry("x.one", "ratio", 10), value, [11.4], None)
     assert (row["verdict"], row["low"], row["high"], row["seeds"]) == ("reproduced", "", "", "1")
