@@ -90,7 +90,7 @@ class Era:
 
 @dataclass(frozen=True)
 class Machines:
-    """All years.
+    """Hold the machines of all years.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ SAME = {
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
     """S3-FIFO, SIEVE and Clock2Q+ are maintained there by their authors."""
-    libcachesim = pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
 
     def run(capacity, trace, parameters, details):
         if parameters or capacity < CAPACITY.get(policy, 1):

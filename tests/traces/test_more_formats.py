@@ -44,7 +44,7 @@ def test_lcs_equals_what_it_was_converted_from(version):
 
 
 def test_lcs_records_are_as_long_as_libcachesims():
-    """Records must have the sizes of its structs lcs_req_v1_t to lcs_req_v8_t."""
+    """Records must be as long as the structs lcs_req_v1_t to lcs_req_v8_t of libCacheSim."""
     assert [lcs.record(version).itemsize for version in range(1, 9)] == [24, 28, 36, 40, 44, 52, 68, 100]
 
 
