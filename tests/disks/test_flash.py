@@ -151,7 +151,7 @@ def test_a_drive_may_be_as_large_as_leaves_collection_room():
     """Each of 4 dies of 32 blocks keeps 4 blocks and one page of every other; 15 pages of 4 units remain in each."""
     most = 4 * 28 * 15 * 4
     assert small().replace({"geometry.sectors": 8 * most}).units == most
-    with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most} "):
+    with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most}, besides"):
         small().replace({"geometry.sectors": 8 * (most + 1)})
 
 

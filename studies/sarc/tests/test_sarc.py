@@ -200,7 +200,7 @@ def test_a_factor_is_a_mean_over_targets_for_each_seed():
     assert factors_by_seed(tried[tried["seed"] == 1], {("c", 1, "p", "read_ms"): 5.0}) == pytest.approx([4.0])
     with pytest.raises(ParameterError, match="was not run at two loads"):
         factors_by_seed(tried, {("d", 1, "p", "read_ms"): 1.0})
-    with pytest.raises(ParameterError, match="nothing to fit"):
+    with pytest.raises(ParameterError, match="no target to fit to"):
         factors_by_seed(tried, {})
 
 
