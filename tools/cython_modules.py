@@ -4,8 +4,8 @@
 
 CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. A SOURCE is a path that
 begins with the name of a package (PACKAGES), whose folder is below ROOT. Without a SOURCE, the shared module
-`_cyutility.c` is written. Most of Cython's time is its start, so one process translates many kernels, and only those
-of which a source, or one of the options, has changed. Every path that Cython sees begins with a package, so the C is
+`_cyutility.c` is written. Most of Cython's time is its start, so one process translates many kernels, and only those of
+which a source, an option or Cython itself has changed. Every path that Cython sees begins with a package, so the C is
 the same wherever the tree is. A C file that would not change keeps its time stamp, and the compiler is not run on it
 again.
 """
@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
-FEW = 4  # for no more kernels than this, a second process is not worth its start
-MOST_PROCESSES = 4
+MAX_ALONE = 4  # up to this many kernels, a second process is not worth its start
+MAX_PROCESSES = 4
 
 
 def main(cython, root, out, depfile, *rest):
@@ -49,13 +49,13 @@ def translate(cython, sources, options, tree, made, out):
     wanted, begun = "\t".join([cython, *options]), made.stat().st_mtime_ns
     stale = [source for source in sources if not is_fresh(source, out, wanted)]
     stale.sort(key=lambda source: -(tree / source).stat().st_size)
-    number = 1 if len(stale) <= FEW else min(os.cpu_count() or 1, MOST_PROCESSES)
+    number = 1 if len(stale) <= MAX_ALONE else min(os.cpu_count() or 1, MAX_PROCESSES)
     shares = [share for k in range(number) if (share := stale[k::number])]
     run([[cython, *options, "-M", "--output-file", str(made), *share] for share in shares], tree)
     listed = {path.name.partition(".")[0]: path for path in made.rglob("*.dep")}
     for source in stale:
         names = listed[Path(source).stem].read_text().partition(":")[2].replace("\\\n", " ").split()
-        paths = sorted({os.path.realpath(tree / name) for name in names})
+        paths = sorted({os.path.realpath(name) for name in [cython, *(tree / name for name in names)]})
         record = record_of(source, out)
         record.write_text("\n".join([wanted, *paths]))
         os.utime(record, ns=(begun, begun))  # a file that is edited during the translation is newer

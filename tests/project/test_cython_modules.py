@@ -86,11 +86,13 @@ def test_only_what_has_changed_is_translated_again(tree, tmp_path):
     assert tree("-3")[1] == ["_as", "_ay", "_bs"]  # _bs is newer than its own translation here
 
 
-def test_other_options_and_a_missing_file_translate_again(tree, tmp_path):
+def test_other_options_another_cython_and_a_missing_file_translate_again(tree, tmp_path):
     tree("-3")
     assert tree("-3", "-X", "boundscheck=True")[1] == ALL
     (tmp_path / "out/_cy.c").unlink()
     assert tree("-3", "-X", "boundscheck=True")[1] == ["_cy"]
+    later(tmp_path / "cython", (tmp_path / "cython").read_text())  # as an upgrade in place
+    assert tree("-3", "-X", "boundscheck=True")[1] == ALL
 
 
 def test_c_that_would_not_change_keeps_its_time(tree, tmp_path):

@@ -1,4 +1,4 @@
-"""Test numbers beyond any that Python or a trace takes: refused in words, at once, wherever they stand."""
+"""Test numbers beyond any that Python or a trace takes: refused in words, at once, wherever they occur."""
 
 import decimal
 import re

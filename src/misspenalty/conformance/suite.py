@@ -306,12 +306,12 @@ def read_results(path: str | Path) -> list[Result]:
 def _result(record: dict[str, Any]) -> Result:
     unknown = sorted(record.keys() - {"id", "hits", "evicted"})
     if unknown:
-        raise ValueError(f"{', '.join(unknown)}: no field of a result")
+        raise ValueError(f"unknown fields: {', '.join(unknown)}")
     result = Result(record["id"], record.get("hits", ""), record.get("evicted"))
     if not isinstance(result.id, str):
-        raise ValueError(f"id: {result.id!r} is no text")
+        raise ValueError(f"id: {result.id!r} is not a string")
     if not isinstance(result.hits, str) or not re.fullmatch("[01]+", result.hits):
-        raise ValueError("hits: expected a text of 0 and 1, one for each reference")
+        raise ValueError("hits: expected a string of 0s and 1s, one for each reference")
     if result.evicted is None:
         return result
     try:

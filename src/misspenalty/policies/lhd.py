@@ -11,7 +11,7 @@ hit ratios are libCacheSim's within half a percent.
 
 Deviations and decisions:
 
-- Densities are estimated anew each `period` references, from counts that then decay by a tenth. Until the first
+- Densities are estimated again every `period` references, from counts that then decay by a tenth. Until the first
   estimate, a block's density is its class, counted from `initial`, divided by its age, counted from 1: on a shorter
   trace LHD learns nothing. The code counts classes through all applications; libCacheSim calls the only one its second,
   so that the 16 classes have 17 to 32 there, and 1 to 16 here.

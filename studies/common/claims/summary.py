@@ -112,9 +112,8 @@ def conclusion(frame, studies):
             reproduced = int((part["verdict"] == "reproduced").sum())
             counts[name], shares[name] = f"{reproduced} of {len(part)}", reproduced / max(len(part), 1)
     more = shares["comparison"] - shares["number"]
-    often = "far more often than" if more > 0.3 else "more often than" if more > 0.1 else "about as often as"
-    if more < -0.1:
-        often = "less often than"
+    words = {0.3: "far more often than", 0.1: "more often than", -0.1: "about as often as", -2: "less often than"}
+    often = next(word for least, word in words.items() if more > least)
     return f"Printed comparisons are reproduced {often} printed numbers.", counts
 
 
