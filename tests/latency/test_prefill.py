@@ -33,6 +33,15 @@ def test_prompts_by_hand():
     assert (slow["requests"], slow["mean_us"], slow["slower"]) == (1, 26e6, 1)
 
 
+def test_a_size_in_bytes_is_a_number_of_blocks_of_tokens():
+    """A block of 16 tokens takes 16 times as much as a token: 4 blocks hold a prompt of 4 until it is asked again."""
+    asked = Prompts(None, np.array([64, 64]), np.ones(2), np.array([4, 4]), np.tile(np.arange(4), 2), 16)
+    size = 4 * 16 * round(Server().token_bytes)
+    table = time_to_first_token(asked, "lru", [f"{size}B", f"{size - 1}B", 4, 3])
+    assert table["cache_blocks"].tolist() == [4, 3, 4, 3]
+    assert table["token_hit_ratio"].tolist() == [0.5, 0.375, 0.5, 0.375]
+
+
 def test_the_warm_up_leaves_a_prompt_to_count():
     asked = Prompts(None, np.array([3, 3]), np.ones(2), np.array([3, 3]), np.array([1, 2, 3, 1, 2, 4]), 1)
     assert time_to_first_token(asked, "lru", 4, warm_up=1)["requests"].tolist() == [1]

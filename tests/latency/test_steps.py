@@ -11,7 +11,8 @@ from reference.delayed_hits import run as reference
 
 import misspenalty
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.latency.steps import POLICIES
+from misspenalty.latency._steps import run
+from misspenalty.latency.steps import POLICIES, _dense
 from misspenalty_studies.delayed_hits.workloads import bursts, read_steps, zipf
 
 DATA = Path(__file__).parents[2] / "data/raw/delayed_hits"
@@ -122,3 +123,14 @@ def test_a_wrong_line_is_refused(tmp_path, line):
     (tmp_path / "steps.csv").write_text(f"0;1\n\n{line}\n")
     with pytest.raises(InputError, match=r"line 3: .*expected step;object or an empty line"):
         read_steps(tmp_path / "steps.csv")
+
+
+def test_objects_are_numbered_in_order_of_their_first_request():
+    objects, steps = _dense([7, -1, 3, 7])
+    assert (objects, steps.tolist(), steps.dtype) == (2, [0, -1, 1, 0], np.int32)
+
+
+def test_the_kernel_refuses_objects_that_would_leave_its_arrays():
+    assert run("lru", np.array([0, 1], np.int32), 2, 1, 1) == (0, 0, 2, 2)
+    with pytest.raises(IndexError, match="the steps request object 2; expected objects below 2"):
+        run("lru", np.array([0, 2], np.int32), 2, 1, 1)

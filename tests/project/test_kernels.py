@@ -16,6 +16,9 @@ import misspenalty
 import misspenalty_studies
 from misspenalty._kernel import Kernel
 from misspenalty.disks import load
+from misspenalty.latency._devices import Disk
+from misspenalty.latency._flash_device import FlashDrive
+from misspenalty.latency._replay_timed import Replay
 from misspenalty.policies._arc import ARC
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies._tracks import TrackLists
@@ -128,6 +131,17 @@ def test_a_drive_is_in_use_while_its_store_is():
     store = InPlace(drive, kind.mechanics, kind.blocks)
     writes = np.random.default_rng(0).integers(0, kind.blocks - 8, n), np.full(n, 8), np.zeros(1, np.int64)
     assert _refused(lambda: store.replay(*writes, 0), lambda: drive.position(1 << 60, 0, 8))
+
+
+@pytest.mark.parametrize("name", ["hp97560", "dc_p3700"])
+def test_a_drive_is_in_use_while_the_cache_before_it_is(name):
+    drive, none = load(name).drive(), [np.empty(0, form) for form in (np.int64, np.int32, np.uint8, np.int64)]
+    device, touch = Disk, lambda: drive.position(1 << 60, 0, 8)
+    if name == "dc_p3700":
+        device, touch = FlashDrive, lambda: drive.one_by_one(*none)
+    replay = Replay(ARC(10, 100_000), device(drive), np.arange(100_000) * 8, 8, 0, False)
+    ids = np.random.default_rng(0).integers(0, 100_000, 1_000_000, dtype=np.uint32)
+    assert _refused(lambda: replay.run(ids, none[2], none[0], none[0], 0, clients=4), touch)
 
 
 def test_a_slice_does_not_change_the_outcome():

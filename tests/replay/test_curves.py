@@ -38,6 +38,7 @@ def by_definition(ids):
 
 def test_distances_traced_by_hand():
     # A B C D B A X: before B come C and D, so B is third in the stack; before A come B, D and C
+    assert stack_distances(trace_of([0])).tolist() == [0]
     assert stack_distances(trace_of([0, 1, 2, 3, 1, 0, 4])).tolist() == [0, 0, 0, 0, 3, 4, 0]
     assert stack_distances(trace_of([0, 0, 1, 0], [False, True, True, False]), writes="only").tolist() == [0, 1, 0, 2]
 

@@ -185,8 +185,9 @@ def test_a_sample_without_counted_references_is_refused(policy):
     row = hit_ratio_curve(Trace.from_blocks(blocks), policy, [5], warm_up=9, **options).iloc[0]
     assert row[["requests", "hits", "evictions", "ghost_hits", "hit_ratio_error"]].tolist() == [91, 91, 0, 0, 0]
     # With no counted references, the hit ratio is unknown.
-    row = hit_ratio_curve(Trace.from_blocks(blocks, write=~first), policy, [5], writes="ignore", warm_up=10, **options)
-    assert row[["requests", "hits", "evictions", "ghost_hits"]].iloc[0].tolist() == [0, 0, 0, 0]
+    options |= {"writes": "ignore", "totals": True}
+    row = hit_ratio_curve(Trace.from_blocks(blocks, write=~first), policy, [5], warm_up=10, **options)
+    assert row[["requests", "hits", "evictions", "ghost_hits", "total_evictions"]].iloc[0].tolist() == [0] * 5
     assert np.isnan(row["hit_ratio"][0])
 
 

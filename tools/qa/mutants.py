@@ -76,6 +76,7 @@ NEAREST = {
         "studies/common/tests/site/test_tracks.py",
     ),
     "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
+    "latency/_*device*": ("tests/latency", "tests/project/test_kernels.py"),
     "latency/*": ("tests/latency",),
     "engine/*": ("tests/engine",),
     **{f"studies/{study}/*": (f"studies/{study}/tests",) for study in ("epcm", "hac", "mq", "sarc", "vlog")},

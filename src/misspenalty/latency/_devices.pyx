@@ -16,10 +16,10 @@ cdef class Device(Kernel):
         self.event = IDLE
 
     cdef int submit(self, int64_t now, int64_t lbn, int32_t count, bint write, int64_t tag) except -1 nogil:
-        return 0
+        pass
 
     cdef int complete(self, record_t* record) except -1 nogil:
-        return 0
+        pass
 
 
 cdef class FixedTime(Device):
@@ -54,14 +54,12 @@ cdef class FixedTime(Device):
         self.size += 1
         if self.size == 1:
             self.event = record.done
-        return 0
 
     cdef int complete(self, record_t* record) except -1 nogil:
         record[0] = self.ring[self.head]
         self.head = self.head + 1 if self.head + 1 < self.room else 0
         self.size -= 1
         self.event = self.ring[self.head].done if self.size else IDLE
-        return 0
 
 
 cdef class Disk(Device):
@@ -78,8 +76,6 @@ cdef class Disk(Device):
                 raise MemoryError("no memory for the drive's queue")
         if event != IDLE:
             self.event = event
-        return 0
 
     cdef int complete(self, record_t* record) except -1 nogil:
         self.event = complete_next(&self.drive.d, record)
-        return 0

@@ -36,7 +36,6 @@ cdef class FlashDrive(Device):
         schedule(&self.queue, record.done, 0, i)
         self.free = self.flights[i].next
         self.event = self.queue.events[0].time
-        return 0
 
     cdef int complete(self, record_t* record) except -1 nogil:
         cdef int32_t i = <int32_t>pop(&self.queue).what
@@ -44,4 +43,3 @@ cdef class FlashDrive(Device):
         self.flights[i].next = self.free
         self.free = i
         self.event = self.queue.events[0].time if self.queue.size else IDLE
-        return 0

@@ -40,11 +40,11 @@ cdef class Foresight(Policy):
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, bint bypass):
         self.bypass = bypass
-        self.f.heap = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
-        self.f.place = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
-        self.f.coming = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
-        self.upcoming = <int64_t*>self.allocate(blocks + 1, sizeof(int64_t))
-        memset(self.f.place, 0xFF, (blocks + 1) * sizeof(int64_t))      # ABSENT
+        self.f.heap = <int64_t*>self.allocate(blocks, sizeof(int64_t))
+        self.f.place = <int64_t*>self.allocate(blocks, sizeof(int64_t))
+        self.f.coming = <int64_t*>self.allocate(blocks, sizeof(int64_t))
+        self.upcoming = <int64_t*>self.allocate(blocks, sizeof(int64_t))
+        memset(self.f.place, 0xFF, blocks * sizeof(int64_t))      # ABSENT
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.f.place[block] != ABSENT
@@ -124,7 +124,6 @@ cdef int check_ids(const block_t[::1] ids, Py_ssize_t blocks) except -1:
         highest = max(highest, ids[i])
     if ids.shape[0] and highest >= blocks:
         raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
-    return 0
 
 
 cdef inline int check_time(Py_ssize_t i, int64_t time) except -1 nogil:
@@ -132,7 +131,6 @@ cdef inline int check_time(Py_ssize_t i, int64_t time) except -1 nogil:
     if time > LATEST:
         with gil:
             raise OverflowError(f"simulated time passes {LATEST} ns after {i} references")
-    return 0
 
 
 cdef class Replay(Kernel):
@@ -225,47 +223,47 @@ cdef class Replay(Kernel):
         self, const block_t[::1] ids, const uint8_t[::1] write, const int64_t[::1] arrival, const int64_t[::1] following
     ) except -1 nogil:
         cdef Py_ssize_t i = 0, told = 0, n = ids.shape[0]
-        cdef int64_t coming, turn = 0
+        cdef int64_t coming
+        cdef int turn
         cdef record_t record
         cdef bint written = False, waiting, writes = write.shape[0] > 0
         while True:
-            turn += 1
-            if turn % TURNS == 0:
-                check_signals()
-                if self.advance is not None:
+            for turn in range(TURNS):
+                waiting = i < n                     # whether a request can arrive before anything completes
+                coming = 0
+                if waiting and not self.closed:
+                    coming = arrival[i]
+                elif waiting and self.ready.size:
+                    coming = self.ready.events[0].time
+                elif waiting:
+                    waiting = False
+                if self.device.event != IDLE and (not waiting or self.device.event <= coming):
+                    self.device.complete(&record)   # at equal times, completions come first
+                    check_time(i, record.done)
+                    if record.tag >= 0:
+                        self.finish(&record)
+                elif not waiting:
+                    return 0
+                else:
+                    check_time(i, coming)
+                    if i + AHEAD < n:
+                        prefetch(&self.tail[ids[i + AHEAD]])
+                    if writes:
+                        written = write[i]
+                    if self.foresight is not None:
+                        self.foresight.upcoming[ids[i]] = following[i]
+                    if self.closed:
+                        pop(&self.ready)
+                    self.request(i, ids[i], written, coming)
+                    i += 1
+                if self.python is not None and self.python.failed:
                     with gil:
-                        self.advance(i - told)
-                    told = i
-            waiting = i < n                     # whether a request can arrive before anything completes
-            coming = 0
-            if waiting and not self.closed:
-                coming = arrival[i]
-            elif waiting and self.ready.size:
-                coming = self.ready.events[0].time
-            elif waiting:
-                waiting = False
-            if self.device.event != IDLE and (not waiting or self.device.event <= coming):
-                self.device.complete(&record)   # at equal times, completions come first
-                check_time(i, record.done)
-                if record.tag >= 0:
-                    self.finish(&record)
-            elif not waiting:
-                return 0
-            else:
-                check_time(i, coming)
-                if i + AHEAD < n:
-                    prefetch(&self.tail[ids[i + AHEAD]])
-                if writes:
-                    written = write[i]
-                if self.foresight is not None:
-                    self.foresight.upcoming[ids[i]] = following[i]
-                if self.closed:
-                    pop(&self.ready)
-                self.request(i, ids[i], written, coming)
-                i += 1
-            if self.python is not None and self.python.failed:
+                        raise self.python.failure
+            check_signals()
+            if self.advance is not None:
                 with gil:
-                    raise self.python.failure
+                    self.advance(i - told)
+                told = i
 
     cdef inline void add(self, int what, int64_t ns) noexcept nogil:
         self.counts[what] += ns & ((<int64_t>1 << HALF) - 1)
@@ -332,4 +330,3 @@ cdef class Replay(Kernel):
         """Let the next request of a client that has been served follow after the pause."""
         if self.closed:
             schedule(&self.ready, done + self.pause, 0, 0)
-        return 0

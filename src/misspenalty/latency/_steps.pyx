@@ -18,7 +18,7 @@ cdef enum:
     T2 = 2                          # cached, requested again
     B1 = 3                          # left T1
     B2 = 4                          # left T2
-    LISTS = 5
+    LISTS                           # number of the above
 
 cdef enum:
     MANY_STEPS = 100                # if a fetch takes longer, ARC's variant gives rank 0 to objects with at most …

@@ -180,7 +180,7 @@ def penalty(
     future = following(part["ids"], trace.blocks) if any(p.name in FORESIGHT for p in policies) else None
     targets = [find_target(device, trace, scheduler) for device in devices]
     transfers = [target.transfers(trace, part["kept"]) for target in targets]
-    asked = trace.bytes_of(part["kept"]) if given.in_bytes and trace.request_bytes is not None else None
+    asked = None if trace.request_bytes is None else trace.bytes_of(part["kept"])
     hit_ns = parse_time(hit_time, "hit_time")
 
     def run(policy, own, size, place, advance):

@@ -174,7 +174,7 @@ def time_to_first_token(
                         "saved_ratio": 1 - total.mean() / whole.mean(),
                         "prefill_us": computing.mean() * 1e6,
                         "load_us": loading.mean() * 1e6,
-                        "slower": int(np.count_nonzero(loading[reused > 0] >= (whole - computing)[reused > 0])),
+                        "slower": int(np.count_nonzero(loading > whole - computing)),
                     }
                 )
     return pd.DataFrame(rows)

@@ -58,7 +58,7 @@ def pass_down(const uint32_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capa
                     if first >= 0:
                         older[first] = -1
                     else:
-                        last = -1
+                        last = first                            # the cache is empty
                     if state[victim] == 2:
                         below[out], kind[out], cause[out] = <uint32_t>victim, 1, <uint32_t>i
                         out += 1

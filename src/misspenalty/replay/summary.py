@@ -72,7 +72,7 @@ def text(trace: Trace, table: pd.DataFrame) -> str:
     requests, cold = int(table["requests"].iloc[0]), int(table["cold_misses"].iloc[0])
     sizes = table["cache_blocks"].to_numpy()
     marks = [max(int(share * trace.blocks + 0.5), 1) for share in SHARES]
-    rows = [int(np.searchsorted(sizes, min(mark, sizes[-1]), side="right")) - 1 for mark in marks]
+    rows = [int(np.searchsorted(sizes, mark, side="right")) - 1 for mark in marks]
     hits = np.maximum.accumulate(table["hits"].to_numpy())
     lines = [
         repr(trace)[1:-1],

@@ -62,5 +62,5 @@ def in_threads(
             return [job.result() for job in running]
         except BaseException:
             stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
             raise
