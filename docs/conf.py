@@ -3,8 +3,10 @@
 import re
 
 from sphinx.domains.python import PythonDomain
+from sphinx.util.docutils import SphinxDirective
 
 import misspenalty
+from misspenalty_studies.common.configuration import tables
 
 project = "Miss Penalty"
 author = "The Miss Penalty authors"
@@ -40,12 +42,21 @@ class Python(PythonDomain):
         return matches if len(matches) == 1 else []
 
 
+class Settings(SphinxDirective):
+    """Tables of all keys of a run's configuration."""
+
+    def run(self):
+        """Return the tables, made from the settings."""
+        return self.parse_text_to_nodes(tables(), allow_section_headings=True)
+
+
 def escape_sizes(app, what, name, obj, options, lines):
     """Keep ``|T1|``, the length of list T1 as the papers write it, from being read as a substitution."""
     lines[:] = [re.sub(r"\|(\w+)\|", r"\\|\1\\|", line) for line in lines]
 
 
 def setup(app):
-    """Register both with Sphinx."""
+    """Register all three with Sphinx."""
     app.add_domain(Python, override=True)
+    app.add_directive("settings", Settings)
     app.connect("autodoc-process-docstring", escape_sizes)

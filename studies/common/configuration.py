@@ -1,8 +1,8 @@
 """Define a run's configuration, one typed model from which the default file, its schema and its documentation are made.
 
-``python -m misspenalty_studies.common.configuration`` lists which of these files are stale and, with ``--write``,
-writes them: ``config/config.yaml``, ``workflow/schemas/config.schema.yaml``, the tables in ``config/README.md`` and
-the order of the studies for the paper, ``paper/studies.yaml``.
+``python -m misspenalty_studies.common.configuration`` shows whether ``config/config.yaml`` is stale. With ``--write``
+it writes that file and a schema for editors, ``build/config.schema.yaml``; with ``--keys`` it prints what each key
+means.
 """
 
 import argparse
@@ -24,12 +24,11 @@ from misspenalty_studies.common.study import studies
 COMMAND = "python -m misspenalty_studies.common.configuration --write"
 MADE = f"# Made by `{COMMAND}`\n# from studies/*/settings.py: change the settings there, not here.\n"
 CONFIG_HEAD = f"""\
-# yaml-language-server: $schema=../workflow/schemas/config.schema.yaml
+# yaml-language-server: $schema=../build/config.schema.yaml
 {MADE}#
 # The run that the archived results come from. It is about science only: cores, memory and folders belong to the command
 # line. To run something else, put the keys that differ into a file of your own; config/README.md says how.
 """
-MARKERS = ("<!-- keys -->", "<!-- /keys -->")
 
 
 def _block(model):
@@ -119,83 +118,55 @@ def checked(config, files=(), root=None):
         raise ParameterError(explain(error, Configuration, config, files)) from error
 
 
-def documents(root="."):
-    """Return the files that are made from the settings.
-
-    Parameters
-    ----------
-    root : path-like
-        The project's folder.
-
-    Returns
-    -------
-    dict of Path to str
-
-    Raises
-    ------
-    InputError
-        ``config/README.md`` is missing or has lost a marker.
-    """
-    root = Path(root)
-    return {
-        root / "config" / "config.yaml": default_text(Configuration, CONFIG_HEAD),
-        root / "workflow" / "schemas" / "config.schema.yaml": schema_text(Configuration, MADE),
-        root / "config" / "README.md": _with_tables(root / "config" / "README.md"),
-        root / "paper" / "studies.yaml": _studies_text(),
-    }
-
-
-def _studies_text():
-    """Return the list of the studies' folders in their order, which the paper cannot list itself."""
-    return f"# Made by `{COMMAND}` from studies/*/study.yaml.\n" + "".join(f"- {name}\n" for name in studies())
-
-
-def _with_tables(path):
-    if not path.is_file():
-        raise InputError("no such file", path=path, remedy="run this in the project's folder, or name it with --root")
-    begin, end = MARKERS
-    before, found, rest = path.read_text(encoding="utf-8").partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise InputError(f"no markers {begin} and {end}", path=path, remedy="put them back, each once")
-    return f"{before}{begin}\n\n{_tables()}\n{end}{after}"
-
-
-def _tables():
+def tables():
     """Return tables of all keys as Markdown: those of the run, then one table per study."""
     parts = [table_text(Configuration, "", allowed, nested=False)]
     for name, field in Configuration.model_fields.items():
         if block_of(field):
-            parts.append(f"### `{name}`\n\n{field.description}\n\n{table_text(block_of(field), f'{name}.', allowed)}")
+            parts.append(f"## `{name}`\n\n{field.description}\n\n{table_text(block_of(field), f'{name}.', allowed)}")
     return "\n".join(parts)
 
 
 def stale(root="."):
-    """Return the differences between the files and those made from the settings, as a unified diff; empty if there are
-    none."""
-    lines = []
-    for path, text in documents(root).items():
-        own = path.read_text(encoding="utf-8") if path.is_file() else ""
-        lines += difflib.unified_diff(
-            own.splitlines(keepends=True), text.splitlines(keepends=True), str(path), f"{path} from the settings"
-        )
-    return "".join(lines)
+    """Return the difference between the default file and the one made from the settings, as a unified diff; empty if
+    there is none.
+
+    Raises
+    ------
+    InputError
+        There is no default file below `root`.
+    """
+    path = Path(root) / "config" / "config.yaml"
+    if not path.is_file():
+        raise InputError("no such file", path=path, remedy="run this in the project's folder, or name it with --root")
+    own, made = (text.splitlines(keepends=True) for text in (path.read_text(encoding="utf-8"), default()))
+    return "".join(difflib.unified_diff(own, made, str(path), f"{path} from the settings"))
+
+
+def default():
+    """Return the text of the default file."""
+    return default_text(Configuration, CONFIG_HEAD)
 
 
 def main(arguments=None):
-    """Run the command line; return the exit status: 0, or 1 if a file is stale."""
+    """Run the command line; return the exit status: 0, or 1 if the default file is stale."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.configuration", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files instead of showing what is stale")
+    parser.add_argument("--keys", action="store_true", help="print all keys, their meaning and what each allows")
     parser.add_argument("--root", default=".", help="the project's folder (default: the current one)")
     options = parser.parse_args(arguments)
-    if options.write:
-        for path, text in documents(options.root).items():
-            with atomic_path(path) as partial:
-                partial.write_text(text, encoding="utf-8")
+    if options.keys:
+        print(tables(), end="")
         return 0
     difference = stale(options.root)
-    sys.stdout.write(difference)
-    return 1 if difference else 0
+    if not options.write:
+        sys.stdout.write(difference)
+        return 1 if difference else 0
+    made = {"config/config.yaml": default(), "build/config.schema.yaml": schema_text(Configuration, MADE)}
+    for name, text in made.items():
+        with atomic_path(Path(options.root, name)) as partial:
+            partial.write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ import yaml
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.documents import worst_error
 from misspenalty_studies.common import configuration
+from misspenalty_studies.common.settings.documents import schema_text
 
 ROOT = Path(__file__).parents[3]
 CONFIG = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
+SCHEMA = yaml.safe_load(schema_text(configuration.Configuration, configuration.MADE))
 BUILDS = ROOT / "data" / "raw" / "builds"
 
 
@@ -44,29 +45,36 @@ def settings_guide():
 # --- what is made from the settings
 
 
-def test_files_made_from_the_settings_are_not_stale():
+def test_the_file_made_from_the_settings_is_not_stale():
     difference = configuration.stale(ROOT)
     assert not difference, f"run `{configuration.COMMAND}`:\n{difference}"
 
 
 def test_a_stale_file_is_shown_and_written(tmp_path, capsys):
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "README.md").write_text(settings_guide())
+    path = tmp_path / "config" / "config.yaml"
+    path.parent.mkdir()
+    path.touch()
     assert configuration.main(["--root", str(tmp_path), "--write"]) == 0
     assert configuration.main(["--root", str(tmp_path)]) == 0
-    path = tmp_path / "config" / "config.yaml"
+    assert yaml.safe_load((tmp_path / "build" / "config.schema.yaml").read_text()) == SCHEMA
     path.write_text(path.read_text().replace("warm_up: 0", "warm_up: 1"))
     assert configuration.main(["--root", str(tmp_path)]) == 1
     assert "-  warm_up: 1\n+  warm_up: 0\n" in capsys.readouterr().out
 
 
-def test_a_guide_without_markers_is_named(tmp_path):
-    (tmp_path / "config").mkdir()
-    with pytest.raises(InputError, match=r"README\.md: no such file.*--root"):
-        configuration.documents(tmp_path)
-    (tmp_path / "config" / "README.md").write_text("# Configuring a run\n")
-    with pytest.raises(InputError, match=r"README\.md: no markers <!-- keys -->"):
-        configuration.documents(tmp_path)
+def test_outside_the_project_nothing_is_written(tmp_path):
+    with pytest.raises(InputError, match=r"config\.yaml: no such file.*--root"):
+        configuration.main(["--root", str(tmp_path), "--write"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_key_is_printed_with_what_it_allows(capsys):
+    assert configuration.main(["--keys"]) == 0
+    printed = capsys.readouterr().out
+    assert "\n## `mq`\n" in printed
+    assert "| `mq.warm_up` | References at the head of the trace" in printed
+    rows = {line.split("`")[1] for line in printed.splitlines() if line.startswith("| `")}
+    assert {f"mq.{key}" for key in CONFIG["mq"]} <= rows
 
 
 def test_an_empty_configuration_is_the_archived_one():
