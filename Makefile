@@ -115,14 +115,8 @@ bench: build $(VENV)/.test  ## speed, memory and agreement, compared with libCac
 	$(BIN)/python benchmarks/figure.py results/bench/policies-*.csv --output results/bench/policies.png
 	$(BIN)/python benchmarks/library.py --csv results/bench/library.csv
 	$(BIN)/python benchmarks/sampling.py --csv results/bench/sampling.csv
-	$(BIN)/python benchmarks/sarc.py --csv results/bench/sarc.csv
-	$(BIN)/python benchmarks/sarc_traces.py --csv results/bench/sarc_traces.csv
 	$(BIN)/python benchmarks/agreement.py literature --csv results/bench/literature.csv
 	$(BIN)/python benchmarks/agreement.py simulator --csv results/bench/simulator.csv
-	$(BIN)/python benchmarks/prefetch.py --csv results/bench/prefetch.csv
-	$(BIN)/python benchmarks/storage_array.py --csv results/bench/storage_array.csv
-	$(BIN)/python benchmarks/hac.py --csv results/bench/hac.csv
-	$(BIN)/python benchmarks/virtual_log.py --csv results/bench/virtual_log.csv
 	$(BIN)/python benchmarks/disks.py speed --csv results/bench/disks.csv
 	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
 	$(BIN)/python benchmarks/disksim.py --csv results/bench/disksim.csv

@@ -108,24 +108,6 @@ def test_agreement_with_the_literature_is_scored(part, shared_traces, capsys, mo
     assert scored[~scored["within"]][["trace", "policy", "cache_blocks"]].to_numpy().tolist() == []
 
 
-def test_sarc_is_measured_under_its_load(part):
-    rows = {row["measure"]: row for row in part("sarc").measure(["sarc", "arc"], 20_000, 1)}
-    assert rows["sarc"]["million_per_s"] > 0 and 0 < rows["arc"]["read_hit_ratio"] < 1
-    assert rows["generator, 50 BSUs"]["million_per_s"] > 0
-
-
-def test_the_virtual_log_is_measured(part):
-    table = pd.DataFrame(part("virtual_log").measure(500, 1)).set_index(["measure", "unit"])["value"]
-    assert (table > 0).all()
-    assert table["recovery, tail", "sectors read"] < table["recovery, scan", "sectors read"]
-
-
-def test_pages_of_a_trace_keep_their_neighbours(part, make_trace):
-    page, tracks = part("sarc_traces").pages_of(make_trace([5, 6, 8, 1 << 50, (1 << 50) + 1, 5]))
-    assert (page - page[0]).tolist()[:3] == [0, 1, 3] and page[5] == page[0]
-    assert page[4] - page[3] == 1 and page[3] - page[0] > 16 * 8 and page.max() < tracks * 8
-
-
 def test_readme_counts_what_the_tables_of_faults_and_of_the_fuzzer_hold():
     readme = (BENCHMARKS / "README.md").read_text()
     faults, fuzz = (pd.read_csv(BENCHMARKS / "measured" / f"{name}.csv") for name in ("mutants", "fuzz"))
