@@ -22,7 +22,6 @@ import sysconfig
 import tarfile
 import tempfile
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +34,7 @@ from misspenalty.disks.drive import layout
 from misspenalty.disks.drive.description import ns, seek_table
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.files import atomic_path
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.common.claims import load_ledger
 from misspenalty_studies.common.claims.forms import TIE, limit_of
 
@@ -161,8 +161,9 @@ def pack_package(modules, pyodide, scratch, archive):
         return library.read_bytes()
 
     names = [*kernels, UTILITIES]
-    with ThreadPoolExecutor() as pool, zipfile.ZipFile(archive, "w") as packed:
-        for name, library in zip(names, pool.map(compiled, names), strict=True):
+    libraries = map_in_threads(compiled, names, None)
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, library in zip(names, libraries, strict=True):
             add(packed, f"{name.replace('.', '/')}.abi3.so", library)
         for path in plain.values():
             for file in [path, *(sorted(path.parent.glob("*.yaml")) if path.name == "__init__.py" else ())]:

@@ -1,7 +1,6 @@
-"""Run many points of a study in one process: in threads, stacked, with the rounding of tables between the steps."""
+"""Take a study's points from one step to the next in one process: stacked, and with the rounding of tables."""
 
 import io
-from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 
@@ -15,29 +14,6 @@ def as_written(table, **options):
     0.3333333333
     """
     return pd.read_csv(io.StringIO(table.to_csv(index=False, float_format="%.10g", lineterminator="\n")), **options)
-
-
-def in_threads(function, items, threads):
-    """Return the results of a function for each item, in the items' order; the kernels run in parallel.
-
-    Parameters
-    ----------
-    function : callable
-        Called with one item; it must not modify shared state.
-    items : iterable
-    threads : int
-
-    Returns
-    -------
-    list
-
-    Examples
-    --------
-    >>> in_threads(abs, [-1, 2], threads=2)
-    [1, 2]
-    """
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
 
 
 def stacked(runs):

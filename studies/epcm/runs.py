@@ -53,9 +53,9 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
+from misspenalty.io.threads import map_in_threads
 from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.epcm.file_client.client import CALL, CLASSES, COMPONENTS, Client
 from misspenalty_studies.epcm.file_client.workload import FileWorkload
 
@@ -322,7 +322,7 @@ def simulate(study, settings, threads=1):
         One row per setting and measured run; see `rows_of`.
     """
     study = study.led()
-    found = in_threads(lambda setting: rows_of(study, setting, play(study, setting)), settings, threads)
+    found = map_in_threads(lambda setting: rows_of(study, setting, play(study, setting)), settings, threads)
     frame = pd.DataFrame([row for rows in found for row in rows])
     for name in ("partition_size", "model_order"):
         frame[name] = frame[name].astype("Int64")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.common.points import in_threads
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.hac.object_server.object_client import load_testbed
 from misspenalty_studies.hac.objects import oo7
 from misspenalty_studies.hac.objects.cache import COUNTS, LEVELS, SYSTEMS
@@ -250,5 +250,5 @@ def sweeps(
     first = of_seed(seeds[0])
     if others_mb:
         best |= first["others"].query("system == 'gom'").groupby("cache_mb")["share"].apply(list).to_dict()
-    found = [first, *in_threads(of_seed, seeds[1:], threads)]
+    found = [first, *map_in_threads(of_seed, seeds[1:], threads)]
     return {name: pd.concat([tables[name] for tables in found], ignore_index=True) for name in first}

@@ -15,9 +15,9 @@ arrival. Caches are LRU (3.2.1). Readings, fixed before the first run, where the
 import numpy as np
 import pandas as pd
 
+from misspenalty.io.threads import map_in_threads
 from misspenalty.policies.registry import find_policy
 from misspenalty_studies.common.machine import load_machine
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.kvcache import cost
 from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.runs import load_workload
@@ -148,7 +148,7 @@ def clusters(trace, machine, settings, threads=1):
 def cluster_table(workload, machine, seed, threads=1):
     """Return what `clusters` returns, for a workload and a machine."""
     points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
-    served = in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
+    served = map_in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
     rows = []
     for (cache, routing), requests in zip(points, served, strict=True):
         for part, which in workload.parts.items():

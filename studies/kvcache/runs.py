@@ -22,9 +22,9 @@ import pandas as pd
 
 from misspenalty import Trace, simulate
 from misspenalty.errors import InputError
+from misspenalty.io.threads import map_in_threads
 from misspenalty.traces.prompts import read_prompts
 from misspenalty_studies.common.machine import load_machine
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.kvcache import cost
 from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.settings import KvcacheSettings
@@ -149,8 +149,11 @@ def single(trace, settings, threads=1):
     workload = load_workload(trace, settings)
     unlimited = workload.seen_before()
     points = [(policy, tokens) for policy in settings.policies for tokens in settings.cache_tokens]
-    tables = in_threads(lambda point: counts(workload, *point, replay(workload, *point), unlimited), points, threads)
-    rows = [row for table in tables for row in table]
+
+    def counted(point):
+        return counts(workload, *point, replay(workload, *point), unlimited)
+
+    rows = [row for table in map_in_threads(counted, points, threads) for row in table]
     return {"workload": _facts(workload), "hits": pd.DataFrame(rows)}
 
 
@@ -246,7 +249,7 @@ def behind(workload, machine, first_levels, policies, second_levels, threads=1):
         stream = Trace.from_blocks(workload.prompts.blocks[~first])
         points.append((first_tokens, first, None, "none", 0))
         points += [(first_tokens, first, stream, policy, tokens) for policy in policies for tokens in second_levels]
-    rows = in_threads(lambda point: _two_levels(workload, machine, *point), points, threads)
+    rows = map_in_threads(lambda point: _two_levels(workload, machine, *point), points, threads)
     levels = [row for one, _ in rows for row in one]
     times = [row for _, one in rows for row in one]
     return {"levels": pd.DataFrame(levels), "times": pd.DataFrame(times)}

@@ -28,10 +28,10 @@ import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
+from misspenalty.io.threads import map_in_threads
 from misspenalty.traces.distances import previous_use
 from misspenalty_studies.common.claims import read_ledger
 from misspenalty_studies.common.claims.conditions import under_conditions as judge_under
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.mq import claims as mq_claims
 from misspenalty_studies.mq.runs import behind, blocks_of, replay
 
@@ -130,7 +130,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         return pd.DataFrame([level | {"reads": stream.reads}] * len(table)).join(table)
 
     shown = sorted({*map(int, shown_mb), chosen})
-    table = pd.concat(in_threads(rows, shown, threads), ignore_index=True)
+    table = pd.concat(map_in_threads(rows, shown, threads), ignore_index=True)
     return behind(trace, chosen, reads), table
 
 

@@ -6,7 +6,6 @@ prices them. The database's processor time per transaction is stated nowhere: it
 with a larger cache over LRU with the smallest, and every other bar is a prediction.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ import pandas as pd
 import misspenalty
 from misspenalty.errors import ParameterError
 from misspenalty.io.documents import read_yaml
+from misspenalty.io.threads import map_in_threads
 from misspenalty.replay.simulation import simulate
 from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.machine import load_machine
@@ -81,8 +81,7 @@ def points(trace, cache_mb, policies=POLICIES, threads=None):
         return outcomes(hits, trace.write)
 
     keys = [(mb, policy) for mb in cache_mb for policy in policies]
-    with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(keys, pool.map(replayed, keys), strict=True))
+    return dict(zip(keys, map_in_threads(replayed, keys, threads), strict=True))
 
 
 def transaction_rates(
@@ -135,8 +134,7 @@ def transaction_rates(
         def run_point(point):
             return run(found[point], disk, testbed, reads_per_transaction, np.random.default_rng(seed))
 
-        with ThreadPoolExecutor(threads) as pool:
-            return dict(zip(chosen, pool.map(run_point, chosen), strict=True))
+        return dict(zip(chosen, map_in_threads(run_point, chosen, threads), strict=True))
 
     tried = {}
 
@@ -164,8 +162,7 @@ def _live(trace, testbed, found, reads_per_transaction, seed, threads):
         generator = np.random.default_rng(seed)
         return run_live(trace, policy, blocks_of(trace, mb), testbed, reads_per_transaction, generator)
 
-    with ThreadPoolExecutor(threads) as pool:
-        return dict(zip(found, pool.map(run_point, found), strict=True))
+    return dict(zip(found, map_in_threads(run_point, found, threads), strict=True))
 
 
 def _rates(timed, live, baseline):

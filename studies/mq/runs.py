@@ -15,12 +15,12 @@ import pandas as pd
 
 import misspenalty
 from misspenalty.errors import ParameterError
+from misspenalty.io.threads import map_in_threads
 from misspenalty.replay.simulation import hit_ratio_curve, simulate
 from misspenalty.replay.write_back import requests_below
 from misspenalty.traces import Trace
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.distances import previous_use
-from misspenalty_studies.common.points import in_threads
 
 MB = 1 << 20
 KEYS = ["cache_mb", "policy", "writes"]
@@ -343,7 +343,7 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
         return label, curve
 
     curves = {label: [] for label in policies}
-    for label, curve in in_threads(replayed, points, threads):
+    for label, curve in map_in_threads(replayed, points, threads):
         curves[label].append(curve)
     tables = [done[label] if label in done else _best(found) for label, found in curves.items()]
     table = pd.concat(tables, ignore_index=True)
@@ -378,7 +378,7 @@ def split_policies(trace, replays, capture, policies, cache_mb, threads):
         return distance_split(opened, policy, cache_mb, label=row.policy, writes=row.writes, parameters=parameters)
 
     rows = table[table["cache_mb"] == cache_mb].itertuples()
-    found = pd.concat(in_threads(split, rows, threads), ignore_index=True)
+    found = pd.concat(map_in_threads(split, rows, threads), ignore_index=True)
     found.insert(0, "capture", capture)
     return found
 

@@ -12,7 +12,7 @@ import sys
 
 import pandas as pd
 
-from misspenalty_studies.common.points import in_threads
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, Run, load_shark
 
 POLICY = "lru_top"
@@ -92,7 +92,7 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
         tried = shark.with_values({"footprint_sensitive_gb": space, "threshold": threshold})
         return {"config": config} | detect(tried, config, seed)
 
-    table = pd.DataFrame(in_threads(run, cases, threads))
+    table = pd.DataFrame(map_in_threads(run, cases, threads))
     by_config = table.groupby(["threshold", "config"])["error_pct"].mean()
     mean = by_config.groupby("threshold").mean()
     print(mean.to_string(), file=sys.stderr)

@@ -20,8 +20,8 @@ import sys
 import pandas as pd
 
 from misspenalty.errors import ParameterError
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.common.claims.ledger import load_calibration
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc.descent import descend
 from misspenalty_studies.sarc.distances import factors_by_seed, mean_factor, under_factor
 from misspenalty_studies.sarc.runs import load_shark, points, simulate, touches
@@ -200,7 +200,7 @@ class Search:
             group, seed, values = case
             return try_values(self.shark.with_values(dict(values)), *group, seed, self.loads[group])
 
-        self.runs |= zip(new, in_threads(run, new, self.threads), strict=True)
+        self.runs |= zip(new, map_in_threads(run, new, self.threads), strict=True)
         for point in wanted:
             self.tried[point] = self._found(point)
         return [self.tried[point]["mean_factor"] for point in wanted]
@@ -273,7 +273,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
         print(f"{step}, start {start}: {len(trials.runs)} runs", file=sys.stderr)
         return trials.table(start)
 
-    table = pd.concat(in_threads(searched, enumerate(points if coarse else points[:1]), threads), ignore_index=True)
+    table = pd.concat(map_in_threads(searched, enumerate(points if coarse else points[:1]), threads), ignore_index=True)
     return table.drop_duplicates(list(names)).sort_values("mean_factor", kind="stable", ignore_index=True)
 
 

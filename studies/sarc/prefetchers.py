@@ -20,8 +20,8 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty import disks
+from misspenalty.io.threads import map_in_threads
 from misspenalty.traces.streams import Streams
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
 from misspenalty_studies.common.statistics import half_width
 from misspenalty_studies.sarc.array.controller import StorageController
@@ -83,7 +83,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     hundred = itertools.product([STREAMS], streams["cache_mb"], streams["mb_per_s"])
     kinds = itertools.product(POLICIES, PREFETCHERS, seeds)
     cases = [(*load, *kind) for load, kind in itertools.product([*own, *hundred], list(kinds))]
-    return over_seeds(pd.DataFrame(itertools.chain.from_iterable(in_threads(run, cases, threads))))
+    return over_seeds(pd.DataFrame(itertools.chain.from_iterable(map_in_threads(run, cases, threads))))
 
 
 def _phases(shark, config, policy, seed, loads):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.ledger import load_calibration, read_ledger
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc import claims, tables
 from misspenalty_studies.sarc.distances import factors_by_seed, mean_factor, under_factor
 from misspenalty_studies.sarc.fit import LOAD, SIDES, targets_of
@@ -239,8 +239,11 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
     wanted = {name: under(name) for name in (AS_READ, REFITTED, *READINGS, *JOINT)}
     again = [name for name in wanted if name != AS_READ and all_touched(name)]
     targets = targets_of(load_calibration(calibration), "load")
-    factors = in_threads(lambda name: refit(shark.with_values(wanted[name]["lru_top"]), targets, seed), again, threads)
-    refits = dict(zip(again, factors, strict=True))
+
+    def refitted(name):
+        return refit(shark.with_values(wanted[name]["lru_top"]), targets, seed)
+
+    refits = dict(zip(again, map_in_threads(refitted, again, threads), strict=True))
     for name, factor in refits.items():
         wanted[name] = {policy: values | {"load_factor": factor} for policy, values in wanted[name].items()}
     keys = {
@@ -248,7 +251,7 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
         for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
     }
     cases = list(dict.fromkeys(keys.values()))  # a policy that a reading does not affect is run once
-    runs = in_threads(
+    runs = map_in_threads(
         lambda case: points(simulate(shark.with_values(dict(case[2])), *case[:2], seed), shark.discarded_minutes),
         cases,
         threads,

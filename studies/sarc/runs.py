@@ -9,11 +9,11 @@ import pandas as pd
 
 from misspenalty import disks
 from misspenalty.errors import ParameterError
+from misspenalty.io.threads import map_in_threads
 from misspenalty.prefetch.sequential import amp
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.traces.spc1 import IOPS_PER_BSU, Workload
 from misspenalty_studies.common.machine import declared, load_machine
-from misspenalty_studies.common.points import in_threads
 from misspenalty_studies.sarc.array.controller import Controller, StorageController
 
 TRACK = 8  # pages of a track
@@ -447,4 +447,4 @@ def schedules(machine, fitted, policies, seeds, settings, threads):
         print(*case, f"{len(table)} minutes", sep=", ", file=sys.stderr)
         return table
 
-    return pd.concat(in_threads(run, itertools.product(CONFIGS, policies, seeds), threads), ignore_index=True)
+    return pd.concat(map_in_threads(run, itertools.product(CONFIGS, policies, seeds), threads), ignore_index=True)

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pandas as pd
 
+from misspenalty.io.threads import map_in_threads
 from misspenalty.prefetch.sequential.prefetcher import track_cache
-from misspenalty_studies.common.points import as_written, in_threads
+from misspenalty_studies.common.points import as_written
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
 TIE = 1.05  # the ledger's ties: responses within this factor are equal
@@ -244,7 +245,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
         print(f"{case[0]}: {_text(case[1])}", file=sys.stderr)
         return vary(shark, case[0], [case[1]], seed, load, unvaried)
 
-    table = pd.concat([unvaried, *in_threads(varied, cases, threads)], ignore_index=True)
+    table = pd.concat([unvaried, *map_in_threads(varied, cases, threads)], ignore_index=True)
     return {"sensitivity": table, "orderings": orderings(as_written(table, dtype={"value": str}))}
 
 
@@ -266,5 +267,5 @@ def scales(machine, fitted, settings, short, seed, divisors, loads, threads):
     """
     sharks = {divisor: fitted_shark(machine, fitted, settings, short, divisor)[0] for divisor in divisors}
     cases = itertools.product(divisors, CONFIGS, PAPERS)
-    found = in_threads(lambda case: scale(sharks[case[0]], *case[1:], seed, loads), cases, threads)
+    found = map_in_threads(lambda case: scale(sharks[case[0]], *case[1:], seed, loads), cases, threads)
     return pd.concat(found, ignore_index=True)

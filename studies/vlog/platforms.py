@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from misspenalty_studies.common.points import in_threads
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.vlog import file_system_runs, gap, locate, runs, what_if
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
@@ -41,7 +41,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
         print(f"{platform.label}: done", file=sys.stderr)
         return found
 
-    found = _together(in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
+    found = _together(map_in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
     varied = gap.conditions(found["speedup_conditions"])
     return found | {f"{item}_conditions": table for item, table in varied.items()}
 
@@ -107,7 +107,7 @@ def files(
         return found
 
     cases = [(in_bursts, label) for label in bursts_on] + [(on_platform, label) for label in files_on]
-    found = in_threads(lambda case: case[0](case[1]), cases, threads)
+    found = map_in_threads(lambda case: case[0](case[1]), cases, threads)
     return _together(found[len(bursts_on) :]) | _together(found[: len(bursts_on)])
 
 
@@ -146,4 +146,4 @@ def later(hosts, platforms, workload, threads):
         print(f"{label}: {len(table)} rows", file=sys.stderr)
         return table
 
-    return pd.concat(in_threads(run, made, threads), ignore_index=True)
+    return pd.concat(map_in_threads(run, made, threads), ignore_index=True)

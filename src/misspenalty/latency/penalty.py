@@ -48,6 +48,7 @@ from misspenalty.errors import (
     listed,
 )
 from misspenalty.io.later import pd
+from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
@@ -55,7 +56,6 @@ from misspenalty.policies.sized import SIZE_CHANGES, find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.replay.result import warn_if_better_than_opt
-from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, parse_time
 from misspenalty.traces.selection import check

@@ -1,10 +1,10 @@
 """Draw random numbers for policies that decide by chance: SplitMix64, as in the kernels."""
 
-STEP = 0x9E3779B97F4A7C15  # added to the state at each draw
+from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 
 
 class Draws:
-    """SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+    """Draw SplitMix64's numbers from a seed.
 
     Examples
     --------
@@ -17,11 +17,8 @@ class Draws:
 
     def next(self):
         """Return the next whole number below 2**64."""
-        self.state = (self.state + STEP) % 2**64
-        z = self.state
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)
+        self.state = self.state + GOLDEN & MASK
+        return mix(self.state)
 
     def below(self, bound):
         """Return a whole number below `bound`, which is at most 2**32.
@@ -53,4 +50,4 @@ def draw_of(number):
     >>> draw_of(0), draw_of(1) % 100
     (16294208416658607535, 0)
     """
-    return Draws(number * STEP).next()
+    return mix((number + 1) * GOLDEN & MASK)

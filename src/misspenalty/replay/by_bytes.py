@@ -14,13 +14,13 @@ import numpy as np
 
 from misspenalty.errors import ParameterError, did_you_mean, listed
 from misspenalty.io.later import pd
+from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.policies import find_policy
 from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
 from misspenalty.replay.byte_bounds import NAMES, Intervals
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
 from misspenalty.replay.result import ByteResult
 from misspenalty.replay.sampling import SLICE
-from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import check, record, selected, slices
 from misspenalty.traces.trace import Trace

@@ -23,10 +23,10 @@ from collections.abc import Callable
 from typing import Any
 
 from misspenalty.io.later import pd
+from misspenalty.io.threads import Job
 from misspenalty.policies.registry import Definition
 from misspenalty.replay.result import Result
 from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, choose, error_bar, estimated, scaled
-from misspenalty.replay.threads import Job
 from misspenalty.traces.selection import counted_requests
 from misspenalty.traces.trace import Trace
 
@@ -65,7 +65,7 @@ class Miniatures:
         return self.samples[spatial]
 
     def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
-        """Return a job that estimates one policy at one size, for `misspenalty.replay.threads.in_threads`."""
+        """Return a job that estimates one policy at one size, for `misspenalty.io.threads.in_threads`."""
         sample = self.sample(definition.spatial)
 
         def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:

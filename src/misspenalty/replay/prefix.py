@@ -16,10 +16,10 @@ import numpy as np
 
 from misspenalty.errors import ParameterError, check_flag, check_whole, listed
 from misspenalty.io.later import pd
+from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
-from misspenalty.replay.threads import check_threads, in_threads
 from misspenalty.traces.columns import LARGEST_BLOCK
 from misspenalty.traces.prompts import Prompts, as_prompts
 from misspenalty.traces.trace import Trace

@@ -13,6 +13,7 @@ import numpy as np
 from misspenalty.errors import ParameterError, check_whole
 from misspenalty.traces._stack import sampled
 from misspenalty.traces.selection import NONE
+from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references that are sampled at a time
@@ -180,10 +181,7 @@ def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Ch
 
 def _hashed(address: np.ndarray, seed: int) -> np.ndarray:
     """Hash each address to 64 bits (splitmix64)."""
-    x = address + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % (1 << 64))
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    return x ^ (x >> np.uint64(31))
+    return mix(address + np.uint64((seed + 1) * GOLDEN & MASK))
 
 
 @dataclass(frozen=True)

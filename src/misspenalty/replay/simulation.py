@@ -11,6 +11,7 @@ import numpy as np
 
 from misspenalty.errors import ParameterError, check_choice, check_flag
 from misspenalty.io.later import pd
+from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.policies.sized import SIZE_CHANGES
@@ -21,7 +22,6 @@ from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
 from misspenalty.replay.sampling import Piece, check_sample, check_sampled_sizes, check_seed
-from misspenalty.replay.threads import Job, check_threads, in_threads
 from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace

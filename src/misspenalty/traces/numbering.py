@@ -7,12 +7,13 @@ numbered in parallel, and 4 bytes per distinct block. Disk: 13 bytes per referen
 until the end.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
+from misspenalty.io.threads import map_in_threads
 from misspenalty.traces._compile import Interner, new_blocks
+from misspenalty.traces.splitmix import GOLDEN
 
 IN_MEMORY = 7 << 20  # distinct blocks of one table, which then takes half a gigabyte
 SHARDS = 128
@@ -96,8 +97,7 @@ class Shards:
     def finish(self) -> int:
         """Number each shard, then all of them; return the number of distinct blocks."""
         self.close()
-        with ThreadPoolExecutor(AT_A_TIME) as pool:
-            self.blocks[:] = list(pool.map(self._number, range(SHARDS)))
+        self.blocks[:] = map_in_threads(self._number, range(SHARDS), AT_A_TIME)
         if self.blocks.sum() > MOST_BLOCKS:
             raise OverflowError(f"more than {MOST_BLOCKS} distinct blocks")
         self._merge()
@@ -153,5 +153,5 @@ def shard_of(addresses: np.ndarray) -> np.ndarray:
     [0, 79, 30, 109]
     """
     x = addresses ^ (addresses >> np.uint64(32))
-    shards: np.ndarray = ((x * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(57)).astype(np.uint8)
+    shards: np.ndarray = ((x * np.uint64(GOLDEN)) >> np.uint64(57)).astype(np.uint8)
     return shards

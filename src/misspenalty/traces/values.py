@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.traces._hash import hash_texts
+from misspenalty.traces.splitmix import GOLDEN, mix
 from misspenalty.traces.table import OPERATIONS, TIME_UNITS
 from misspenalty.traces.unknown_sizes import UNKNOWN
 
@@ -217,12 +218,8 @@ def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     True
     """
     small = (first < np.uint64(MOST_DEVICES)) & (second < np.uint64(1 << DEVICE_SHIFT))
-    x = (first + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) ^ second
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.where(
-        first == 0, second, np.where(small, first << np.uint64(DEVICE_SHIFT) | second, x ^ (x >> np.uint64(31)))
-    )
+    hashed = mix((first + np.uint64(1)) * np.uint64(GOLDEN) ^ second)
+    return np.where(first == 0, second, np.where(small, first << np.uint64(DEVICE_SHIFT) | second, hashed))
 
 
 def joined(columns: list[pa.Array]) -> pa.Array:

@@ -1,13 +1,11 @@
 """Test what several studies compute alike: confidence intervals, and tables as they read once written."""
 
-import threading
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from misspenalty_studies.common.points import as_written, in_threads
+from misspenalty_studies.common.points import as_written
 from misspenalty_studies.common.statistics import half_width
 
 
@@ -28,13 +26,3 @@ def test_a_table_reads_as_it_was_written():
     assert list(read.columns) == ["x", "name"] and read["name"].tolist() == ["a", ""]
     assert read["x"].tolist() == [0.3333333333, 2.0]
     assert as_written(table)["name"].isna().tolist() == [False, True]
-
-
-def test_items_run_side_by_side_and_keep_their_order():
-    both = threading.Barrier(2, timeout=60)
-
-    def wait(item):
-        both.wait()
-        return -item
-
-    assert in_threads(wait, [3, 1, 2, 4], threads=2) == [-3, -1, -2, -4]

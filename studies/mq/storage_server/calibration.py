@@ -1,13 +1,12 @@
 """Fit the one parameter of the storage-server model, and vary those that no source states."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty.replay.threads import check_threads
+from misspenalty.io.threads import map_in_threads
 from misspenalty_studies.mq.storage_server.server import disks_of, run
 
 
@@ -166,8 +165,7 @@ def sensitivity(
     for unit in {testbed.stripe_blocks} | {value for name, value in variations if name == "stripe_blocks"}:
         placed[unit] = disks_of(trace, replace(testbed, stripe_blocks=unit))[head]
     jobs = [(variation, point) for variation in variations for point in outcomes]
-    with ThreadPoolExecutor(check_threads(threads)) as pool:
-        rates = dict(zip(jobs, pool.map(lambda job: rate(*job), jobs), strict=True))
+    rates = dict(zip(jobs, map_in_threads(lambda job: rate(*job), jobs, threads), strict=True))
     rows = []
     for (variation, point), per_s in rates.items():
         base = rates[variation, baseline]

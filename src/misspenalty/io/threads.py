@@ -1,10 +1,10 @@
-"""Run independent replays in parallel threads, which an error or Ctrl-C stops."""
+"""Run independent work in parallel threads, which an error or Ctrl-C stops; the kernels run side by side."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ from misspenalty.errors import check_whole
 from misspenalty.io.later import pd
 
 MAX_THREADS = 1 << 16
+Item = TypeVar("Item")
 Made = TypeVar("Made")
 Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # takes a function that counts references
 
@@ -64,3 +65,27 @@ def in_threads(
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def map_in_threads(function: Callable[[Item], Made], items: Iterable[Item], threads: int | None) -> list[Made]:
+    """Return the results of a function for each item, in the items' order.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one item; it must not modify shared state.
+    items : iterable
+    threads : int or None
+        By default, one per processor.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> map_in_threads(abs, [-1, 2], threads=2)
+    [1, 2]
+    """
+    jobs = [lambda advance, item=item: function(item) for item in items]
+    return in_threads(jobs, lambda references: None, check_threads(threads))

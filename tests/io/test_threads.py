@@ -1,0 +1,39 @@
+"""Test work in threads: it runs side by side, keeps its order, and ends with the first error."""
+
+import threading
+import time
+
+import pytest
+
+from misspenalty.errors import ParameterError
+from misspenalty.io.threads import map_in_threads
+
+
+def test_items_run_side_by_side_and_keep_their_order():
+    both = threading.Barrier(2, timeout=60)
+
+    def wait(item):
+        both.wait()
+        return -item
+
+    assert map_in_threads(wait, [3, 1, 2, 4], threads=2) == [-3, -1, -2, -4]
+
+
+def test_an_error_leaves_out_what_has_not_begun():
+    begun = []
+
+    def run(item):
+        begun.append(item)
+        if item == 0:
+            raise ValueError("the first one")
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="the first one"):
+        map_in_threads(run, range(1000), threads=2)
+    assert 0 in begun and len(begun) < 1000
+
+
+@pytest.mark.parametrize("threads", [0, 1.5])
+def test_an_impossible_number_of_threads_is_refused(threads):
+    with pytest.raises(ParameterError, match="threads"):
+        map_in_threads(abs, [1, 2], threads)
