@@ -1,6 +1,5 @@
 """Test the drill's own parts, on a workflow of two jobs: what it calls right, and that it finds what is wrong."""
 
-import hashlib
 import sys
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def test_a_killed_run_ends_with_the_same_bytes(folders):
     drill.finish(whole, 1)
     assert drill.finished(whole) == ["first", "second", "all"]
     known = {name: {digest} for name, digest in drill.digests(whole).items()}
-    rows = drill.kill_often(killed, 1, 3, 2, 1.0, seed=3, known=known)
+    rows = drill.kill_often(killed, 1, 3, 2, 1.0, 3, known)
     assert not any(row["wrong"] or row["bytes_lost"] for row in rows)
     assert [row["kill"] for row in rows] == [1, 2, 3]
     assert [row["finished"] for row in rows] == sorted(row["finished"] for row in rows)
@@ -46,7 +45,7 @@ def test_a_killed_run_ends_with_the_same_bytes(folders):
     assert drill.compare(whole, killed) == []
     assert (killed / "results" / "b.csv").read_text() == "whole\n"
     assert drill.idle(killed, 1)
-    assert drill.kill_often(killed, 1, 3, 2, 1e6, seed=1) == []  # it ended by itself
+    assert drill.kill_often(killed, 1, 3, 2, 1e6, 1, known) == []  # it ended by itself
 
 
 def test_a_kill_waits_for_its_number_of_jobs(folders):
@@ -92,21 +91,17 @@ def test_every_fault_is_named(folders):
 
 
 def test_what_a_kill_damaged_or_lost_is_counted(folders):
-    whole = folders[0]
-    digest = hashlib.sha256((ROOT / "LICENSE").read_bytes()).hexdigest()
-    known = {f"results/{name}.csv": {digest} for name in "abc"}
-    for name in "ab":
-        (whole / "results" / f"{name}.csv").write_bytes((ROOT / "LICENSE").read_bytes())
-    assert drill.not_whole(whole, known, []) == [] and drill.lost(whole, {"results/a.csv": 7}, known, []) == 0
-    (whole / "results" / ".c-7.partial.csv").write_text("half")
-    assert drill.not_whole(whole, known, []) == [] and drill.unfinished(whole) == ["results/.c-7.partial.csv"]
-    (whole / "results" / "a.csv").write_text("half")
-    (whole / "results" / "b.csv").unlink()
-    assert drill.not_whole(whole, known, []) == ["results/a.csv"]
-    had = {"results/a.csv": 7, "results/b.csv": 5}
-    assert drill.lost(whole, had, known, []) == 12
-    assert drill.not_whole(whole, known, ["results/a.csv"]) == []
-    assert drill.lost(whole, had, known, ["results/a.csv"]) == 5
+    known = {f"results/{name}.csv": {"whole"} for name in "abc"}
+    now = {"results/a.csv": "whole", "results/b.csv": "whole"}
+    assert drill.damage(now, known, {"results/a.csv": 7}, []) == ([], 0)
+    hidden = folders[0] / "results" / ".c-7.partial.csv"
+    hidden.write_text("half")
+    found = drill.digests(folders[0])
+    assert drill.damage(now | found, known, {}, []) == (["results/.c-7.partial.csv"], 0)
+    assert drill.damage(now | found, known, {}, drill.unfinished(folders[0])) == ([], 0)
+    now, had = {"results/a.csv": "half"}, {"results/a.csv": 7, "results/b.csv": 5}
+    assert drill.damage(now, known, had, []) == (["results/a.csv"], 12)
+    assert drill.damage(now, known, had, ["results/a.csv"]) == ([], 5)
 
 
 def test_a_failing_run_is_reported(folders):

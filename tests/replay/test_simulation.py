@@ -9,8 +9,9 @@ import pytest
 
 import misspenalty
 from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty.io import threads
 from misspenalty.policies.registry import find_policy, known_policies
-from misspenalty.replay import simulation, threads
+from misspenalty.replay import simulation
 from misspenalty.traces import Trace
 
 

@@ -14,6 +14,7 @@ import argparse
 import base64
 import contextlib
 import hashlib
+import itertools
 import os
 import random
 import re
@@ -22,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +36,13 @@ from misspenalty.traces import Trace
 from misspenalty.traces.spc1 import Workload, write_spc
 
 COMMAND = (sys.executable, "workflow/scripts/reproduce.py", "--cores")
-DONE = re.compile(r"\s(\w+)\s+(\d+) % after ")
+DONE = re.compile(r"\s(\w+)\s+\d+ % after ")
 LOOK = 0.1  # s between looks at a run's log
+
+
+def targets_of(studies):
+    """Return the rules that make tables and figures of these studies; none for a full run."""
+    return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
 
 
 def start(folder, cores, targets=()):
@@ -64,10 +69,10 @@ def kill(process):
     return True
 
 
-def finished(folder, begin=0):
-    """Return the rules of the jobs that finished, in order, since the log had `begin` bytes."""
+def finished(folder):
+    """Return the rules of the jobs that finished, in order."""
     log = folder / "drill.log"
-    return [name for name, _ in DONE.findall(log.read_text()[begin:])] if log.exists() else []
+    return DONE.findall(log.read_text()) if log.exists() else []
 
 
 def unfinished(folder):
@@ -92,23 +97,26 @@ def wait_for(process, folder, jobs, seconds):
         process.wait(seconds)
 
 
-def not_whole(folder, known, making):
-    """Return the files with a content that they should never have; those of jobs under way are made again, hidden ones
-    removed."""
-    passing = {*making, *unfinished(folder)}
-    return sorted(
-        name for name, digest in digests(folder).items() if digest not in known.get(name, ()) and name not in passing
-    )
+def damage(now, known, had, making):
+    """Return the files with a content that they should never have, and the bytes that were lost.
+
+    Parameters
+    ----------
+    now : dict of str to str
+        Digests of the files that are there.
+    known : dict of str to set of str
+        Digests that a file may have.
+    had : dict of str to int
+        Bytes of the files that were complete at an earlier kill; those that now are neither complete nor being made
+        again are lost.
+    making : collection of str
+        Files that are made again, or removed, when the run goes on.
+    """
+    wrong = sorted(name for name in now if now[name] not in known.get(name, ()) and name not in making)
+    return wrong, sum(had[name] for name in had if now.get(name) not in known[name] and name not in making)
 
 
-def lost(folder, had, known, making):
-    """Return the bytes of files that were complete at an earlier kill, and now are neither complete nor being made
-    again."""
-    now = digests(folder)
-    return sum(size for name, size in had.items() if now.get(name) not in known[name] and name not in making)
-
-
-def kill_often(folder, cores, kills, jobs, seconds, seed, targets=(), known=None):
+def kill_often(folder, cores, kills, jobs, seconds, seed, known, targets=()):
     """Kill the run in `folder` until it has been killed `kills` times or has come to its end.
 
     Parameters
@@ -122,10 +130,10 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, targets=(), known=None
         At most so long after that.
     seed : int
         Of the moments.
+    known : dict of str to set of str
+        Digests that a file may have.
     targets : sequence of str
         Rules to make, by default all.
-    known : dict of str to set of str, optional
-        Digests that a file may have.
 
     Returns
     -------
@@ -135,23 +143,18 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, targets=(), known=None
         that it left), ``wrong`` (files that are neither whole nor being made), ``bytes_lost`` (of files that were whole
         at an earlier kill).
     """
-    moments, rows, had, known = random.Random(seed), [], {}, known or {}
+    moments, rows, had = random.Random(seed), [], {}
     for number, after in enumerate(sorted(moments.randrange(jobs) for _ in range(kills)), 1):
         begun, process = time.monotonic(), start(folder, cores, targets)
         wait_for(process, folder, after, moments.uniform(0, seconds))
         if not kill(process):
             break
-        done, making = finished(folder), under_way(folder)
+        done, making, hidden, now = finished(folder), under_way(folder), unfinished(folder), digests(folder)
+        wrong, lost = damage(now, known, had, {*making, *hidden})
         row = {"kill": number, "what": "workflow", "after_s": round(time.monotonic() - begun, 1)}
         row |= {"finished": len(done), "last": done[-1] if done else "", "under_way": making[0] if making else ""}
-        row |= {"files": len(digests(folder)), "unfinished": len(unfinished(folder))}
-        row |= {"wrong": len(not_whole(folder, known, making)) if known else 0}
-        rows.append(row | {"bytes_lost": lost(folder, had, known, making)})
-        had |= {
-            name: (folder / name).stat().st_size
-            for name, digest in digests(folder).items()
-            if digest in known.get(name, ())
-        }
+        rows.append(row | {"files": len(now), "unfinished": len(hidden), "wrong": len(wrong), "bytes_lost": lost})
+        had |= {name: (folder / name).stat().st_size for name in now if now[name] in known.get(name, ())}
         print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
     return rows
 
@@ -183,26 +186,10 @@ WRITERS = {"a.csv": write_table, "a.trace": write_trace, "a.pdf": write_figure, 
 
 
 def content(path):
-    """SHA-256 of a file, or of the names and contents of a folder's files; None if it is not there."""
-    if not path.exists():
-        return None
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
-
-
-def size(path):
-    """Return the bytes of a file or of a folder's files; of one that is not there, at least one."""
-    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file()) or 1
-
-
-def replace_for_ever(write, path):
-    """Replace a file again and again, as the killed process does; never return."""
-    try:
-        while True:
-            write(path, 2)
-            write(path, 1)
-    finally:
-        os._exit(1)
+    """Return the bytes and the SHA-256 of a file, or of a folder's files and their names."""
+    files = [file for file in sorted([path, *path.rglob("*")]) if file.is_file()]
+    text = b"".join(file.name.encode() + file.read_bytes() for file in files)
+    return len(text), hashlib.sha256(text).hexdigest()
 
 
 def kill_writers(folder, kills, seconds, seed):
@@ -215,37 +202,36 @@ def kill_writers(folder, kills, seconds, seed):
     """
     moments, rows = random.Random(seed), []
     for name, write in WRITERS.items():
-        known = set()
+        path, known = folder / name, set()
         for version in (1, 2):
-            write(folder / name, version)
-            known.add(content(folder / name))
+            write(path, version)
+            known.add(content(path))
         for number in range(1, kills + 1):
             wait = moments.uniform(0, seconds)
             if not (child := os.fork()):
-                replace_for_ever(write, folder / name)
+                try:
+                    for version in itertools.cycle((2, 1)):
+                        write(path, version)
+                finally:
+                    os._exit(1)
             time.sleep(wait)
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            row = {
-                "kill": number,
-                "what": name,
-                "after_s": round(wait, 2),
-                "wrong": int(content(folder / name) not in known),
-            }
-            row |= {"bytes_lost": size(folder / name) if row["wrong"] else 0}
+            row, found = {"kill": number, "what": name, "after_s": round(wait, 2)}, content(path)
+            row |= {"wrong": int(found not in known), "bytes_lost": 0 if found in known else found[0] or 1}
             rows.append(row | {"unfinished": len(list(folder.glob(".*.partial*")))})
-        write(folder / name, 1)
+        write(path, 1)
         rows[-1]["wrong"] += len(list(folder.glob(".*.partial*")))  # the next write removes what a killed one left
     return rows
 
 
-def compare(whole, killed):
-    """Say what is wrong with the files of the run that was killed: nothing, if they equal the undisturbed ones."""
-    one, other = digests(whole), digests(killed)
-    wrong = [f"{name} is lost" for name in sorted(set(one) - set(other))]
-    wrong += [f"{name} is not of the undisturbed run" for name in sorted(set(other) - set(one))]
-    wrong += [f"{name} differs" for name in sorted(set(one) & set(other)) if one[name] != other[name]]
-    return wrong + [f"{name} is left over" for name in unfinished(killed)]
+def compare(whole, other):
+    """Say what is wrong with the files of a second run: nothing, if they equal those of the undisturbed one."""
+    one, two = digests(whole), digests(other)
+    wrong = [f"{name} is lost" for name in sorted(one.keys() - two)]
+    wrong += [f"{name} is not of the undisturbed run" for name in sorted(two.keys() - one)]
+    wrong += [f"{name} differs" for name in sorted(one.keys() & two) if one[name] != two[name]]
+    return wrong + [f"{name} is left over" for name in unfinished(other)]
 
 
 def idle(folder, cores, targets=()):
@@ -258,34 +244,24 @@ def idle(folder, cores, targets=()):
 
 def drill_workflow(base, options):
     """Return the rows of the kills, and a description of what was wrong at the end."""
-    targets = [f"{study}_{part}" for study in options.studies for part in ("tables", "figures")]
+    targets = targets_of(options.studies)
     whole, killed = (small_tree(base / name) for name in ("whole", "killed"))
-    begun = time.monotonic()
+    begun, known = time.monotonic(), {name: {digest} for name, digest in digests(killed).items()}
     finish(whole, options.cores, targets)
     spent, jobs = time.monotonic() - begun, len(finished(whole))
     print(f"undisturbed: {jobs} jobs, {len(digests(whole))} files in {spent:.0f} s", flush=True)
     wait = max(2 * spent / jobs, 8)  # the start of Snakemake is among the moments
-    known = {name: {digest} for name, digest in digests(whole).items()}
-    for name, digest in digests(killed).items():
-        known.setdefault(name, set()).add(digest)  # what the copy of the tree came with
-    rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, targets, known)
+    for name, digest in digests(whole).items():
+        known.setdefault(name, set()).add(digest)  # beside what the copy of the tree came with
+    rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, known, targets)
     finish(killed, options.cores, targets)
     wrong = compare(whole, killed)
     if not idle(killed, options.cores, targets):
         wrong.append("a second run had something to do")
-    wrong += [f"kill {row['kill']} left {row['wrong']} files that are not whole" for row in rows if row["wrong"]]
-    wrong += [f"kill {row['kill']} lost {row['bytes_lost']} bytes" for row in rows if row["bytes_lost"]]
     if len(rows) < options.kills:
         wrong.append(f"the run ended after {len(rows)} kills")
     print(f"{len(rows)} kills; {len(digests(killed))} files, {len(wrong)} faults")
     return rows, wrong
-
-
-def save(rows, path):
-    """Write the table of kills, if it is to go anywhere."""
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows).to_csv(path, index=False)
 
 
 def main():
@@ -300,15 +276,15 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="drill-") as base:
         rows = kill_writers(Path(base), options.writers, 0.5, options.seed) if options.writers else []
-        count = Counter(row["what"] for row in rows)
-        wrong = [f"{row['what']}: kill {row['kill']} left neither content" for row in rows if row["wrong"]]
-        print(f"{sum(count.values())} kills of {len(count)} writers, {len(wrong)} faults", flush=True)
-        save(rows, options.csv)
-        if options.kills:
-            found, more = drill_workflow(Path(base), options)
-            rows, wrong = found + rows, wrong + more
+        print(f"{len(rows)} kills of writers, {sum(row['wrong'] for row in rows)} faults", flush=True)
+        found, wrong = drill_workflow(Path(base), options) if options.kills else ([], [])
+    rows = found + rows
+    wrong += [f"{row['what']}: kill {row['kill']} left {row['wrong']} not whole" for row in rows if row["wrong"]]
+    wrong += [f"{row['what']}: kill {row['kill']} lost {row['bytes_lost']} B" for row in rows if row["bytes_lost"]]
     print(f"{len(rows)} kills, {len(wrong)} faults, {sum(row['bytes_lost'] for row in rows)} bytes lost")
-    save(rows, options.csv)
+    if options.csv:
+        options.csv.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_csv(options.csv, index=False)
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 

@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
+from drill import compare, targets_of
 from small import ROOT, digests, small_tree
 
 PROFILE = ROOT / "workflow" / "profiles" / "slurm"
@@ -143,47 +145,16 @@ class Cluster:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def targets(studies):
-    """Return the rules that make tables and figures of these studies; none for a full run."""
-    return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
+def snakemake(folder, studies, *options, **variables):
+    """Run the small configuration."""
+    command = [sys.executable, "-m", "snakemake", *options, "--", *targets_of(studies)]
+    subprocess.run(command, cwd=folder, check=True, env=os.environ | variables)
 
 
-def run_local(folder, cores, studies):
-    """Run the small configuration on this machine, without a cluster."""
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "rules", "--", *targets(studies)]
-    subprocess.run(command, cwd=folder, check=True)
-
-
-def run_cluster(folder, studies, options):
-    """Run the small configuration on the cluster; return its submissions as SLURM saw them, one line each."""
-    profile = os.path.relpath(folder / "workflow" / "profiles" / "slurm", folder)
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--workflow-profile",
-        profile,
-        *ALONE,
-        *options,
-        "--",
-        *targets(studies),
-    ]
-    environment = os.environ | {"PYTHONPATH": str(PLUGINS)}
-    subprocess.run(command, cwd=folder, check=True, env=environment)
+def submissions():
+    """Return the jobs that the cluster ran as SLURM saw them, one line each."""
     shown = ["squeue", "--states=all", "--noheader", "--format=%i|%N|%T|%M|%k"]
     return subprocess.run(shown, capture_output=True, text=True, check=True).stdout.splitlines()
-
-
-def made_of(files, studies):
-    """Return the files of these studies, or of all."""
-    return {name: digest for name, digest in files.items() if not studies or name.split("/")[1] in studies}
-
-
-def report(jobs, seconds):
-    """Print what ran where."""
-    nodes = {name: sum(line.split("|")[1] == name for line in jobs) for name in NODES}
-    states = sorted({line.split("|")[2] for line in jobs})
-    print(f"SLURM: {len(jobs)} jobs in {seconds:.0f} s, {nodes}, {', '.join(states)}", flush=True)
 
 
 def main():
@@ -191,28 +162,27 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=2, help="of the local run")
     parser.add_argument("--log", type=Path, help="where the list of SLURM's jobs goes")
-    parser.add_argument("--local", type=Path, help="a folder in which the local run was made already")
     parser.add_argument("--studies", nargs="*", default=[], help="these alone, by default a whole run")
     options, further = parser.parse_known_args()
     prepare()
-    with tempfile.TemporaryDirectory(prefix="slurm-") as base, contextlib.ExitStack() as stack:
-        whole = options.local or small_tree(Path(base, "local"))
-        if not options.local:
-            run_local(whole, options.cores, options.studies)
-        there = small_tree(Path(base, "cluster"))
+    with tempfile.TemporaryDirectory(prefix="slurm-") as base:
+        whole, there = (small_tree(Path(base, name)) for name in ("local", "cluster"))
+        snakemake(whole, options.studies, "--cores", str(options.cores), "--quiet", "rules")
         Path(base, "slurm").mkdir()
         Path(base).chmod(0o755)
-        stack.enter_context(Cluster(Path(base, "slurm")))
-        begun = time.monotonic()
-        jobs = run_cluster(there, options.studies, further)
-        report(jobs, time.monotonic() - begun)
-        if options.log:
-            options.log.parent.mkdir(parents=True, exist_ok=True)
-            options.log.write_text("job|node|state|time|rule\n" + "\n".join(jobs) + "\n")
-        one, other = (made_of(digests(folder), options.studies) for folder in (whole, there))
-    made = other if options.studies else one.keys() | other.keys()
-    wrong = sorted(name for name in made if one.get(name) != other.get(name))
-    print(f"{len(other)} files, {len(wrong)} differ from the local run")
+        with Cluster(Path(base, "slurm")):
+            begun = time.monotonic()
+            profile = ("--workflow-profile", "workflow/profiles/slurm")
+            snakemake(there, options.studies, *profile, *ALONE, *further, PYTHONPATH=str(PLUGINS))
+            jobs = submissions()
+        spent = time.monotonic() - begun
+        nodes, states = (Counter(line.split("|")[column] for line in jobs) for column in (1, 2))
+        print(f"SLURM: {len(jobs)} jobs in {spent:.0f} s, {dict(nodes)}, {', '.join(sorted(states))}", flush=True)
+        wrong, made = compare(whole, there), len(digests(there))
+    if options.log:
+        options.log.parent.mkdir(parents=True, exist_ok=True)
+        options.log.write_text("job|node|state|time|rule\n" + "\n".join(jobs) + "\n")
+    print(f"{made} files, {len(wrong)} differ from the local run")
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 
