@@ -154,6 +154,15 @@ def test_bounds_by_hand():
     assert intervals.at_most(20) == intervals.at_least(20) == (4, 40)
 
 
+@pytest.mark.parametrize(
+    ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
+)
+def test_bounds_by_hand_of_an_object_that_changes(changes, least, most):
+    """5 bytes hold the object at 4 bytes, not at 10: by ``keep`` it may stay as it was when it was loaded."""
+    intervals = Intervals(np.zeros(4, np.uint32), np.array([4, 4, 10, 4]), None, changes)
+    assert (intervals.at_least(5), intervals.at_most(5)) == (least, most)
+
+
 @pytest.mark.parametrize("changes", ["replace", "keep", "new"])
 @settings(max_examples=25, deadline=None)
 @given(

@@ -129,6 +129,20 @@ def test_misses_of_a_sample_stand_for_those_of_the_whole(misses, rate, requests,
     assert adjusted(misses, rate, requests) == expected
 
 
+@pytest.mark.parametrize("sample", [0.0, 1.0, 1.5, -0.5, 1, "0.5", float("nan")])
+def test_a_sample_is_a_share_between_0_and_1(sample):
+    with pytest.raises(ParameterError, match=r"expected a share of the blocks above 0 and below 1, such as 0\.01"):
+        hit_ratio_curve(Trace.from_blocks(list(range(30)) * 3), "arc", [10], sample=sample)
+
+
+@pytest.mark.parametrize(("threshold", "parts"), [(4, [0, 1, 2, 3]), (12, [0, 1, 2, 3, 4, 5, 6, 7, 7])])
+def test_the_least_samples_have_parts_too(threshold, parts, monkeypatch):
+    """Of hashes below 4, an eighth is less than one hash, and of those below 12 it is rounded down to one."""
+    monkeypatch.setattr(sampling, "_hashed", lambda address, seed: address)
+    chosen = choose(np.arange(100, dtype=np.uint64), threshold / 2**64, 1)
+    assert chosen.part_of.tolist()[: len(parts)] == parts and len(chosen.part_of) == threshold
+
+
 def test_few_blocks_still_give_a_number():
     table = hit_ratio_curve(Trace.from_blocks(list(range(30)) * 3), "arc", [10], sample=0.2)
     assert 0 <= table["hit_ratio"][0] <= 1 and np.isfinite(table["hit_ratio_error"][0])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims.conditions import MISSED
@@ -33,6 +34,14 @@ def reason(kind="measured", text="at most {most}", **cell):
 def found(reasons=(), tables=None, tried=()):
     rows = pd.DataFrame(tried, columns=["claim", "condition", "value", "verdict"])
     return why_missed(CLAIMS, rows, list(reasons), tables or {}).set_index("id")
+
+
+def test_a_reason_that_was_read_does_not_change():
+    given = reason()
+    with pytest.raises(ValidationError, match="frozen"):
+        given.reason = "at least {most}"
+    with pytest.raises(ValidationError, match="frozen"):
+        given.values["most"].take = "max"
 
 
 def test_a_condition_that_reproduces_an_entry_is_its_reason_whatever_else_is_known():
