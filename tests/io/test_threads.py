@@ -6,7 +6,7 @@ import time
 import pytest
 
 from misspenalty.errors import ParameterError
-from misspenalty.io.threads import map_in_threads
+from misspenalty.io.threads import in_threads, map_in_threads
 
 
 def test_items_run_side_by_side_and_keep_their_order():
@@ -37,3 +37,35 @@ def test_an_error_leaves_out_what_has_not_begun():
 def test_an_impossible_number_of_threads_is_refused(threads):
     with pytest.raises(ParameterError, match="threads"):
         map_in_threads(abs, [1, 2], threads)
+
+
+@pytest.mark.parametrize(("jobs", "threads"), [(3, 1), (1, 3)])
+def test_jobs_one_after_another_need_no_thread(jobs, threads):
+    told = []
+
+    def job(advance):
+        advance(7)
+        return threading.current_thread()
+
+    assert in_threads([job] * jobs, told.append, threads) == [threading.current_thread()] * jobs
+    assert told == [7] * jobs
+
+
+def test_an_error_ends_jobs_that_have_begun():
+    running, ended = threading.Barrier(2, timeout=60), []
+
+    def fails(advance):
+        running.wait()
+        raise ValueError("no such block")
+
+    def runs_on(advance):
+        running.wait()
+        try:
+            while True:
+                advance(1)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(ValueError, match="no such block"):
+        in_threads([fails, runs_on], lambda references: None, 2)
+    assert ended == [True]
