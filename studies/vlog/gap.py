@@ -10,7 +10,6 @@ import itertools
 from dataclasses import replace
 
 import pandas as pd
-from scipy.stats import entropy
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
@@ -312,6 +311,8 @@ def balance(shares):
     >>> {name: found.round(3).tolist() for name, found in balance(np.array([[0.5, 0.5], [1.0, 0.0]])).items()}
     {'share': [0.5, 1.0], 'variance': [0.0, 0.25], 'entropy': [0.693, 0.0]}
     """
+    from scipy.stats import entropy  # takes long to import, and most jobs only know this module
+
     return {"share": shares.max(axis=1), "variance": shares.var(axis=1), "entropy": entropy(shares, axis=1)}
 
 

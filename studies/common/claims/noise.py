@@ -13,7 +13,6 @@ which is how independent errors add up.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import hadamard
 from scipy.special import stdtrit
 
 CONFIDENCE = 0.95  # level of every interval
@@ -46,6 +45,8 @@ def runs(frames, halves):
     number = sum(map(len, cells.values()))
     if not number:
         return
+    from scipy.linalg import hadamard  # takes long to import, and most jobs only know this module
+
     order = min(RUNS, 2 ** int(np.ceil(np.log2(number + 1))))
     signs = hadamard(order)[:, 1:]
     for row in signs:
