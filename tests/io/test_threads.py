@@ -51,6 +51,12 @@ def test_jobs_one_after_another_need_no_thread(jobs, threads):
     assert told == [7] * jobs
 
 
+def test_jobs_in_threads_tell_how_far_they_are():
+    told = []
+    in_threads([lambda advance: advance(5)] * 3, told.append, 2)
+    assert told == [5] * 3
+
+
 def test_an_error_ends_jobs_that_have_begun():
     running, ended = threading.Barrier(2, timeout=60), []
 
