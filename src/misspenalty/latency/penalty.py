@@ -292,9 +292,10 @@ def _row(counts, latency, hit_ns):
     """Return the counts, quantiles and components of the requests that count."""
     n = len(latency)
     shares = {"hit": n * hit_ns} | {part: counts[part] for part in COMPONENTS[1:]}
-    ranks = [-(-n * share // 100) - 1 for share in PERCENTILES]
-    ordered = np.partition(latency, ranks) if n else np.full(1, np.nan)
-    mean = {"mean_us": sum(shares.values()) / max(n, 1) / 1000 if n else np.nan}
-    at = {f"p{share}_us": float(ordered[rank]) / 1000 for share, rank in zip(PERCENTILES, ranks, strict=True)}
+    mean = {"mean_us": sum(shares.values()) / n / 1000 if n else np.nan}
+    at = {f"p{share}_us": np.nan for share in PERCENTILES}
+    if n:
+        ranks = [-(-n * share // 100) - 1 for share in PERCENTILES]
+        at = dict(zip(at, (np.partition(latency, ranks)[ranks] / 1000).tolist(), strict=True))
     parts = {f"{part}_us": value / n / 1000 if n else np.nan for part, value in shares.items()}
     return {"requests": n} | {name: counts[name] for name in ("hits", "delayed_hits", "misses")} | mean | at | parts
