@@ -1,6 +1,7 @@
 """Test the benchmarks' own parts; what they measure is not tested here, as it depends on the machine."""
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -115,10 +116,20 @@ def test_readme_counts_what_the_tables_of_faults_and_of_the_fuzzer_hold():
     tried = count["killed"] + count["survived"]
     assert (
         f"{tried} faults of random samples (seed 8; reporting: seed 1; the site's reading, and a few of replay,"
-        f" response times and reporting: seed 34) over {faults['source'].nunique()} sources" in readme
+        " response times and reporting: seed 34; more of replay and response times: seed 36)"
+        f" over {faults['source'].nunique()} sources" in readme
     )
     share = f"{count['killed']} were killed by the tests of the nearest folders ({count['killed'] / tried:.1%}"
     assert share.replace("%", " %") in readme and f"{count['survived']} survived" in readme
+    common = {name: f"studies/common/{name}/" for name in ("reporting", "claims", "site")}
+    killed = {}
+    for name, folder in ({"latency": "latency/", "replay": "replay/"} | common).items():
+        of = faults[faults["source"].str.startswith(folder) & (faults["verdict"] != "invalid")]["verdict"] == "killed"
+        killed[name] = of.mean()
+        assert f"{name} {of.sum()} of {len(of)} ({100 * of.mean():.1f} %)" in readme
+    assert len(killed) == 5 and min(killed.values()) >= 0.95
+    reasons = set(re.findall(r"`([\w.]+\.pyx?)`", readme.partition("## Faults that survive")[2]))
+    assert reasons == {Path(source).name for source in faults[faults["verdict"] == "survived"]["source"]}
     millions = f"{fuzz['executions'].sum() / 1e6:.1f} million executions over {fuzz['target'].nunique()} targets"
     assert millions in readme and fuzz["failed"].sum() == 4 and "four failures" in readme
 
