@@ -3,10 +3,25 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    with_config,
+)
+from typing_extensions import TypedDict
 
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml, worst_error
 from misspenalty_studies.common.study import studies
+from misspenalty_studies.common.validated import validated
 
 SCHEMA = Path(__file__).with_name("ledger.schema.yaml")
 
@@ -50,20 +65,86 @@ class Claim:
         return "number" if self.kind in ("value", "ratio") else "comparison"
 
 
-@dataclass(frozen=True)
-class Fit:
-    """One parameter that no source states, and the published cells it was fitted to."""
+Number = StrictInt | StrictFloat
+Text = Annotated[str, Field(min_length=1)]
+Cells = dict[str, StrictStr | StrictBool | Number]
 
-    parameter: str
+
+@with_config(extra="forbid")
+class Target(TypedDict):
+    """One published cell of a result table."""
+
+    table: str
+    where: Annotated[Cells, Field(min_length=1)]
+    column: str
+    value: Number
+    source: Text
+
+
+@with_config(extra="forbid")
+class Driven(TypedDict):
+    """A result table that is made with a parameter, and its columns if the parameter does not reach all of them."""
+
+    table: str
+    columns: NotRequired[Annotated[list[str], Field(min_length=1)]]
+
+
+@with_config(extra="forbid")
+class Follower(TypedDict):
+    """A cell that depends on a parameter as directly as the targets, such as a mean of targets."""
+
+    table: str
+    where: Cells
+    column: str
+
+
+class Fit(BaseModel):
+    """One parameter that no source states, and the published cells it was fitted to: an entry of the calibration.
+
+    This is the only way in which a published value may influence a reproduced one. The value found is a result and is
+    listed in the sensitivity table.
+
+    Attributes
+    ----------
+    parameter, study : str
+    published : tuple of dict
+        The targets of the fit, each a `Target`.
+    range : (number, number)
+        Smallest and largest value tried.
+    unit : str
+    sensitivity : str
+        The table with the values tried, ``results/<study>/<item>.csv``.
+    reason : str
+    drives : tuple of dict
+        The tables that are made with the parameter, each a `Driven`. An entry of the ledger that reads one counts as
+        calibrated, unless it reads a target.
+    basis : {'fitted', 'calibrated', 'recollected'}
+        Calibrated if no claim reads the targets, which may then come from any table; recollected if, moreover, they are
+        known from memory of the paper, were not read in it, and served to choose among readings by hand.
+    follows : tuple of dict
+        Each a `Follower`; entries of the ledger that read one count as fitted.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameter: str = Field(pattern="^[a-z][a-z0-9_]*$")
     study: str
-    published: tuple  # dicts: table, where, column, value
-    range: tuple
-    unit: str
-    sensitivity: str
-    reason: str
-    drives: tuple  # result tables that are made with the parameter: dicts of table and, if not all of them, columns
-    basis: str = "fitted"  # or "calibrated", "recollected" (known from memory): no claim reads the targets
-    follows: tuple = ()  # dicts: table, where, column; cells that depend on the parameter as directly as the targets
+    published: tuple[Target, ...] = Field(min_length=1)
+    range: tuple[Number, Number]
+    unit: Text
+    sensitivity: str = Field(pattern=r"^results/[a-z]+/[a-z0-9_]+\.csv$")
+    reason: Text
+    drives: tuple[Driven, ...] = Field(min_length=1)
+    basis: Literal["fitted", "calibrated", "recollected"] = "fitted"
+    follows: tuple[Follower, ...] = ()
+
+    @field_validator("study")
+    @classmethod
+    def check_study(cls, name):
+        """Refuse what is no study with claims."""
+        if name not in studies() or not studies()[name].judged:
+            raise ValueError(f"{name!r} is not a study with claims")
+        return name
 
 
 def load_ledger(root=".", study=None):
@@ -146,21 +227,20 @@ def read_ledger(path, schema=SCHEMA):
     return claims
 
 
-def load_calibration(path, schema=None):
+def load_calibration(path):
     """Read and check ``data/calibration.yaml``; return a list of `Fit`.
 
     Raises
     ------
     InputError
-        The file does not match its schema.
+        The file does not hold a list of fits; the message names the entry at fault.
     """
-    path = Path(path)
-    fits = []
-    for entry in load_entries(path, schema or path.with_name("calibration.schema.yaml"), "parameter"):
-        fits.append(
-            Fit(**entry | {key: tuple(entry.get(key, ())) for key in ("published", "range", "drives", "follows")})
-        )
-    return fits
+    entries = _yaml(path)
+    if not isinstance(entries, list):
+        raise InputError("is not a list", path=path, expected="one entry per fitted parameter")
+    remedy = "misspenalty_studies.common.claims.ledger.Fit has every key"
+    names = [one.get("parameter", number) if isinstance(one, dict) else number for number, one in enumerate(entries, 1)]
+    return [validated(Fit, one, path, remedy, f"entry {name}") for name, one in zip(names, entries, strict=True)]
 
 
 def _yaml(path):

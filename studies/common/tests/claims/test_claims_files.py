@@ -161,16 +161,44 @@ def test_a_calibration_names_cells_that_exist(tmp_path):
     _, start, text = text.partition("- parameter: database_cpu_us\n")
     text = start + text
     bad = tmp_path / "calibration.yaml"
-    schema = ROOT / "data" / "calibration.schema.yaml"
     for wrong in ("column: rate", "table: mq_fig9", "where: {size: 256}"):
         key = wrong.partition(":")[0]
         line = next(line.strip() for line in text.splitlines() if line.strip().lstrip("- ").startswith(f"{key}: "))
         bad.write_text(text.replace(line.lstrip("- "), wrong, 1))
         with pytest.raises(InputError, match="parameter database_cpu_us: there is no cell mq_fig"):
-            judge(LEDGER, STUDIES, {}, calibration=load_calibration(bad, schema))
+            judge(LEDGER, STUDIES, {}, calibration=load_calibration(bad))
     bad.write_text(text.replace("unit: us\n", "unit: us\n  value: 17\n", 1))
-    with pytest.raises(InputError, match=r"entry database_cpu_us.*'value' was unexpected"):
-        load_calibration(bad, schema)
+    with pytest.raises(InputError, match=r"calibration.yaml: entry database_cpu_us\.value: Extra inputs are not"):
+        load_calibration(bad)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong", "message"),
+    [
+        ("      value: 28.8\n", "", r"first_level_mb\.published\.0\.value: Field required"),
+        ("      value: 28.8\n", "      value: much\n", r"first_level_mb\.published\.0\.value"),
+        ("      where: {chosen: true}\n", "      where: {}\n", r"first_level_mb\.published\.0\.where"),
+        ("  range: [4, 128]\n", "  range: [4]\n", r"first_level_mb\.range"),
+        ("  study: mq\n", "  study: whatif\n", r"first_level_mb\.study: .*'whatif' is not a study with claims"),
+        ("  basis: calibrated\n", "  basis: guessed\n", r"first_level_mb\.basis"),
+        ("  sensitivity: results/mq", "  sensitivity: results", r"first_level_mb\.sensitivity"),
+        ("- parameter: first_level_mb\n", "- parameter: 7\n", r"entry 7\.parameter"),
+    ],
+)
+def test_a_malformed_calibration_is_named(tmp_path, line, wrong, message):
+    bad = tmp_path / "calibration.yaml"
+    text = (ROOT / "data" / "calibration.yaml").read_text()
+    assert line in text
+    bad.write_text(text.replace(line, wrong, 1))
+    with pytest.raises(InputError, match=rf"calibration\.yaml: .*{message}.*Fit has every key"):
+        load_calibration(bad)
+
+
+def test_a_calibration_is_a_list(tmp_path):
+    bad = tmp_path / "calibration.yaml"
+    bad.write_text("parameter: first_level_mb\n")
+    with pytest.raises(InputError, match="is not a list"):
+        load_calibration(bad)
 
 
 def test_totals_count_statements_of_papers_only(judged):
