@@ -8,15 +8,15 @@ from misspenalty.policies._log cimport FIRST, SPARE
 
 from misspenalty.errors import ParameterError
 
-cdef int64_t MAX_BLOCKS = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
+cdef int64_t MOST_REFERENCES = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
 
 
 cdef class Policy(Kernel):
     """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
-        if not 1 <= capacity <= MAX_BLOCKS or not 0 <= blocks <= MAX_BLOCKS:
-            raise ParameterError(f"a cache of {capacity} blocks for {blocks}; expected 1 to {MAX_BLOCKS} for 0 to {MAX_BLOCKS}")
+        if not 1 <= capacity <= MOST_REFERENCES or not 0 <= blocks <= MOST_REFERENCES:
+            raise ParameterError(f"a cache of {capacity} blocks for {blocks}; expected 1 to {MOST_REFERENCES} for 0 to {MOST_REFERENCES}")
         self.capacity = capacity
         self.blocks = blocks
 
@@ -99,8 +99,8 @@ cdef class Policy(Kernel):
             raise IndexError(f"refresh has length {refresh.shape[0]}, must be {n}")
         if evicted is not None and evicted.shape[0] < n:
             raise IndexError(f"evicted has {evicted.shape[0]} places for {n} ids")
-        if n > MAX_BLOCKS - self.requests:
-            raise OverflowError(f"{n} references after {self.requests}; at most {MAX_BLOCKS} can be replayed")
+        if n > MOST_REFERENCES - self.requests:
+            raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
         if n:
             with nogil:
                 highest = highest_of(&ids[0], n)

@@ -23,7 +23,7 @@ from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
 from misspenalty.replay.sampling import Piece, check_sample, check_sampled_sizes, check_seed
 from misspenalty.traces.compiled import TraceLike, as_trace
-from misspenalty.traces.selection import LONGEST, check, check_size, cold_misses, record, slices
+from misspenalty.traces.selection import MOST_REFERENCES, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: bounds memory, and allows for progress and interrupts between them
@@ -377,8 +377,8 @@ def _kernel(
     future: Callable[[], Iterable[np.ndarray]] | None = None,
 ) -> Any:
     trace.check()
-    if len(trace) > LONGEST:
-        raise ParameterError(f"{trace.name} has {len(trace)} references; at most {LONGEST} can be replayed")
+    if len(trace) > MOST_REFERENCES:
+        raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MOST_REFERENCES} can be replayed")
     if prefetch is None:
         return definition.cache(size, trace.address, parameters, future)
     if definition.kernel is None:

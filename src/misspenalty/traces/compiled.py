@@ -24,6 +24,7 @@ from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
 from misspenalty.traces.reading import Reading
+from misspenalty.traces.selection import MOST_REFERENCES
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.spool import spooled
 from misspenalty.traces.trace import Trace
@@ -31,7 +32,6 @@ from misspenalty.traces.unknown_sizes import UNKNOWN, fill
 from misspenalty.traces.values import TextKeysError
 
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
-MOST_REFERENCES = 0xFFFFFFFE  # most that a kernel's 32-bit clock can count
 ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # further references allowed per byte of the file as it is stored
 LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped

@@ -10,7 +10,7 @@ from misspenalty.traces._stack import first_uses
 from misspenalty.traces.trace import Trace
 
 WRITES = ("count", "ignore", "refresh", "only")
-LONGEST = 0xFFFFFFFE  # references a kernel's 32-bit clock can count; blocks a cache can have
+MOST_REFERENCES = 0xFFFFFFFE  # that a kernel's 32-bit clock can count; the most blocks that a cache can have
 NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
@@ -45,7 +45,7 @@ def check_size(cache_blocks: Any) -> int:
     ParameterError
         It is not a whole number, or is out of range.
     """
-    return check_whole("cache size", cache_blocks, 1, LONGEST, " blocks")
+    return check_whole("cache size", cache_blocks, 1, MOST_REFERENCES, " blocks")
 
 
 def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray | None]]:

@@ -14,7 +14,7 @@ from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.policies.sized import _admission, _queues, _ranked, admission, queues, ranked
 from misspenalty.policies.sized._sized import CHANGES as SIZE_CHANGES
-from misspenalty.traces.selection import LONGEST
+from misspenalty.traces.selection import MOST_REFERENCES
 
 LARGEST = 1 << 62  # bytes of a cache
 
@@ -70,7 +70,7 @@ class SizedPolicy:
         own = self.check(parameters) | dict(self.fixed)
         if self.name == "wtinylfu":
             own["mean_bytes"] = max(int(sizes.sum()) // max(len(sizes), 1), 1)
-        return self.kernel(min(room, LONGEST), len(sizes), room=room, sizes=sizes, changes=changes, **own)
+        return self.kernel(min(room, MOST_REFERENCES), len(sizes), room=room, sizes=sizes, changes=changes, **own)
 
 
 SIZED = {
