@@ -19,7 +19,7 @@ from statistics import fmean, stdev
 from pydantic import TypeAdapter
 
 from misspenalty.conformance.answers import answer_reference
-from misspenalty.conformance.readings import BY_SEED, HASHED, all_outcomes, variants, with_exact_counts
+from misspenalty.conformance.readings import BY_SEED, HASHED, all_outcomes, readings_of, with_exact_counts
 from misspenalty.conformance.suite import Suite, hits_digest
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
@@ -67,7 +67,7 @@ def make_files():
 
 def make_suite(source, common, traces):
     """Make the suite of one policy, as a dictionary in the form of `Suite`."""
-    policy, readings = source["policy"], variants(source["policy"])
+    policy, readings = source["policy"], readings_of(source["policy"])
     definition = find_policy(policy)
     entries = [each for each in common["vectors"] if each["rule"] in source["rules"]] + source["vectors"]
     made = [vector for vector in (make_vector(policy, readings, source["rules"], entry) for entry in entries) if vector]

@@ -122,7 +122,7 @@ plan.seed = DISPUTE["seed"]
 
 plan.simulation(
     "dispute_varied",
-    "dispute.variants.conditions",
+    "dispute.conditions.conditions",
     inputs=dict(
         reductions="results/dispute/reductions.csv",
         datasets="results/dispute/datasets.csv",

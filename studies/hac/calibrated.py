@@ -25,7 +25,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.claims import judge, load_calibration, read_ledger
 from misspenalty_studies.hac import claims as hac_claims
-from misspenalty_studies.hac import projections, variants
+from misspenalty_studies.hac import further, projections
 from misspenalty_studies.hac.object_server.object_client import load_testbed
 from misspenalty_studies.hac.prices import Costs
 from misspenalty_studies.hac.runs import database
@@ -132,7 +132,7 @@ class Variant:
 
     def hit_time(self, server_mb, install, hit_time_mb):
         """Price Table 3 on the variant's database, the mean over seeds."""
-        every = [variants.hit_time(s.data, hit_time_mb, _priced(s.costs, server_mb, install)) for s in self.seeds]
+        every = [further.hit_time(s.data, hit_time_mb, _priced(s.costs, server_mb, install)) for s in self.seeds]
         return mean_over_seeds(every, KEYS["hit_time"])
 
 

@@ -216,7 +216,7 @@ def logged(server, fit):
     Parameters
     ----------
     server : DataFrame
-        From `misspenalty_studies.hac.variants.server`.
+        From `misspenalty_studies.hac.further.server`.
     fit : DataFrame
         From `misspenalty_studies.hac.tables.fit`.
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.points import as_written
-from misspenalty_studies.hac import projections, variants
+from misspenalty_studies.hac import further, projections
 from misspenalty_studies.hac.objects.traversals import STATIC
 from misspenalty_studies.hac.prices import client_us
 from misspenalty_studies.hac.runs import database, run
@@ -277,13 +277,13 @@ def hit_times(data, cache_mb, testbed):
     ------
     condition : str
     table : DataFrame
-        From `misspenalty_studies.hac.variants.priced_hits`.
+        From `misspenalty_studies.hac.further.priced_hits`.
     """
-    counts = {name: variants.without_misses(data, name, cache_mb) for name in ("T1", "T6")}
+    counts = {name: further.without_misses(data, name, cache_mb) for name in ("T1", "T6")}
     for parameter, value in testbed.variations():
         if parameter in PER_OBJECT:
             words = f"{value:g} instructions per object for {PER_OBJECT[parameter]}"
-            yield words, variants.priced_hits(counts, cache_mb, testbed.with_values(**{parameter: value}))
+            yield words, further.priced_hits(counts, cache_mb, testbed.with_values(**{parameter: value}))
 
 
 def with_points(curve, at_points, points_mb):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from misspenalty_studies.hac import measured, projections, variants
+from misspenalty_studies.hac import further, measured, projections
 from misspenalty_studies.hac.prices import Costs, load_fitted
 from misspenalty_studies.hac.runs import database
 from misspenalty_studies.hac.seeds import each_seed, mean_over_seeds, samples
@@ -42,7 +42,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
             "projections": projections.projections(
                 runs_at(one.sweeps, points_mb), one.costs, projections.other_runs(one.data, points_mb, iterations)
             ),
-            "elapsed": variants.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
+            "elapsed": further.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
         }
         for one in every
     ]
@@ -79,11 +79,11 @@ def other_tables(
         two = database(one.seed, **{**sizes, "modules": 2})
         tables.append(
             {
-                "hit_time": variants.hit_time(one.data, hit_time_mb, one.costs),
-                "updates": variants.updates(one.data, updates_mb, one.costs),
-                "server": variants.server(one.sweeps, points_mb, one.costs, server_mb),
-                "cost_sensitivity": variants.cost_sensitivity(one.sweeps, points_mb, one.costs),
-                "dynamic": variants.dynamic(two, one.seed, DYNAMIC_SYSTEMS, dynamic_mb, dynamic, shares, best),
+                "hit_time": further.hit_time(one.data, hit_time_mb, one.costs),
+                "updates": further.updates(one.data, updates_mb, one.costs),
+                "server": further.server(one.sweeps, points_mb, one.costs, server_mb),
+                "cost_sensitivity": further.cost_sensitivity(one.sweeps, points_mb, one.costs),
+                "dynamic": further.dynamic(two, one.seed, DYNAMIC_SYSTEMS, dynamic_mb, dynamic, shares, best),
             }
         )
     keys = {
@@ -119,8 +119,8 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
         data, others = database(seed, **sizes), {n: {"seed": seed, **sizes, **new} for n, new in layouts.items()}
         costs = Costs(testbed, len(data.pages), seed)
         varied = [
-            variants.algorithm_sensitivity(data, *point, costs, 2, settings),
-            variants.layout_sensitivity(*point, costs, 2, others),
+            further.algorithm_sensitivity(data, *point, costs, 2, settings),
+            further.layout_sensitivity(*point, costs, 2, others),
         ]
         tables.append(pd.concat(varied, ignore_index=True))
     return mean_over_seeds(tables, SENSITIVITY_KEYS)

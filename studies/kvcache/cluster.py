@@ -45,7 +45,7 @@ def serve(workload, machine, cache, routing, seed=1):
 
     Parameters
     ----------
-    workload : misspenalty_studies.kvcache.runs.Workload
+    workload : misspenalty_studies.kvcache.runs.PromptTrace
     machine : namespace
         Values of ``studies/kvcache/machine.yaml``.
     cache : {"none", "gpu", "local", "shared"}

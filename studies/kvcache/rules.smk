@@ -112,7 +112,7 @@ plan.simulation(
 
 plan.simulation(
     "kvcache_sensitivity",
-    "kvcache.variants.sensitivity",
+    "kvcache.conditions.sensitivity",
     inputs=dict(
         trace=KVCACHE["trace"],
         machine=KVCACHE_MACHINE,
@@ -125,7 +125,7 @@ plan.simulation(
 
 plan.simulation(
     "kvcache_varied",
-    "kvcache.variants.conditions",
+    "kvcache.conditions.conditions",
     inputs=dict(
         trace=KVCACHE["trace"],
         machine=KVCACHE_MACHINE,
@@ -141,7 +141,7 @@ plan.simulation(
 
 plan.simulation(
     "kvcache_parts",
-    "kvcache.variants.on_parts",
+    "kvcache.conditions.on_parts",
     inputs=dict(
         hits="results/kvcache/hits.csv",
         second_level="results/kvcache/second_level.csv",

@@ -31,7 +31,7 @@ from misspenalty_studies.kvcache.settings import KvcacheSettings
 
 
 @dataclass(frozen=True)
-class Workload:
+class PromptTrace:
     """A trace of prompts, ready to replay.
 
     Attributes
@@ -92,7 +92,7 @@ def load_workload(path, settings):
 
     Returns
     -------
-    Workload
+    PromptTrace
 
     Raises
     ------
@@ -109,7 +109,7 @@ def load_workload(path, settings):
     parts = {"all": slice(0, count), "stated": slice(0, stated), "judged": slice(stated, count)}
     if not stated:
         del parts["stated"]
-    return Workload(name, prompts, Trace.from_blocks(prompts.blocks, name=name), parts)
+    return PromptTrace(name, prompts, Trace.from_blocks(prompts.blocks, name=name), parts)
 
 
 def replay(workload, policy, tokens, backwards=False, **parameters):

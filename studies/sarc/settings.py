@@ -68,7 +68,7 @@ class Start(Settings):
         return self
 
 
-class Fit(Settings):
+class FitLimits(Settings):
     """How the fitted parameters are searched; full size."""
 
     load_factor: Start = setting(what="Requests per second per scaled IOPS.")
@@ -139,7 +139,7 @@ class SarcSettings(Settings):
         "Phases of the fit's search and of the sensitivity, readings and scale runs.",
         "The study's own phases are 30 minutes long, after a warm-up of 20.",
     )
-    fit: Fit = setting(
+    fit: FitLimits = setting(
         {
             "load_factor": {"value": 1.0, "first": 0.04, "finest": 0.01},
             "host_slots": {"value": 4, "first": 1, "finest": 1},

@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 
 from misspenalty_studies.common.claims import Table, cross
-from misspenalty_studies.vlog.gap import balance
+from misspenalty_studies.vlog.conditions import balance
 from misspenalty_studies.vlog.runs import DF_RESERVE
 
 PLATFORMS = ["sparc10_hp", "sparc10_seagate", "ultra170_seagate"]

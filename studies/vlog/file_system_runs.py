@@ -151,7 +151,7 @@ def bursts(platform, file_system, burst_kb, idle_ms, workload):
         UFS on the virtual log, or LFS on a regular disk.
     burst_kb : list of int
     idle_ms : list of float
-    workload : Workload
+    workload : Updates
         ``updates`` are measured, at least two bursts.
 
     Returns

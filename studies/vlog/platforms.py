@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty.io.threads import map_in_threads
-from misspenalty_studies.vlog import file_system_runs, gap, locate, runs, what_if
+from misspenalty_studies.vlog import conditions, file_system_runs, locate, runs, what_if
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
 
@@ -20,7 +20,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     platforms : dict of str to dict
         As in `misspenalty_studies.vlog.runs.make_platforms`.
     workload : dict
-        Fields of `misspenalty_studies.vlog.runs.Workload`.
+        Fields of `misspenalty_studies.vlog.runs.Updates`.
     gap_seeds : int
         Number of runs averaged per point.
     threads : int
@@ -31,18 +31,18 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     dict of str to DataFrame
         ``fig9`` and ``gap``; ``table2_conditions`` and ``fig9_conditions``, the judged tables under each condition.
     """
-    load = runs.Workload(**workload)
+    load = runs.Updates(**workload)
 
     def run(platform):
         found = {
             "fig9": runs.fig9({platform.label: platform}, load),
-            "speedup_conditions": gap.gap(platform, load, gap_seeds),
+            "speedup_conditions": conditions.gap(platform, load, gap_seeds),
         }
         print(f"{platform.label}: done", file=sys.stderr)
         return found
 
     found = _together(map_in_threads(run, runs.make_platforms(platforms, load_hosts(hosts)).values(), threads))
-    varied = gap.conditions(found["speedup_conditions"])
+    varied = conditions.conditions(found["speedup_conditions"])
     return found | {f"{item}_conditions": table for item, table in varied.items()}
 
 
@@ -80,7 +80,7 @@ def files(
     dict of str to DataFrame
         ``fig1, fig2, fig6, fig7, fig8, fig10, fig11``.
     """
-    made, load = runs.make_platforms(platforms, load_hosts(hosts)), runs.Workload(**workload)
+    made, load = runs.make_platforms(platforms, load_hosts(hosts)), runs.Updates(**workload)
     bursty = replace(load, updates=burst_updates)
 
     def on_platform(label):
@@ -128,17 +128,17 @@ def variations(hosts, platforms, workload, factors):
         ``host_range, sensitivity, hosts``.
     """
     known = load_hosts(hosts)
-    made, load = runs.make_platforms(platforms, known), runs.Workload(**workload)
+    made, load = runs.make_platforms(platforms, known), runs.Updates(**workload)
     return {
-        "host_range": gap.host_range(made, load, factors),
-        "sensitivity": gap.sensitivity(made, load, known),
+        "host_range": conditions.host_range(made, load, factors),
+        "sensitivity": conditions.sensitivity(made, load, known),
         "hosts": known.table(),
     }
 
 
 def later(hosts, platforms, workload, threads):
     """Simulate the same updates on later machines, both systems; parameters as in `updates`."""
-    load = runs.Workload(**workload)
+    load = runs.Updates(**workload)
     made = what_if.make_platforms(platforms, load_hosts(hosts))
 
     def run(label):

@@ -7,8 +7,10 @@ VLOG_LATER = VLOG["what_if"]["platforms"]
 VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
 plan.table("vlog.runs.table2", "table2", part="first", latencies="fig9")
-plan.table("vlog.gap.judged", "speedup_conditions_judged", table="speedup_conditions")
-plan.table("vlog.gap.limits", "speedup_limits", latencies="fig9")
+plan.table(
+    "vlog.conditions.judged", "speedup_conditions_judged", table="speedup_conditions"
+)
+plan.table("vlog.conditions.limits", "speedup_limits", latencies="fig9")
 plan.table(
     "vlog.checks.checks",
     "statements",

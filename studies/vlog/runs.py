@@ -5,8 +5,8 @@ section 5.4 (Table 2, Figure 9) on the workload of 5.3: one file, random 4 KB bl
 synchronously, without a pause, in steady state; the file's size sets the utilisation.
 
 The following choices were made where the paper says nothing or where we could not read it;
-`misspenalty_studies.vlog.gap` tries each of the alternatives. The first, second and last were checked again in the
-paper's text on 2026-11-23 and decided by it:
+`misspenalty_studies.vlog.conditions` tries each of the alternatives. The first, second and last were checked again in
+the paper's text on 2026-11-23 and decided by it:
 
 * Utilisation is the share of the disk's aligned blocks that the file occupies. The paper's 80 % is what ``df`` shows,
   which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.
@@ -77,7 +77,7 @@ class Platform:
 
 
 @dataclass(frozen=True)
-class Workload:
+class Updates:
     """What is updated, and the state that the virtual log is in.
 
     Attributes
@@ -152,7 +152,7 @@ def random_updates(platform, system, workload):
     ----------
     platform : Platform
     system : {"update_in_place", "virtual_log"}
-    workload : Workload
+    workload : Updates
 
     Returns
     -------

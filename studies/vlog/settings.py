@@ -8,11 +8,11 @@ from pydantic import AfterValidator, Field, model_validator
 from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, nearest, setting
 from misspenalty_studies.common.settings.types import Count, InnerShare, Label
 from misspenalty_studies.vlog import what_if
+from misspenalty_studies.vlog.conditions import short_switch_ms
 from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 from misspenalty_studies.vlog.file_systems.lfs import RESERVE, SEGMENT
-from misspenalty_studies.vlog.gap import short_switch_ms
-from misspenalty_studies.vlog.runs import Workload, make_platforms
+from misspenalty_studies.vlog.runs import Updates, make_platforms
 from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks
 
 DriveName = Annotated[
@@ -183,7 +183,7 @@ class VlogSettings(Settings):
 
     def _check_room(self, label, platform):
         blocks, most = physical_blocks(platform.kind), capacity(platform.kind)
-        live = int(Workload(**self.workload.plain()).utilisation * blocks)
+        live = int(Updates(**self.workload.plain()).utilisation * blocks)
         if live > most:
             raise SettingError(
                 f"{live} blocks; the virtual log on {label} has room for {most}", "workload", "utilisation"

@@ -89,7 +89,7 @@ def what_if(platforms, workload):
     Parameters
     ----------
     platforms : dict of str to vlog.Platform or FlashPlatform
-    workload : vlog.Workload
+    workload : vlog.Updates
         In steady state; on flash its `warm_up` is in addition to the first writing of the file.
 
     Returns

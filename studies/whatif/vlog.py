@@ -16,7 +16,7 @@ from misspenalty import disks
 from misspenalty.disks.drive.slices import cut
 from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
-from misspenalty_studies.vlog.runs import SYSTEMS, Platform, Workload, random_updates
+from misspenalty_studies.vlog.runs import SYSTEMS, Platform, Updates, random_updates
 from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import tried
 
@@ -41,7 +41,7 @@ class Conclusion:
     table2 : DataFrame
         ``results/vlog/table2.csv``, for the check.
     utilisation, updates, warm_up
-        As in `Workload`.
+        As in `Updates`.
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
@@ -49,7 +49,7 @@ class Conclusion:
     def __init__(self, hosts, what_if, table2, utilisation, updates, warm_up):
         self.host = load_hosts(hosts).hosts[HOST]
         self.written = what_if.set_index(["platform", "system"])["written_kb"].to_dict()
-        self.workload = Workload(utilisation=utilisation, updates=updates, warm_up=warm_up, seed=1)
+        self.workload = Updates(utilisation=utilisation, updates=updates, warm_up=warm_up, seed=1)
         self.archived = table2.set_index("platform")["speedup"].to_dict()
         self.cases = (f"{self.workload.utilisation:.0%} of the blocks live".replace("%", " %"),)
         self.simulated = cache(self._simulated)

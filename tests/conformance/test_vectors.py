@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from misspenalty import conformance
-from misspenalty.conformance.readings import variants
+from misspenalty.conformance.readings import readings_of
 from misspenalty.conformance.suite import folder, load_trace, set_digest
 from misspenalty.io.documents import read_yaml
 from misspenalty.policies import find_policy, known_policies
@@ -70,7 +70,7 @@ def test_definitions_make_the_long_vectors_again(policy):
     common = read_yaml(SOURCES / "common.yaml")
     assert len(common["long"]) == 3
     for entry, vector in zip(common["long"], SUITES[policy].long, strict=True):
-        made = conformance_vectors.make_long(policy, variants(policy), entry, TRACES[entry["file"]])
+        made = conformance_vectors.make_long(policy, readings_of(policy), entry, TRACES[entry["file"]])
         assert conformance_vectors._lean(made) == conformance_vectors._lean(json.loads(json.dumps(asdict(vector))))
 
 
@@ -89,16 +89,16 @@ def test_kernels_and_definitions_conform(policy):
 def test_readings_conform(policy):
     """Every reading passes its own suite, and the check names it, if its hits differ from the first one's."""
     short = replace(SUITES[policy], long=[])
-    readings = [variant for variant in variants(policy) if variant.victims is None]
+    readings = [reading for reading in readings_of(policy) if reading.victims is None]
     assert readings
-    for variant in readings:
+    for reading in readings:
 
-        def run(capacity, trace, parameters, details, variant=variant):
-            chosen = variant.parameters | parameters
-            return conformance.answer_reference(variant.make, capacity, trace, chosen, details)
+        def run(capacity, trace, parameters, details, reading=reading):
+            chosen = reading.parameters | parameters
+            return conformance.answer_reference(reading.make, capacity, trace, chosen, details)
 
         verdict = conformance.check_run(short, run)
-        assert verdict.conforms and verdict.reading == variant.name
+        assert verdict.conforms and verdict.reading == reading.name
 
 
 @pytest.mark.parametrize("policy", POLICIES)

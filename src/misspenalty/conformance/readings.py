@@ -224,7 +224,7 @@ class DrawnVictim(Reference):
 
 
 @dataclass(frozen=True)
-class Variant:
+class DefinedReading:
     """A reading, and the definition that follows it.
 
     Attributes
@@ -254,8 +254,8 @@ def least_used(counts):
     return [block for block, count in counts.items() if count == lowest]
 
 
-def all_outcomes(variant, capacity, trace, most):
-    """Return every sequence of hits that a policy with free choice among `variant.victims` can have.
+def all_outcomes(reading, capacity, trace, most):
+    """Return every sequence of hits that a policy with free choice among `reading.victims` can have.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def all_outcomes(variant, capacity, trace, most):
                 counts[block] += 1
                 following.add((hits + "1", tuple(sorted(counts.items()))))
                 continue
-            victims = variant.victims(counts) if len(counts) == capacity else [None]
+            victims = reading.victims(counts) if len(counts) == capacity else [None]
             for victim in victims:
                 left = {each: count for each, count in counts.items() if each != victim} | {block: 1}
                 following.add((hits + "0", tuple(sorted(left.items()))))
@@ -287,105 +287,109 @@ def _random_choice(counts):
 
 OPEN = {  # further readings by policy; the first reading is the registered definition
     "clock": [
-        Variant(
+        DefinedReading(
             "bit set at load",
             "Hardware sets the reference bit at the access that loads a block; the report describes a hardware bit.",
             SetAtLoadClock,
         )
     ],
-    "random": [Variant("any block", "Any block may be the victim.", victims=_random_choice)],
+    "random": [DefinedReading("any block", "Any block may be the victim.", victims=_random_choice)],
     "slru": [
-        Variant(
+        DefinedReading(
             "half protected",
             "The limit of the protected segment is a tuning parameter of the paper; here half of the cache.",
             parameters={"protected": 0.5},
         ),
-        Variant(
+        DefinedReading(
             "fills up",
             "Until the cache is full a new block enters the protected segment if the lower one is full.",
             parameters={"fill_up": 1},
         ),
     ],
     "lfu": [
-        Variant("oldest on a tie", "The definition does not decide ties; the first loaded goes.", OldestOnTieLFU),
-        Variant("any on a tie", "The definition does not decide ties; any of the least used.", victims=least_used),
+        DefinedReading(
+            "oldest on a tie", "The definition does not decide ties; the first loaded goes.", OldestOnTieLFU
+        ),
+        DefinedReading(
+            "any on a tie", "The definition does not decide ties; any of the least used.", victims=least_used
+        ),
     ],
     "gdsf": [
-        Variant(
+        DefinedReading(
             "may refuse",
             "A new block is ranked before another leaves for it, and is not loaded if every other ranks higher.",
             RefusingGDSF,
         ),
-        Variant("oldest on a tie", "The report does not decide ties; the first loaded goes.", OldestOnTieGDSF),
+        DefinedReading("oldest on a tie", "The report does not decide ties; the first loaded goes.", OldestOnTieGDSF),
     ],
     "2q": [
-        Variant(
+        DefinedReading(
             "reclaims first",
             "The paper's procedure reclaims a slot before it uses the entry found in A1out.",
             ReclaimFirst2Q,
         ),
-        Variant(
+        DefinedReading(
             "simplified",
             "The paper's simplified version: A1 in place of A1in and A1out, a hit in A1 moves the block to Am.",
             parameters={"simplified": 1},
         ),
     ],
     "lirs": [
-        Variant(
+        DefinedReading(
             "authors' program",
             "At least two HIR blocks, and a reference to the block referenced just before is skipped.",
             AuthorsLIRS,
         )
     ],
     "arc": [
-        Variant(
+        DefinedReading(
             "whole target",
             "The figure adds a ratio to the target without saying whether it is rounded; here down to a whole number.",
             WholeTargetARC,
         )
     ],
     "car": [
-        Variant(
+        DefinedReading(
             "whole target",
             "The figure adds a ratio to the target without saying whether it is rounded; here down to a whole number.",
             WholeTargetCAR,
         )
     ],
     "mq": [
-        Variant(
+        DefinedReading(
             "recalls first",
             "A miss looks its block up in Qout before it evicts, so that a full Qout cannot drop that very entry.",
             parameters={"recall_first": 1},
         )
     ],
     "s3fifo": [
-        Variant(
+        DefinedReading(
             "all enter S",
             "Algorithm 1: every new block enters S, also while the cache fills; the rest is the authors' code.",
             parameters={"fill_main": 0},
         ),
-        Variant(
+        DefinedReading(
             "algorithm 1",
             "Algorithm 1 to the letter: eviction comes before the look-up in G, and a full M evicts for a block of S.",
             AlgorithmS3FIFO,
         ),
     ],
     "lecar": [
-        Variant(
+        DefinedReading(
             "counts restart",
             "A returning block is used once for LFU; the paper does not say.",
             parameters={"recall": 0},
         )
     ],
     "lhd": [
-        Variant(
+        DefinedReading(
             "second application",
             "Classes count through the applications, of which libCacheSim calls the only one the second.",
             parameters={"initial": 17},
         )
     ],
     "lru2": [
-        Variant(
+        DefinedReading(
             "remembers all",
             "The paper keeps the history of an evicted block for a time; here for ever.",
             parameters={"history": 1000.0},
@@ -428,20 +432,20 @@ BY_SEED = {  # ``make(capacity, seed, **parameters)`` of policies that draw or h
 }
 
 
-def variants(policy):
-    """Return all readings of a policy as `Variant`, the registered definition first."""
+def readings_of(policy):
+    """Return all readings of a policy as `DefinedReading`, the registered definition first."""
     reference = find_policy(policy).reference
     by_seed = (BY_SEED[policy] or reference) if policy in BY_SEED else None
     says = FIRST.get(policy, "The paper decides every outcome.")
     return [
-        _completed(Variant("definition", says), reference, by_seed),
-        *(_completed(variant, reference, by_seed) for variant in OPEN.get(policy, [])),
+        _completed(DefinedReading("definition", says), reference, by_seed),
+        *(_completed(reading, reference, by_seed) for reading in OPEN.get(policy, [])),
     ]
 
 
-def _completed(variant, reference, by_seed):
-    if variant.victims:
-        return replace(variant, by_seed=lambda capacity, seed: DrawnVictim(capacity, variant.victims, seed))
+def _completed(reading, reference, by_seed):
+    if reading.victims:
+        return replace(reading, by_seed=lambda capacity, seed: DrawnVictim(capacity, reading.victims, seed))
     if by_seed:
-        variant = replace(variant, by_seed=lambda capacity, seed: by_seed(capacity, seed=seed, **variant.parameters))
-    return variant if variant.make else replace(variant, make=reference)
+        reading = replace(reading, by_seed=lambda capacity, seed: by_seed(capacity, seed=seed, **reading.parameters))
+    return reading if reading.make else replace(reading, make=reference)

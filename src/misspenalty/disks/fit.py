@@ -47,7 +47,7 @@ RANGES = {  # ranges of the parameters that the last step varies
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedDrive:
     """A fitted drive.
 
     Attributes
@@ -62,7 +62,7 @@ class Fit:
     held_out: dict
 
 
-def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: int | None = None) -> Fit:
+def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: int | None = None) -> FittedDrive:
     """Fit a drive to measured requests.
 
     Parameters
@@ -100,7 +100,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     cache = min(trials, key=trials.get)
     data = describe(name, heads, blocks, curve, _moved(name, heads, blocks, curve, start, cache, known), cache, known)
     kind = Description(check(data))
-    return Fit(kind, replay(kind, known).row(), replay(kind, other).row())
+    return FittedDrive(kind, replay(kind, known).row(), replay(kind, other).row())
 
 
 def _part(requests, part):

@@ -26,7 +26,11 @@ def test_a_job_depends_on_the_code_of_its_function(plan, sources):
     job = simulate(plan, table="results/vlog/runs/files.csv").job
     assert job["function"] == "misspenalty_studies.vlog.platforms.files"
     called = (job["function"], "misspenalty_studies.common.reporting.jobs")
-    assert job["code"] == sources.digest(*called) != sources.digest("misspenalty_studies.vlog.gap.judged", called[1])
+    assert (
+        job["code"]
+        == sources.digest(*called)
+        != sources.digest("misspenalty_studies.vlog.conditions.judged", called[1])
+    )
 
 
 @pytest.mark.parametrize(

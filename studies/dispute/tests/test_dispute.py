@@ -9,7 +9,7 @@ import pytest
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import judge, load_ledger
-from misspenalty_studies.dispute import claims, figures, packing, published, runs, tables, variants
+from misspenalty_studies.dispute import claims, conditions, figures, packing, published, runs, tables
 
 ROOT = Path(__file__).parents[3]
 
@@ -136,23 +136,23 @@ def test_conditions_put_other_values_where_the_claims_read(aggregated, replays, 
     names = ("reductions", "datasets", "selection", "replayed_reductions", "program", "examples")
     for name in names:
         made[name].to_csv(tmp_path / f"{name}.csv", index=False)
-    under = variants.conditions(*(tmp_path / f"{name}.csv" for name in names))
+    under = conditions.conditions(*(tmp_path / f"{name}.csv" for name in names))
     assert all(set(under[name].columns) == {*made[name].columns, "condition"} for name in names)
     keys = {"selection": "authors", "size_ratio": 0.1, "policy": "s3fifo"}
     base = made["reductions"].set_index(list(keys)).loc[tuple(keys.values())]
     rows = under["reductions"].set_index(["condition", *keys])
-    assert rows.loc[(variants.MEDIANS, *keys.values()), "mean"] == base["median"]
-    assert np.isnan(rows.loc[(variants.MEDIANS, *keys.values()), "behind_ci95_low"])
+    assert rows.loc[(conditions.MEDIANS, *keys.values()), "mean"] == base["median"]
+    assert np.isnan(rows.loc[(conditions.MEDIANS, *keys.values()), "behind_ci95_low"])
     other = made["reductions"].set_index(list(keys)).loc[("authors", 0.4, "s3fifo")]
     for size in (0.1, 0.001):
-        found = rows.loc[(variants.OTHER_SIZES[0.4], "authors", size, "s3fifo"), "mean"]
+        found = rows.loc[(conditions.OTHER_SIZES[0.4], "authors", size, "s3fifo"), "mean"]
         assert found == pytest.approx(other["mean"])
     web = made["reductions"].set_index(list(keys)).loc[("sieve", 0.1, "arc")]
-    assert rows.loc[(variants.OF_TRACES, "sieve", 0.1, "arc"), "mean_of_datasets"] == pytest.approx(web["mean"])
+    assert rows.loc[(conditions.OF_TRACES, "sieve", 0.1, "arc"), "mean_of_datasets"] == pytest.approx(web["mean"])
     judged = under["program"].set_index("policy")["misses"]
     by_program = made["program"].set_index(["policy", "reading"])["misses"]
     assert judged.to_dict() == {"slru": by_program["slru", "program"], "lru": by_program["lru", "own"]}
-    ranks = under["datasets"][under["datasets"]["condition"] == variants.MEDIANS]
+    ranks = under["datasets"][under["datasets"]["condition"] == conditions.MEDIANS]
     first = ranks[(ranks["rank"] == 1) & (ranks["selection"] == "authors")]
     assert set(first["policy"]) == {"s3fifo"}
 

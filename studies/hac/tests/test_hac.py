@@ -12,12 +12,12 @@ from misspenalty_studies.common.claims import load_calibration
 from misspenalty_studies.hac import calibrated as hac_calibrated
 from misspenalty_studies.hac import claims
 from misspenalty_studies.hac import conditions as hac_conditions
+from misspenalty_studies.hac import further as hac_further
 from misspenalty_studies.hac import layouts as hac_layouts
 from misspenalty_studies.hac import measured as hac_measured
 from misspenalty_studies.hac import projections as hac_projections
 from misspenalty_studies.hac import runs as hac_runs
 from misspenalty_studies.hac import tables as hac
-from misspenalty_studies.hac import variants as hac_variants
 from misspenalty_studies.hac.object_server.object_client import REPLACEMENT, load_testbed
 from misspenalty_studies.hac.objects.cache import COUNTS, TIMED
 from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
@@ -217,7 +217,7 @@ def test_a_point_is_priced_once_and_as_it_would_be_alone(sweeps, costs):
 
 
 def test_elapsed_times_differ_by_what_their_names_say(data, sweeps, costs):
-    table = hac_variants.elapsed(data, sweeps, POINTS, costs, 3)
+    table = hac_further.elapsed(data, sweeps, POINTS, costs, 3)
     parts = table[["hit_s", "fetch_s", "replacement_s", "conversion_s"]].sum(axis=1)
     assert table["elapsed_s"].to_numpy() == pytest.approx(parts.to_numpy())
     wide = table.pivot(index=["traversal", "run"], columns="system", values="elapsed_s")
@@ -226,7 +226,7 @@ def test_elapsed_times_differ_by_what_their_names_say(data, sweeps, costs):
 
 
 def test_updates_modify_what_the_benchmark_says(data, costs):
-    table = hac_variants.updates(data, SMALL["updates_mb"], costs).set_index("traversal")
+    table = hac_further.updates(data, SMALL["updates_mb"], costs).set_index("traversal")
     assert table.loc["T1", "modified_objects"] == 0
     assert table.loc["T2b", "modified_objects"] == 20 * table.loc["T2a", "modified_objects"]
     assert table.loc["T2b", "shipped_mb"] == pytest.approx(table.loc["T2b", "modified_objects"] * 40 / 2**20)
@@ -235,10 +235,10 @@ def test_updates_modify_what_the_benchmark_says(data, costs):
 
 
 def test_hit_time_needs_a_cache_that_holds_everything(data, costs):
-    table = hac_variants.hit_time(data, 4, costs)
+    table = hac_further.hit_time(data, 4, costs)
     assert set(table["traversal"]) == {"T1", "T6"}
     with pytest.raises(ParameterError, match="holds all"):
-        hac_variants.hit_time(data, 0.24, costs)
+        hac_further.hit_time(data, 0.24, costs)
 
 
 def test_measured_lines_add_up_to_the_last_step_and_are_those_of_the_published_table(data):
@@ -267,21 +267,21 @@ def test_published_hit_times_add_up_to_the_printed_totals():
 
 
 def test_server_table_and_sensitivities(data, sweeps, costs):
-    server = hac_variants.server(sweeps, POINTS, costs, [0.25, 30])
+    server = hac_further.server(sweeps, POINTS, costs, [0.25, 30])
     small = server[(server["server_cache_mb"] == 0.25) & (server["traversal"] == "T1+")].set_index("page_order")
     assert small.loc["contiguous", "read_ms"] < small.loc["scattered", "read_ms"]
     assert (server[server["server_cache_mb"] == 30]["hit_pct"] == 100).all()
     row = pd.DataFrame([{"reached": 10.0, "target": 10, "value": 300.0}])
     assert claims.logged(server, row)["id"].is_unique
-    table = hac_variants.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
+    table = hac_further.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"scan": [1, 10]})
     assert table["parameter"].tolist() == ["none", "scan", "scan"]
     others = {"b": SMALL["database"], "too deep": SMALL["database"] | {"parts": 2000, "composites": 3}}
     others = {name: {"seed": 1, **sizes} for name, sizes in others.items()}
-    table = hac_variants.layout_sensitivity("T1", 0.24, costs, 3, others)
+    table = hac_further.layout_sensitivity("T1", 0.24, costs, 3, others)
     assert table["value"].tolist() == ["b"]
     own = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs)
     assert table["misses"].iloc[0] == own.fetches
-    costs_table = hac_variants.cost_sensitivity(sweeps, POINTS, costs)
+    costs_table = hac_further.cost_sensitivity(sweeps, POINTS, costs)
     assert set(costs_table["traversal"]) == set(STATIC)
     assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
 
@@ -454,7 +454,6 @@ def test_the_variant_has_the_size_whose_hit_rate_is_nearest():
 def test_the_variant_has_the_tables_that_claims_read_and_counts_what_changes(tmp_path, stored):
     text = (ROOT / "data" / "calibration.yaml").read_text().replace("value: 86\n", "value: 100\n")
     (tmp_path / "calibration.yaml").write_text(text)  # so small a database fits the server's cache
-    (tmp_path / "calibration.schema.yaml").write_text((ROOT / "data" / "calibration.schema.yaml").read_text())
     calibration = tmp_path / "calibration.yaml"
     made = hac_calibrated.calibrated(stored, MACHINE, calibration, POINTS, 0, 2, 4, SMALL["database"])
     by_seed = {f"{item}_by_seed" for item, table in claims.TABLES.items() if table.by_seed}

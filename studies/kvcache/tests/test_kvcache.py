@@ -13,7 +13,7 @@ from misspenalty.latency.prefill import PLACES, Server, bandwidth
 from misspenalty.traces.prompts import Prompts
 from misspenalty_studies.common.claims import judge, load_ledger
 from misspenalty_studies.common.machine import load_machine
-from misspenalty_studies.kvcache import claims, cluster, cost, figures, runs, tables, variants
+from misspenalty_studies.kvcache import claims, cluster, conditions, cost, figures, runs, tables
 from misspenalty_studies.kvcache.machine import KvCacheMachine
 from misspenalty_studies.kvcache.settings import KvcacheSettings
 
@@ -46,7 +46,7 @@ def workload(prompts, times=None, size=10):
     blocks = np.array([block for one in prompts for block in one], np.uint64)
     made = Prompts(times, count * size, count, count, blocks, size)
     whole = slice(0, len(count))
-    return runs.Workload("mine", made, runs.Trace.from_blocks(blocks), {"all": whole, "judged": whole})
+    return runs.PromptTrace("mine", made, runs.Trace.from_blocks(blocks), {"all": whole, "judged": whole})
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_a_prefix_ends_at_the_first_miss():
 
 def test_a_partial_block_counts_the_tokens_it_has():
     made = workload([[1, 2]])
-    short = runs.Workload("x", Prompts(*vars(made.prompts).values()), made.trace, made.parts)
+    short = runs.PromptTrace("x", Prompts(*vars(made.prompts).values()), made.trace, made.parts)
     short.prompts.input_tokens[:] = 13
     assert short.prefix_tokens(np.array([True, True])).tolist() == [13]
 
@@ -215,9 +215,9 @@ def test_a_cluster_of_one_hits_as_a_single_cache():
 
 
 def test_conditions_change_what_they_name(small):
-    made = variants.conditions(SMALL, MACHINE, settings())
+    made = conditions.conditions(SMALL, MACHINE, settings())
     base = small["fig10"].set_index(["cache", "routing"])["ttft_s"]
-    queue = made["fig10"].query("condition == @variants.QUEUE").set_index(["cache", "routing"])["ttft_s"]
+    queue = made["fig10"].query("condition == @conditions.QUEUE").set_index(["cache", "routing"])["ttft_s"]
     assert queue[("local", "aware")] == base[("local", "balanced")]
     assert queue[("shared", "aware")] == base[("shared", "aware")]
     assert set(made["fig10"].groupby("condition").size()) == {12}
@@ -226,7 +226,7 @@ def test_conditions_change_what_they_name(small):
         2 * small["fig10"].set_index(["cache", "routing"])["prefill_s"].iloc[2]
     )
     assert set(made["table1"]["policy"]) == {"lfu", "lru"}
-    rates = made["fig9"].query("condition == @variants.BLOCKS")["hit_pct"].tolist()
+    rates = made["fig9"].query("condition == @conditions.BLOCKS")["hit_pct"].tolist()
     blocks = small["hits"].query("policy == 'lru' and part == 'all'")["prefix_block_pct"].tolist()
     assert rates == blocks
 
@@ -235,15 +235,15 @@ def test_other_parts_take_the_place_of_the_judge(small, tmp_path):
     paths = {name: tmp_path / f"{name}.csv" for name in ("hits", "second_level", "ttft")}
     for name, path in paths.items():
         small[name].to_csv(path, index=False)
-    made = variants.on_parts(**paths)
+    made = conditions.on_parts(**paths)
     assert made.keys() == paths.keys()
     for name, table in made.items():
-        assert set(table["part"]) == {"judged"} and set(table["condition"]) == {variants.PARTS["all"]}
+        assert set(table["part"]) == {"judged"} and set(table["condition"]) == {conditions.PARTS["all"]}
         assert len(table) == (small[name]["part"] == "all").sum()
 
 
 def test_sensitivity_varies_one_parameter_at_a_time():
-    table = variants.sensitivity(SMALL, MACHINE, settings())
+    table = conditions.sensitivity(SMALL, MACHINE, settings())
     assert set(table["parameter"]) == {"none", "utilisation", "ssd_gb_s"}
     wide = table[table["policy"] == "mq"].pivot(index=["parameter", "value"], columns="kind", values="ttft_s")
     assert wide.loc[("ssd_gb_s", 26), "dram"] == wide["dram"].xs("none").item()

@@ -10,8 +10,8 @@ import pytest
 from misspenalty import ParameterError, disks
 from misspenalty_studies.vlog import checks as vlog_checks
 from misspenalty_studies.vlog import claims
+from misspenalty_studies.vlog import conditions as vlog_conditions
 from misspenalty_studies.vlog import file_system_runs as vlog_files
-from misspenalty_studies.vlog import gap as vlog_gap
 from misspenalty_studies.vlog import locate as vlog_locate
 from misspenalty_studies.vlog import runs as vlog
 from misspenalty_studies.vlog import what_if as vlog_what_if
@@ -26,7 +26,7 @@ PLATFORMS = vlog.make_platforms(
     },
     HOSTS,
 )
-WORKLOAD = vlog.Workload(updates=2000)
+WORKLOAD = vlog.Updates(updates=2000)
 SEAGATE = PLATFORMS["ultra170_seagate"]
 
 
@@ -79,9 +79,9 @@ def test_more_free_space_is_found_sooner():
 
 def test_every_condition_acts_in_its_direction():
     base, *_ = vlog.compare_systems(SEAGATE, WORKLOAD)
-    table = vlog_gap.gap(SEAGATE, WORKLOAD).set_index("conditions")["speedup"]
+    table = vlog_conditions.gap(SEAGATE, WORKLOAD).set_index("conditions")["speedup"]
     assert table["none"] == pytest.approx(base)
-    assert set(vlog_gap.CONDITIONS) < set(table.index) and table.index.is_unique
+    assert set(vlog_conditions.CONDITIONS) < set(table.index) and table.index.is_unique
     for condition in (
         "emptied_tracks", "contiguous_file", "no_map_sector", "short_head_switch", "host_half", "host_quarter",
         "host_free", "unaligned_blocks",
@@ -89,7 +89,7 @@ def test_every_condition_acts_in_its_direction():
         assert table[condition] > base
     assert table["updates_8kb"] < table["none"]
     other = replace(SEAGATE, label="sparc10_seagate")
-    assert vlog_gap.apply(("updates_8kb",), other, WORKLOAD) == (
+    assert vlog_conditions.apply(("updates_8kb",), other, WORKLOAD) == (
         other,
         WORKLOAD,
     )  # only the UltraSPARC-170 has such blocks
@@ -98,10 +98,13 @@ def test_every_condition_acts_in_its_direction():
         table["no_map_sector+short_head_switch+contiguous_file+host_free+unaligned_blocks"]
         > table["no_map_sector+short_head_switch+contiguous_file+host_free"]
     )
-    assert table["no_map_sector+short_head_switch+emptied_tracks+host_free"] > table[list(vlog_gap.CONDITIONS)].max()
+    assert (
+        table["no_map_sector+short_head_switch+emptied_tracks+host_free"]
+        > table[list(vlog_conditions.CONDITIONS)].max()
+    )
     for wrong in (("sunshine",), ("contiguous_file", "emptied_tracks"), ("host_half", "host_free")):
         with pytest.raises(ParameterError, match="conditions "):
-            vlog_gap.apply(wrong, SEAGATE, WORKLOAD)
+            vlog_conditions.apply(wrong, SEAGATE, WORKLOAD)
 
 
 def test_a_set_of_conditions_decides_if_no_smaller_one_has_the_same_outcome():
@@ -110,22 +113,22 @@ def test_a_set_of_conditions_decides_if_no_smaller_one_has_the_same_outcome():
         ("no_map+8kb", True, False), ("no_map+fresh+8kb", True, False),
     ]  # fmt: skip
     outcomes = pd.DataFrame(rows, columns=["conditions", "near_ten", "balanced"])
-    assert vlog_gap.deciding(outcomes) == ["fresh", "no_map+8kb"]
+    assert vlog_conditions.deciding(outcomes) == ["fresh", "no_map+8kb"]
 
 
 def test_three_measures_agree_on_the_extremes_of_balance():
-    found = vlog_gap.balance(np.array([[0.25] * 4, [0.7, 0.1, 0.1, 0.1], [1, 0, 0, 0]]))
+    found = vlog_conditions.balance(np.array([[0.25] * 4, [0.7, 0.1, 0.1, 0.1], [1, 0, 0, 0]]))
     assert found["share"].tolist() == [0.25, 0.7, 1] and found["entropy"][0] == pytest.approx(np.log(4))
     assert (np.diff(found["variance"]) > 0).all() and (np.diff(found["entropy"]) < 0).all()
 
 
 def test_the_judge_is_given_whole_tables_under_single_and_deciding_conditions():
-    platforms = [replace(SEAGATE, label=label) for label in vlog_gap.PLATFORMS]
+    platforms = [replace(SEAGATE, label=label) for label in vlog_conditions.PLATFORMS]
     load = replace(WORKLOAD, updates=200, warm_up=0)
-    table = pd.concat([vlog_gap.gap(platform, load) for platform in platforms], ignore_index=True)
-    tables = vlog_gap.conditions(table)
-    deciding = vlog_gap.deciding(vlog_gap.judged(table))
-    count = len({*vlog_gap.CONDITIONS, *deciding})
+    table = pd.concat([vlog_conditions.gap(platform, load) for platform in platforms], ignore_index=True)
+    tables = vlog_conditions.conditions(table)
+    deciding = vlog_conditions.deciding(vlog_conditions.judged(table))
+    count = len({*vlog_conditions.CONDITIONS, *deciding})
     assert tables["table2"]["condition"].nunique() == tables["fig9"]["condition"].nunique() == count
     for item, wanted in claims.TABLES.items():
         keys = [*wanted.keys, "condition"]
@@ -133,7 +136,9 @@ def test_the_judge_is_given_whole_tables_under_single_and_deciding_conditions():
         for row in wanted.rows:
             found = tables[item][(tables[item][list(row)] == pd.Series(row)).all(axis=1)]
             assert len(found) == count, row
-    first = table[(table["conditions"] == "no_map_sector") & (table["platform"] == vlog_gap.PLATFORMS[0])].iloc[0]
+    first = table[(table["conditions"] == "no_map_sector") & (table["platform"] == vlog_conditions.PLATFORMS[0])].iloc[
+        0
+    ]
     judged = tables["fig9"].query("condition == 'no map sector written' and platform == 'sparc10_hp'")
     judged = judged.set_index(["system", "component"])["ms"]
     assert judged["virtual_log", "total"] == first["virtual_log_ms"]
@@ -150,7 +155,7 @@ def test_the_ceiling_leaves_what_the_other_parts_do_not_take():
         for system, factor in (("update_in_place", 5), ("virtual_log", 1))
         for name, ms in [*parts.items(), ("total", sum(parts.values()))]
     ]
-    table = vlog_gap.limits(pd.DataFrame(rows)).set_index("speedup")
+    table = vlog_conditions.limits(pd.DataFrame(rows)).set_index("speedup")
     assert table.loc[5, "write_ms"] == pytest.approx(1.6) and table.loc[5, "left_ms"] == pytest.approx(1.0)
     assert table.loc[10, "left_ms"] == pytest.approx(0.2)
 
@@ -162,24 +167,24 @@ def test_readings_say_what_the_conditions_would_change():
         for label, speedup, overhead, locate in [
             ("sparc10_hp", 2.0, 0.5, 0.3), ("sparc10_seagate", 4.0, 0.1, 0.2), ("ultra170_seagate", 9.5, 0.2, 0.4)]
     ]  # fmt: skip
-    row = vlog_gap.judged(pd.DataFrame(rows)).iloc[0]
+    row = vlog_conditions.judged(pd.DataFrame(rows)).iloc[0]
     assert row[["widening", "near_ten", "overheads", "host_limited", "balanced"]].all()
     assert row["balanced_entropy"] and row["balanced_variance"]
     rows[1]["speedup"], rows[2]["speedup"] = 1.5, 10.5
     rows[2]["locate_ms"], rows[2]["other_ms"] = 0.7, 0.0
-    row = vlog_gap.judged(pd.DataFrame(rows)).iloc[0]
+    row = vlog_conditions.judged(pd.DataFrame(rows)).iloc[0]
     assert not row[["widening", "near_ten", "balanced"]].any() and row["host_limited"]
 
 
 def test_the_host_range_has_its_ends():
-    table = vlog_gap.host_range({"one": SEAGATE}, WORKLOAD, [0, 1, 100])
+    table = vlog_conditions.host_range({"one": SEAGATE}, WORKLOAD, [0, 1, 100])
     assert table["other_ms"].iloc[0] == 0 and table["largest"].iloc[2] == "other"
     assert table["speedup"].is_monotonic_decreasing
     assert 0.8 < table["speedup"].iloc[2] < 1  # only the algorithm itself is left
 
 
 def test_sensitivity_varies_hosts_and_drives():
-    table = vlog_gap.sensitivity(PLATFORMS, replace(WORKLOAD, updates=300, warm_up=1), HOSTS)
+    table = vlog_conditions.sensitivity(PLATFORMS, replace(WORKLOAD, updates=300, warm_up=1), HOSTS)
     assert {"none", "file_system", "search", "head_switch_ms", "seek_factor", "utilisation"} <= set(table["parameter"])
     assert not table.duplicated(["parameter", "value", "platform"]).any()
 
@@ -253,9 +258,9 @@ def test_values_for_the_undecided_claims(latencies):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: vlog.Workload(prepared="tomorrow"),
-        lambda: vlog.Workload(utilisation=1.0),
-        lambda: vlog.Workload(updates=0),
+        lambda: vlog.Updates(prepared="tomorrow"),
+        lambda: vlog.Updates(utilisation=1.0),
+        lambda: vlog.Updates(updates=0),
         lambda: vlog.random_updates(SEAGATE, "in_place", WORKLOAD),
         lambda: vlog.random_updates(SEAGATE, "virtual_log", replace(WORKLOAD, utilisation=0.999)),
         lambda: vlog.random_updates(SEAGATE, "update_in_place", replace(WORKLOAD, utilisation=1e-9)),
@@ -268,15 +273,18 @@ def test_impossible_parameters(call):
 
 def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
     """The gap's condition short_head_switch must take the time from the drive's description, whichever drive it is."""
-    assert vlog_gap.short_switch_ms(disks.load("hp97560")) < disks.load("hp97560").data["mechanics"]["head_switch_ms"]
+    assert (
+        vlog_conditions.short_switch_ms(disks.load("hp97560"))
+        < disks.load("hp97560").data["mechanics"]["head_switch_ms"]
+    )
     with pytest.raises(ParameterError, match=r"cheetah9lp.*give one as `vary`"):
-        vlog_gap.short_switch_ms(disks.load("cheetah9lp"))
+        vlog_conditions.short_switch_ms(disks.load("cheetah9lp"))
 
 
 def test_what_if_on_flash_the_map_is_pure_extra():
     entry = {"host": "server_2015", "drive": "dc_s3700", "blocks": 16}
     platforms = vlog_what_if.make_platforms({"safe": entry, "flash": entry | {"write_units": 0}}, HOSTS)
-    table = vlog_what_if.what_if(platforms, vlog.Workload(utilisation=0.1, updates=400, warm_up=0))
+    table = vlog_what_if.what_if(platforms, vlog.Updates(utilisation=0.1, updates=400, warm_up=0))
     parts = [f"{name}_us" for name in vlog_what_if.COMPONENTS]
     assert np.allclose(table[parts].sum(axis=1), table["total_us"]) and not table["locate_us"].any()
     table = table.set_index(["platform", "system"])

@@ -116,7 +116,7 @@ def gap(platform, workload, seeds=1):
     Parameters
     ----------
     platform : Platform
-    workload : Workload
+    workload : Updates
     seeds : int
         Number of runs to average: short ones differ by the state that the warm-up leaves.
 
