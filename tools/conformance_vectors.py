@@ -26,7 +26,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.policies import find_policy
 
 DATA = Path(__file__).parents[1] / "data" / "conformance"
-MOST_OUTCOMES = 200  # most outcomes of a reading that leaves the victim open
+MOST_OUTCOMES = 200  # maximum number of outcomes of a reading that leaves the victim open
 SEEDS = 30
 LONG = 20_000  # references
 SCHEMA = TypeAdapter(Suite)

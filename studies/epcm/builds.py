@@ -68,7 +68,7 @@ def copy_fit(capture, machine, calibration, build, settings):
 
 
 def _scale_fit(study, calibration):
-    """Fit the factor on recorded compute to the published compute of the cold run."""
+    """Fit the factor that scales recorded compute time, so that the cold run matches the published compute time."""
     (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "compute_scale"]
     (target,) = [cell["value"] for cell in fit.published if cell["where"]["benchmark"] == study.benchmark]
     value = runs.fit_scale(study, target, *fit.range)
@@ -76,8 +76,8 @@ def _scale_fit(study, calibration):
 
 
 def play(capture, machine, today, calibration, copying, published, build, settings, threads=1):
-    """Replay every bar of Figure 7 for one build, with and without the buffer copy, facts of the build, and the build
-    today.
+    """Replay every bar of Figure 7 for one build, with and without the buffer copy and on a machine of today; also
+    return facts of the build.
 
     Parameters
     ----------

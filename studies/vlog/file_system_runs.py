@@ -20,7 +20,7 @@ from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks, 
 SYSTEMS = tuple(itertools.product(("ufs", "lfs"), ("regular", "vld")))
 SMALL_PHASES = ("create", "read", "delete")
 LARGE_PHASES = ("sequential_write", "sequential_read", "random_write", "sequential_read_again", "random_read")
-SETTLING = 3  # how often the live blocks are written to the log-structured disk before measuring
+SETTLING = 3  # random overwrites per live block of the log-structured disk before measuring, on average
 
 
 def client(platform, file_system, disk):

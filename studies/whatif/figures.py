@@ -18,7 +18,7 @@ VERDICTS = {  # differ in lightness and hatching, so that no colour is needed
     "saturated": {"facecolor": "white", "hatch": "...."},
 }
 LABELS = {"holds": "holds", "partly": "holds in some cases", "reversed": "does not hold", "saturated": "saturated"}
-MOST_LETTERS = 24  # most letters in one line of a title
+MOST_LETTERS = 24  # maximum number of letters in one line of a title
 SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
 
 

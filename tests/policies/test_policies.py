@@ -168,7 +168,9 @@ def test_kernel_equals_reference_where_hardly_a_block_is_outside(name, data):
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("capacity, blocks", [(0, 5), (-1, 5), (5, -1), (2**32, 5), (5, 2**32)])
 def test_impossible_caches(name, capacity, blocks):
-    with pytest.raises(ParameterError, match=f"a cache of {capacity} blocks for {blocks}; expected 1 to 4294967294"):
+    with pytest.raises(
+        ParameterError, match=f"capacity is {capacity} and blocks is {blocks}; expected 1 to 4294967294"
+    ):
         find_policy(name).kernel(capacity, blocks, **find_policy(name).check({}))
 
 

@@ -84,7 +84,7 @@ def test_every_fault_is_named(folders):
     (killed / "results" / ".a.csv.partial-1").write_text("half")
     assert drill.compare(whole, killed) == [
         "results/c.csv is lost",
-        "results/d.csv is not of the undisturbed run",
+        "results/d.csv does not exist in the undisturbed run",
         "results/b.csv differs",
         "results/.a.csv.partial-1 is left over",
     ]

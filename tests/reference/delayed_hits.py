@@ -205,7 +205,7 @@ class ARCMAD(ARC, LRUMAD):
 
 
 class OPT(Cache):
-    """Evicts, or does not admit, the object whose next request is farthest in the future."""
+    """Evict, or do not admit, the object whose next request is farthest in the future."""
 
     def __init__(self, capacity, z, requests):
         super().__init__(capacity, z, requests)

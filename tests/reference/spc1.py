@@ -24,7 +24,7 @@ class Tree:
 
 
 class Stream:
-    """A stream of one BSU: where it is."""
+    """The position of one of a BSU's streams."""
 
     def __init__(self):
         self.block = self.base = self.end = (

@@ -15,7 +15,7 @@ SIZES = [2000, 8000]
 
 @pytest.fixture(autouse=True)
 def caches_of_any_size(monkeypatch):
-    """Small caches on small samples, which a user is refused, show the same mechanisms."""
+    """Allow small caches on small samples, which users are refused: they exercise the same mechanisms."""
     monkeypatch.setattr(sampling, "FEWEST", 0)
 
 

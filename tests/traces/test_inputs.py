@@ -292,5 +292,5 @@ def test_other_names_of_policies_and_files_with_one_class(tmp_path):
 
 
 def test_an_empty_warm_up_is_refused():
-    with pytest.raises(ParameterError, match="warm-up is '20x'; expected references"):
+    with pytest.raises(ParameterError, match="warm-up is '20x'; expected a number of references"):
         warm_up(open_trace(INPUTS / "12_sample_too_small.txt"), "20x")

@@ -33,7 +33,7 @@ def numbered(folder, parts, in_memory):
     st.lists(st.lists(st.integers(0, 300) | st.integers(0, 2**64 - 1), max_size=80), min_size=1, max_size=6),
     st.integers(0, 40),
 )
-def test_shards_number_as_one_table(tmp_path_factory, parts, in_memory):
+def test_shards_are_numbered_like_one_table(tmp_path_factory, parts, in_memory):
     parts = [np.array(part, np.uint64) for part in parts]
     interner = Interner()
     ids = np.concatenate([interner.ids(part) for part in parts])

@@ -290,7 +290,7 @@ def test_a_damaged_capture_is_an_input_error_or_unnoticed(tmp_path):
 def test_parquet_is_not_compressed_again(tmp_path):
     packed = write(tmp_path / "c.parquet.gz", gzip.compress(capture(tmp_path / "c.parquet").read_bytes()))
     for form in (None, "capture"):
-        with pytest.raises(InputError, match=r"c\.parquet\.gz: Parquet is compressed inside and must not"):
+        with pytest.raises(InputError, match=r"c\.parquet\.gz: a Parquet file must not be compressed"):
             open_trace(packed, form)
 
 

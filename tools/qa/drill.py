@@ -54,7 +54,7 @@ def start(folder, cores, targets=()):
 
 
 def finish(folder, cores, targets=()):
-    """Run to the end; raises RuntimeError with the end of the log if it fails."""
+    """Run to the end; raise a RuntimeError with the end of the log if it fails."""
     if start(folder, cores, targets).wait():
         raise RuntimeError((folder / "drill.log").read_text()[-3000:])
 
@@ -98,7 +98,7 @@ def wait_for(process, folder, jobs, seconds):
 
 
 def damage(now, known, had, making):
-    """Return the files with a content that they should never have, and the bytes that were lost.
+    """Return the files that have content they should never have, and the number of bytes that were lost.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def compare(whole, other):
     """Say what is wrong with the files of a second run: nothing, if they equal those of the undisturbed one."""
     one, two = digests(whole), digests(other)
     wrong = [f"{name} is lost" for name in sorted(one.keys() - two)]
-    wrong += [f"{name} is not of the undisturbed run" for name in sorted(two.keys() - one)]
+    wrong += [f"{name} does not exist in the undisturbed run" for name in sorted(two.keys() - one)]
     wrong += [f"{name} differs" for name in sorted(one.keys() & two) if one[name] != two[name]]
     return wrong + [f"{name} is left over" for name in unfinished(other)]
 

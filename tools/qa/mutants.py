@@ -115,7 +115,7 @@ class Plugin:
         self.then = then
 
     def pytest_sessionstart(self):
-        """A fault is found as well by an example that is not the smallest."""
+        """Do not shrink failing examples: any of them shows that the fault is found."""
         phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
         parent = hypothesis.settings.get_profile("untimed")
         hypothesis.settings.register_profile("mutants", parent, phases=phases, database=None)
@@ -199,7 +199,7 @@ def in_fork(folder, function, *arguments):
 
 
 def waited_for(child):
-    """Exit status of a child process, which is ended along with its own children after a time."""
+    """Return the exit status of a child process; after `SECONDS`, kill it and its own children."""
     end, step = time.monotonic() + SECONDS, 0.002
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
@@ -295,7 +295,7 @@ class Trial:
         self.base = Copy(folder / "switched")
 
     def put_in(self):
-        """Compile what can be switched; numbers of the faults that are in."""
+        """Compile the faults that can be switched on, and keep their numbers; return the test files to collect."""
         by_source = defaultdict(dict)
         for number, fault in self.faults.items():
             by_source[fault.path][number] = fault
@@ -332,7 +332,7 @@ class Trial:
             self.learn(json.loads(running.pop(child).read_text()))
 
     def learn(self, found):
-        """Keep a row, and what its tests have taught about tests."""
+        """Keep a row; remember which tests are good or broken, their CPU times, and which test found the fault."""
         if "error" in found:
             raise RuntimeError(f"a fault could not be tried\n{found['error']}")
         self.good.update(found["good"])
@@ -381,12 +381,12 @@ class Trial:
         return found | {"row": row | {"seconds": round(max(spent, 0), 1), "wall": time.monotonic() - begun}}
 
     def without(self, test):
-        """Return what happens to a test without a fault."""
+        """Run a test without any fault, and return the result of `in_fork`."""
         alone = [item for item in self.items if item.nodeid == test]
         return in_fork(self.folder, run_items, alone, {})
 
     def run_switched(self, number, far):
-        """Return the test that finds a fault that can be switched on."""
+        """Switch a fault on in a fork; return the test that finds it, and the CPU time of each that passes."""
         return in_fork(self.folder, self._switched, number, far)
 
     def _switched(self, number, far):
@@ -397,7 +397,7 @@ class Trial:
         run_items(in_order(self.items, fault.path, first, self.broken, self.known, far), self.known)
 
     def run_alone(self, number, far):
-        """Return the test that finds a fault with a copy of its own."""
+        """Try a fault in a copy of its own; return the test that finds it, and the CPU time of each that passes."""
         fault = self.faults[number]
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         try:

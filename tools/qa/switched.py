@@ -1,4 +1,4 @@
-"""A source that contains all its faults; a number switches one of them on while it runs.
+"""Build sources that contain all their faults at once; at run time, a number switches one of them on.
 
 So a kernel is compiled once for all its faults, and the process that tries one has everything imported and collected
 already. A statement becomes a choice of statements; a condition, the range of a loop or the value of a declaration
@@ -43,7 +43,7 @@ DIRECTIVES = (
 
 
 def pieces(text, signs):
-    """Yield the positions of signs outside brackets and strings, as ``(begin, end)``."""
+    """Return the positions of signs outside brackets and strings, as ``(begin, end)``."""
     depth, found = 0, []
     for token in tokens(text + "\n"):
         depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
@@ -80,13 +80,13 @@ def values(line, part):
 
 
 def between(line, begin, end, commas):
-    """Return arguments of a call."""
+    """Return the positions of the arguments of a call, as ``(begin, end)``."""
     cuts = [begin, *(begin + a for a, _ in commas), end]
     return [(a + (line[a] == ","), b) for a, b in itertools.pairwise(cuts)]
 
 
 def spelled(line, begin, end, fault):
-    """Return `line` with a fault at its own place."""
+    """Return `line` with the text from `begin` to `end` replaced by that of the fault."""
     return line[:begin] + fault.after + line[end:]
 
 

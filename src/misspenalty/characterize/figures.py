@@ -20,7 +20,7 @@ from misspenalty.traces.quantities import is_time
 from misspenalty.traces.trace import format_bytes
 
 SHOWN = 5  # number of the best online policies that are drawn in colour; the others are grey
-LABELS = 4  # most sizes that are labelled under bars
+LABELS = 4  # maximum number of sizes that are labelled under bars
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
     "hit_us": ("cache", PALE),

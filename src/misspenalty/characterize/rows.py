@@ -62,7 +62,7 @@ def _selection(text: str) -> str:
 
 def _warm_up(text: str) -> str:
     if text and not (re.fullmatch(r"[0-9]{1,18}", text) or SHARE.fullmatch(text) or is_time(text)):
-        raise ValueError(f"{text!r}; expected references (100000), a share (20%) or a time (10m)")
+        raise ValueError(f"{text!r}; expected a number of references (100000), a share (20%) or a time (10m)")
     return text
 
 

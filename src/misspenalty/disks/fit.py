@@ -33,7 +33,7 @@ SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per min
 NEAR = 0.06  # a speed that differs from a standard one by a smaller share is taken to be that one
 ZONES = 8
 HEADS = 4
-STEPS = 150  # most simulations in the last step
+STEPS = 150  # maximum number of simulations in the last step
 CACHES = [(behind, ahead) for behind in (False, True) for ahead in ("none", "segment")]
 RANGES = {  # ranges of the parameters that the last step varies
     "read_ms": (0.0, 20.0),

@@ -10,7 +10,7 @@ from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # a line with more points is drawn without markers
 LOW = 50  # %: if all curves stay below it, the axis ends above their maximum
-TICKS = 7  # most ticks on the axis of sizes
+TICKS = 7  # maximum number of ticks on the axis of sizes
 LONGEST_NAME = 40  # a longer name of a trace is cut in the title, characters
 
 

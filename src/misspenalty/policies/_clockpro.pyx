@@ -27,7 +27,7 @@ cdef class ClockPro(Policy):
     cdef block_t hand_test
     cdef readonly Py_ssize_t hot            # hot pages
     cdef Py_ssize_t absent                  # evicted pages in the list
-    cdef Py_ssize_t room                    # most evicted pages in the list
+    cdef Py_ssize_t room                    # maximum number of evicted pages in the list
     cdef readonly Py_ssize_t cold_target    # m_c
     cdef Py_ssize_t least                   # its range
     cdef Py_ssize_t most

@@ -11,7 +11,7 @@ cdef enum:
 
 cdef struct History:
     Log log                     # evicted blocks, oldest eviction first; a block's position begins its node
-    uint32_t room               # most entries
+    uint32_t room               # maximum number of entries
     uint32_t held               # current entries
 
 

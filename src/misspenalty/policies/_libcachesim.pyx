@@ -269,7 +269,7 @@ cdef class LIRS(Policy):
     cdef LirsNode* nodes        # one per block, then the head of the three lists
     cdef block_t head
     cdef Py_ssize_t lirs        # most LIR blocks
-    cdef Py_ssize_t hirs        # most blocks in the queue
+    cdef Py_ssize_t hirs        # maximum number of blocks in the queue
     cdef Py_ssize_t lir         # LIR blocks
     cdef Py_ssize_t queued
     cdef Py_ssize_t stacked

@@ -24,7 +24,7 @@ cdef class LIRS(Policy):
     cdef Log q                  # HIR blocks in the cache, the next victim first
     cdef Py_ssize_t lirs        # LIR blocks when the cache is full
     cdef Py_ssize_t lir         # LIR blocks now
-    cdef Py_ssize_t limit       # most blocks in S
+    cdef Py_ssize_t limit       # maximum number of blocks in S
     cdef Py_ssize_t stacked     # blocks in S
     cdef uint32_t lowest        # entries of S below it are LIR or stale
 

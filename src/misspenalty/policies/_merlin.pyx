@@ -18,7 +18,7 @@ cdef enum:
     CACHED = 8                  # in the cache, count 0
     ALSO_NAMED = 16             # added to CACHED: the block has entered staging with its name in the history
     HASHES = 10                 # counters of a block in the sketch
-    COUNTERS = 0x7FFFFFFF       # most counters of the sketch
+    COUNTERS = 0x7FFFFFFF       # maximum number of counters of the sketch
 
 
 cdef struct Name:

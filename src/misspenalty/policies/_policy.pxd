@@ -12,7 +12,7 @@ cdef extern from *:
 cdef enum:
     AHEAD = 24                              # how many requests ahead nodes are prefetched
     NEAR = 10                               # how many requests ahead nodes, now cached, show what else to prefetch
-    ARRAYS = 8                              # most arrays of one kernel
+    ARRAYS = 8                              # maximum number of arrays of one kernel
 
 
 cdef class Policy(Kernel):

@@ -16,7 +16,7 @@ cdef class Policy(Kernel):
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
         if not 1 <= capacity <= MOST_REFERENCES or not 0 <= blocks <= MOST_REFERENCES:
-            raise ParameterError(f"a cache of {capacity} blocks for {blocks}; expected 1 to {MOST_REFERENCES} for 0 to {MOST_REFERENCES}")
+            raise ParameterError(f"capacity is {capacity} and blocks is {blocks}; expected 1 to {MOST_REFERENCES} and 0 to {MOST_REFERENCES}")
         self.capacity = capacity
         self.blocks = blocks
 

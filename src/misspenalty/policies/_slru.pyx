@@ -15,7 +15,7 @@ cdef enum:
 cdef struct Segment:
     Log log
     uint32_t blocks             # in it now
-    uint32_t limit              # most it may hold
+    uint32_t limit              # maximum number that it may hold
 
 
 cdef struct State:

@@ -6,7 +6,7 @@ from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
 
-MOST_TRACKS = 0xFFFFFFF0  # most tracks of a cache: 32-bit slots also number some list heads
+MOST_TRACKS = 0xFFFFFFF0  # maximum number of tracks of a cache: 32-bit slots also number some list heads
 
 
 cdef bint all_below(const uint32_t[::1] places, int64_t tracks) noexcept nogil:

@@ -60,7 +60,7 @@ class OPT(Reference):
 
 @register("opt_bypass", BypassKernel, offline=True)
 class OPTBypass(OPT):
-    """Optimal for a cache that may leave out a block it misses: the bound for every policy."""
+    """Optimal for a cache that need not load a missed block: no policy has more hits over all references."""
 
     def load(self, block):
         """Take in a missed block, unless all cached ones are used earlier."""

@@ -25,7 +25,7 @@ BOOLEANS = (int, np.integer, np.bool_)  # what counts as an answer; a bool is an
 
 
 class PythonPolicy:
-    """A Python policy behind the interface of a kernel, which refuses hits that no cache could have.
+    """Give a Python policy the interface of a kernel, and refuse hits that no cache of its capacity could have.
 
     Evictions are those of a cache that loads every miss, unless the policy has its own count, ``evictions``; ghost
     hits are the policy's ``ghost_hits``, 0 if it has none.

@@ -11,8 +11,8 @@ from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
 from misspenalty.traces.trace import Trace
 
-WINDOWS = 60  # most windows over the whole trace
-POINTS = 60  # most ranks in the frequency table
+WINDOWS = 60  # maximum number of windows over the whole trace
+POINTS = 60  # maximum number of ranks in the frequency table
 
 
 def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:

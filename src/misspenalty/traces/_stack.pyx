@@ -26,7 +26,7 @@ cdef enum:
     AHEAD = 16                  # how many references ahead positions are prefetched
     SPARE = 4                   # positions per block
     SMALLEST = 4096             # positions
-    LEVELS = 6                  # most levels of the tree: 64 ** 6 words
+    LEVELS = 6                  # maximum number of levels of the tree: 64 ** 6 words
     UNUSED = 0                  # position of a block not yet used
 
 

@@ -32,7 +32,7 @@ PROCESS_COLUMNS = ("run", "process", "parent", "step", "program", "start_us", "e
 TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"}
 NARROW = {"run", "process", "parent", "step", "file", "other", "error", "status"}
 MOST_ROWS = 50_000_000
-MOST_BYTES = 1 << 48  # most bytes of a file
+MOST_BYTES = 1 << 48  # maximum size of a file, bytes
 OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # kinds of event that name a file, by code
 
 

@@ -145,7 +145,7 @@ MOST_HOLES = 1 << 28  # bytes
 
 
 def _check_holes(path: Path) -> None:
-    """Refuse a sparse file, whose holes would be read as zeros: a terabyte of them takes no space on the disk."""
+    """Refuse a file with more than `MOST_HOLES` bytes of holes, which take no disk space but would be read as zeros."""
     with open(path, "rb") as file:
         size, place, holes = os.fstat(file.fileno()).st_size, 0, 0
         while place < size and size > MOST_HOLES:

@@ -72,7 +72,7 @@ class Layout:
 
     @property
     def kinds(self) -> dict[int, pa.DataType]:
-        """The type with which each column that matters is first read."""
+        """The Arrow type as which each column that has a role is first read, by the column's position."""
         kinds: dict[int, pa.DataType] = {}
         for role, places in self.roles.items():
             as_text = role in ("op", "write", "read", "device", ACTION)

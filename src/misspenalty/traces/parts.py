@@ -15,7 +15,7 @@ from misspenalty.traces.trace import Trace
 
 SHARE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%\s*")
 QUANTITY = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?\s*[a-zµ%]*\s*", re.I)
-WARM_UP = "references (100000), a share (20%), a time with its unit (10m), or an existing trace"
+WARM_UP = "a number of references (100000), a share (20%), a time with its unit (10m), or an existing trace"
 ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
 
 
@@ -87,7 +87,7 @@ def parse_selection(selection: str) -> dict[str, int]:
         elif name in ("reads", "writes", "all", "") and not equals:
             number = 1
         else:
-            raise ParameterError(f"selection {selection!r}: {text.strip()!r}; expected items of {ITEMS}")
+            raise ParameterError(f"selection {selection!r}: {text.strip()!r}; expected one of {ITEMS}")
         if name in items or (name in ("reads", "writes") and {"reads", "writes"} & items.keys()):
             raise ParameterError(f"selection {selection!r}: {name} cannot be combined with another such item")
         if name not in ("all", ""):

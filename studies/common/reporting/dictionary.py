@@ -68,12 +68,12 @@ class Table:
 
 
 def declaring():
-    """Return the studies that declare tables, after the empty name, which stands for what they share."""
+    """Return the studies that declare tables, preceded by an empty name for the tables that the studies share."""
     return ["", *sorted({path.parent.name for path in STUDIES.glob("*/tables.yaml")} - {"common"})]
 
 
 def _declarations(study):
-    """Return the path of the declarations of a study, or with an empty name of what studies share."""
+    """Return the path of a study's table declarations; with an empty name, of the declarations that studies share."""
     return STUDIES / (study or "common") / "tables.yaml"
 
 

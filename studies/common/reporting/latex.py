@@ -7,7 +7,7 @@ import pandas as pd
 from misspenalty.errors import InputError
 from misspenalty.io.files import atomic_path
 
-LONGEST = 250  # most rows of a printable table
+LONGEST = 250  # maximum number of rows of a printable table
 SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",

@@ -64,7 +64,7 @@ cdef class BlockLayer(Kernel):
     cdef int32_t* ranked            # entry of each rank
     cdef ranks_t heads              # ranks of the first entries of queued requests
     cdef bint plugged               # requests wait for more to join them
-    cdef int64_t max_sectors        # most sectors of a request
+    cdef int64_t max_sectors        # maximum number of sectors of a request
     cdef bint demand_first          # requests that a process waits for overtake the others
     # the disk
     cdef Drive drive                # None = the fixed-service device

@@ -11,7 +11,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef Py_ssize_t files           # number of the predictor's files
     cdef Predictor predictor        # None = no prefetching
     cdef int64_t engine_time        # model and engine for each open and exec, ns
-    cdef int64_t most_pages         # most pages prefetched per file
+    cdef int64_t most_pages         # maximum number of pages prefetched per file
     cdef readonly int64_t files_ahead   # prefetches that had anything to do
     cdef readonly int64_t pages_ahead   # pages brought by the engine
     cdef readonly int64_t right     # events that were the first file just predicted

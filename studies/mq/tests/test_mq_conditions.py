@@ -14,7 +14,7 @@ SIZES = [8, 16]
 
 @pytest.fixture
 def trace():
-    """Return reads and writes of blocks that are the more frequent, the lower their number."""
+    """Return reads and writes of blocks; the lower the number of a block, the more often it is referenced."""
     rng = np.random.default_rng(5)
     ids = (6000 * rng.random(40_000) ** 3).astype(np.int64)
     return Trace.from_blocks(ids, rng.random(40_000) < 0.3, block_bytes=8192)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def stream(n=60_000, blocks=6000, seed=3):
-    """Return reads and writes of blocks that are the more frequent, the lower their number."""
+    """Return reads and writes of blocks; the lower the number of a block, the more often it is referenced."""
     rng = np.random.default_rng(seed)
     ids = (blocks * rng.random(n) ** 3).astype(np.int64)
     return Trace.from_blocks(ids, rng.random(n) < 0.3, block_bytes=8192)

@@ -36,7 +36,7 @@ cdef enum:
 
 
 cdef struct front_t:
-    int64_t slots                   # most requests per array that the host has in progress
+    int64_t slots                   # maximum number of requests per array that the host has in progress
     int64_t service                 # service time of a request at a processor, ns
     int64_t transfer                # transfer time of a page between host and adapter, ns
     int64_t stations                # stations of processors; array i goes to station i modulo this number

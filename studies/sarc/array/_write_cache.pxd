@@ -40,7 +40,7 @@ cdef struct write_cache_t:
     int64_t used                    # pages, including those being destaged
     int64_t low                     # pages above which destages begin
     int64_t high                    # pages at which `most` destages are in progress
-    int64_t most                    # most destages in progress in one array
+    int64_t most                    # maximum number of destages in progress in one array
     bint grouped                    # whether a destage takes all dirty strips of a stripe, or only the first
     bint renewed                    # whether a stripe that is written again moves to the end of the order
     uint32_t free                   # first free entry, 0 = none below `fresh`

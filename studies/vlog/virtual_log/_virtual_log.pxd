@@ -20,7 +20,7 @@ cdef class VirtualLog(Store):
     cdef int64_t first              # sequence number of the transaction's first record
     cdef int32_t before             # sector of the tail before the transaction; -1 = none
     cdef int64_t before_sequence
-    cdef readonly int32_t longest   # most blocks per transaction; a longer request is split
+    cdef readonly int32_t longest   # maximum number of blocks per transaction; a longer request is split
     cdef bint log_map               # whether map sectors are written
     cdef int32_t reserve            # free blocks that filling leaves on a track; -1 = always use the nearest block
     cdef int32_t open               # track being filled; -1 = none

@@ -11,9 +11,9 @@ from pathlib import Path
 from misspenalty.errors import InputError
 
 MOST_BYTES = 16 << 20
-MOST_FILES = 1000  # most files sourced in total, counting repetitions
+MOST_FILES = 1000  # maximum number of files sourced in total, counting repetitions
 MAX_NESTING = 32
-MAX_DIGITS = 30  # most characters of a number
+MAX_DIGITS = 30  # maximum number of characters of a number
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 

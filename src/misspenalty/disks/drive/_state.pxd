@@ -83,7 +83,7 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t read_block              # transfer of a block over the bus
     int64_t write_block
     int64_t least_seek              # a write's repositioning takes at least this
-    int64_t ahead_most              # most blocks read ahead
+    int64_t ahead_most              # maximum number of blocks read ahead
     int64_t segment                 # blocks of a segment
     int32_t segments                # read and write segments together
     int32_t write_segments          # segments that may be dirty at once
@@ -166,7 +166,7 @@ cdef struct drive_t:
     int64_t passed                  # sectors that passed under the head so far
     # the queue
     pending_t* window               # requests the scheduler chooses from
-    Py_ssize_t depth                # most requests in the window
+    Py_ssize_t depth                # maximum number of requests in the window
     Py_ssize_t waiting              # current number
     pending_t* backlog              # ring of those that arrived when the window was full
     Py_ssize_t room                 # capacity of the ring

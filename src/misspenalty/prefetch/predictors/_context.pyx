@@ -16,7 +16,7 @@ from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, nod
 
 cdef enum:
     FIRST = 4                       # initial nodes of a partition
-    MOST_NODES = 0x3FFFFFFF         # most nodes in a partition
+    MOST_NODES = 0x3FFFFFFF         # maximum number of nodes in a partition
 
 
 cdef struct context_t:
@@ -39,7 +39,7 @@ cdef class ContextModel(Predictor):
     cdef node_t* halved             # a partition while it is halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
     cdef int32_t kept               # nodes in `halved`
-    cdef uint32_t partition         # most nodes in a partition
+    cdef uint32_t partition         # maximum number of nodes in a partition
     cdef bint limited               # whether a full partition is halved
     cdef uint32_t order             # depth of the deepest nodes
     cdef double threshold           # smallest likelihood that is predicted

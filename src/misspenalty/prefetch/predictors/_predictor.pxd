@@ -9,7 +9,7 @@ ctypedef uint32_t file_t                    # dense id of a file
 
 cdef class Predictor(Kernel):
     cdef readonly Py_ssize_t files          # distinct files; every id is below it
-    cdef readonly Py_ssize_t most           # most files predicted after one event
+    cdef readonly Py_ssize_t most           # maximum number of files predicted after one event
     cdef readonly int64_t events            # events seen
     cdef file_t* predicted                  # files predicted after the last event, in order; room for `files`
     cdef Py_ssize_t number                  # number of files predicted

@@ -36,7 +36,7 @@ def read(path, block_bytes):
     with open_stream(path) as stream:
         if compression(path) and read_some(stream, len(MAGIC), path) == MAGIC:
             raise InputError(
-                "Parquet is compressed inside and must not be compressed again", path=path, remedy="decompress the file"
+                "a Parquet file must not be compressed as a whole", path=path, remedy="decompress the file"
             )
     relations = {}
     try:

@@ -59,7 +59,7 @@ def joined(planes, size):
 
 
 def open_file(name, path, form, block_size):
-    """Open the reader's own file, in any format that the command line reads, but Parquet."""
+    """Open the reader's own file, in any format that the command line reads except Parquet."""
     try:
         size = parse_bytes(block_size, "block size") if block_size else None
         return _keep(name, misspenalty.open_trace(path, form or None, size))

@@ -47,7 +47,7 @@ def test_figures_and_simulations_do_not_depend_on_each_other():
     assert not [path for path in SOURCES.files("misspenalty_studies.mq.figures.fig4") if path.name == "runs.py"]
 
 
-def test_kernels_of_a_registry_count():
+def test_kernels_of_a_registry_are_among_the_sources():
     names = {path.name for path in SOURCES.files("misspenalty_studies.mq.runs.replay_policies")}
     assert {"_mq.pyx", "_arc.pyx", "mq.py"} <= names
 

@@ -229,7 +229,7 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
 
 @pytest.mark.parametrize(("device", "interval"), [("1ms", 300), ("cheetah9lp", 20_000)])
 def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
-    """Below and above the device's capacity: requests of an open loop do not wait for one another."""
+    """Test loads below and above the device's capacity, as requests of an open loop do not wait for one another."""
     if device == "cheetah9lp":
         put(page, device)
     compared(page, "own", traces["own"], "lru", device, "interval", f"{interval}us")
