@@ -16,7 +16,7 @@ from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.traces.quantities import is_time, parse_time
 from misspenalty.traces.trace import Trace
 
-MAX_SECTORS = int(np.iinfo(np.int32).max)  # maximum number of sectors of one request
+MAX_SECTORS = 2**31 - 1  # maximum number of sectors of one request; the page that replays in a browser has no np.iinfo
 
 
 @dataclass(frozen=True)
