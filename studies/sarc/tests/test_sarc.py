@@ -187,7 +187,8 @@ def test_targets_are_the_published_values():
 
 
 def test_a_target_outside_the_steps_rows_is_named():
-    stray = replace(next(fit for fit in FITS if fit.parameter == "insertion"), parameter="load_factor")
+    insertion = next(fit for fit in FITS if fit.parameter == "insertion")
+    stray = insertion.model_copy(update={"parameter": "load_factor"})
     with pytest.raises(ParameterError, match=r"load_factor is fitted to .*lru_top.*expected rows"):
         sarc_fit.targets_of([stray], "load")
 
