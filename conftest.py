@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests, and when a test may skip."""
+"""Provide the fixtures that all tests share, and fail a test that skips in CI for a reason that is not permitted."""
 
 import os
 import re
@@ -11,33 +11,33 @@ from hypothesis import settings
 from misspenalty.traces import Trace
 from misspenalty.traces._compile import Interner
 
-# How long an example takes says something about the machine, not the code: no test may fail on a busy one, or with
-# sanitizers, for that.
+# The time that an example takes depends on the machine: no test may fail because the machine is busy, or because the
+# code runs with sanitizers.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 PERMITTED = Path(__file__).parent / "tests" / "permitted_skips.txt"
 
 
 def is_permitted(reason):
-    """Whether a test may skip for a reason, by the list of such reasons."""
+    """Tell whether `permitted_skips.txt` lets a test skip for this reason."""
     lines = PERMITTED.read_text().splitlines()
     return any(re.search(line, reason) for line in lines if line and not line.startswith("#"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """A test that skips fails in continuous integration, unless its reason is permitted."""
+    """Fail a test that skips in continuous integration, unless its reason is permitted."""
     return failed_in_ci((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """So does a file of tests that skips as a whole."""
+    """Fail a file of tests that skips as a whole, under the same condition."""
     return failed_in_ci((yield))
 
 
 def failed_in_ci(report):
-    """The report, as a failure if the variable CI is set and the report is of a skip that is not permitted."""
+    """Return the report, turned into a failure if the variable CI is set and the test skipped without permission."""
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if not is_permitted(reason):
@@ -50,7 +50,7 @@ def failed_in_ci(report):
 
 @pytest.fixture(scope="session")
 def shared_traces():
-    """Folder of the shared reference traces, which are read where they are and never copied."""
+    """Return the folder of the shared reference traces, which are read in place and never copied."""
     root = Path(__file__).parent
     folder = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", root.parent / "shared" / "traces"))
     if not folder.is_dir():
@@ -60,7 +60,7 @@ def shared_traces():
 
 @pytest.fixture(scope="session")
 def make_trace():
-    """``make_trace(addresses)``: the trace that reads these block addresses, any integers, in this order."""
+    """Return ``make_trace(addresses)``, which makes a trace of reads of these block addresses (any integers)."""
 
     def make(addresses, name="made"):
         interner = Interner()

@@ -1,15 +1,15 @@
-"""The archived results of a study, for the tests of paper and notebooks."""
+"""Copy the archived results of studies for the tests of the paper and of the notebooks."""
 
 import shutil
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[1] / "results"
-SYNTHETIC = {"mq"}  # studies whose tables tests/data/synthetic_results.py draws
+SYNTHETIC = {"mq"}  # studies whose tables tests/data/synthetic_results.py makes
 
 
 def copy_archived(root):
-    """Copy every other study's archived tables below `root`, what missing facts cost, why claims are missed, and what
-    was recomputed."""
+    """Copy the archived tables of every study that is not synthetic below `root`, and three tables over all studies:
+    the cost of missing facts, the reasons for missed claims, and the studies that were recomputed."""
     for name in ("missing_facts.csv", "reasons.csv", "recomputed.csv"):
         shutil.copy(RESULTS / name, root / "results")
     for folder in sorted(RESULTS.iterdir()):

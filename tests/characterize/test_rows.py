@@ -1,4 +1,4 @@
-"""The table of traces is read, and an error in it names line, row and column."""
+"""The table of traces is read, and a message about an error in it names line, row and column."""
 
 import pytest
 

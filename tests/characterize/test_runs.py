@@ -1,4 +1,4 @@
-"""A row becomes a page: its trace is fetched, selected, replayed and drawn, and results equal the library's own."""
+"""The trace of a row is fetched, selected, replayed and drawn on a page, with the results that the library gives."""
 
 import functools
 import hashlib
@@ -40,7 +40,7 @@ def test_tables_equal_what_the_library_says(made):
     for name in ("over_time", "runs"):
         assert made[name]["references"].sum() == len(trace)
     assert made["over_time"]["new_blocks"].sum() == trace.blocks == made["over_time"]["footprint_blocks"].iloc[-1]
-    assert made["request_sizes"].empty  # a selection has no requests any more
+    assert made["request_sizes"].empty  # a selection no longer has requests
     assert made["reuse"]["references"].sum() == len(trace) - trace.blocks
     assert made["frequency"]["cumulative_share"].iloc[-1] == pytest.approx(1)
 
@@ -71,7 +71,7 @@ def test_objects_of_different_sizes_are_replayed_by_bytes(tmp_path):
 
 
 def labels_that_overlap(figure):
-    """Return pairs of texts of which one lies on the other, and texts that leave the figure."""
+    """Return the pairs of texts that overlap, and the texts that extend beyond the figure."""
     FigureCanvasAgg(figure).draw()
     hidden = set()  # labels beyond the ends of an axis are not drawn
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):

@@ -1,4 +1,4 @@
-"""The command line gives the library's results and clear errors when it is run as a user would."""
+"""The command line, run as a user runs it, gives the library's results and clear errors."""
 
 import json
 import subprocess

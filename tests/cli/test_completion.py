@@ -1,4 +1,4 @@
-"""Completion scripts offer what is possible at each position in bash, and every command is in every script."""
+"""The script of bash offers the words that fit at each position; the scripts of all shells know every command."""
 
 import contextlib
 import io

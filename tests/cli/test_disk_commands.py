@@ -1,4 +1,4 @@
-"""``misspenalty disk`` works as a user would run it, and refuses requests and descriptions that are wrong."""
+"""``misspenalty disk``, run as a user runs it, gives its results and refuses wrong requests and descriptions."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`misspenalty new policy`: the package is built in a separate folder, registers itself, and passes its tests."""
+"""A package that `misspenalty new` writes can be built in a separate folder, registers itself, and passes its tests."""
 
 import os
 import subprocess
@@ -99,7 +99,7 @@ def test_taken_names_are_refused(kind, name, tmp_path, capsys):
 
 
 def entry_point(folder, name, module):
-    """Write the metadata of a distribution whose format is in a module."""
+    """Write the metadata of a distribution that registers a module as a trace format."""
     info = folder / f"{name}-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")

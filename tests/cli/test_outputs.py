@@ -167,7 +167,7 @@ def test_a_closed_standard_error_hides_messages_and_nothing_else(trace, tmp_path
 
 
 def run_closed(closed, *arguments):
-    """Run a command with these file descriptors closed, as ``>&-`` in a shell."""
+    """Run a command with these file descriptors closed, as ``>&-`` does in a shell."""
     words = " ".join(f"{number}>&-" for number in closed)
     command = f'exec "$@" {words}'
     return subprocess.run(["sh", "-c", command, "sh", *COMMAND, *map(os.fspath, arguments)], capture_output=True)

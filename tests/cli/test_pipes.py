@@ -34,12 +34,12 @@ def run(*arguments, data=None, env=None):
 
 def counts(*arguments, data=None):
     status, out, err = run("simulate", *arguments, "--size", "100", "--json", data=data)
-    assert (status, err) == (0, "")  # quiet where standard error is no terminal
+    assert (status, err) == (0, "")  # silent if standard error is not a terminal
     return json.loads(out)
 
 
 def whole(tmp_path, name, content, format=None):
-    """Return the counts if the content is in a regular file."""
+    """Return the counts of a replay of the content from a regular file."""
     path = tmp_path / name
     path.write_bytes(content)
     return simulate(open_trace(path, format), "lru", 100).row()

@@ -24,7 +24,7 @@ COMMANDS = pytest.mark.parametrize(
 
 
 class Run:
-    """A command whose trace comes from a pipe, with temporary files of its own."""
+    """A command that reads its trace from a pipe and has its own folder of temporary files."""
 
     def __init__(self, command, folder):
         self.temporary, self.output = folder / "temporary", folder / "output"
@@ -75,7 +75,7 @@ def test_while_it_copies_a_pipe(number, tmp_path):
 @SIGNALS
 @pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
 def test_while_it_compiles(number, after_s, tmp_path):
-    """A signal that comes while the trace is compiled leaves a whole trace or none; the pipe is closed at once."""
+    """A signal while the trace is compiled leaves a whole trace or none; the pipe was closed before."""
     run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
     run.process.stdin.write("".join(f"0,{8 * (n * 7919 % 100_003)},4096,R,{n}.0\n" for n in range(300_000)))
     run.process.stdin.close()
@@ -83,7 +83,7 @@ def test_while_it_compiles(number, after_s, tmp_path):
     run.wait_until(lambda: any(run.temporary.glob("*/*")))
     time.sleep(after_s)
     status, _, err, left = run.stop(number)
-    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]  # the last as the interpreter ends
+    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]  # the last if the interpreter is ending
     assert [path.name for path in left] == ["made"] if status == 0 else not {path.name for path in left} - {"made"}
     for made in left:
         assert len(open_trace(made)) == 300_000
@@ -139,7 +139,7 @@ sys.exit(module.main())
 )
 @pytest.mark.parametrize("where", ["begin", "guard", "made", "removed", "published", "both"])
 def test_at_the_moments_between(where, number, second, tmp_path):
-    """Signals that come when a temporary folder has just been made, or while it is removed, and two at once."""
+    """Two signals at a critical moment, such as just after a temporary folder is made, leave nothing behind."""
     (tmp_path / "trace.spc").write_text("".join(f"0,{8 * n},4096,R,{n}.0\n" for n in range(9)))
     (tmp_path / "temporary").mkdir()
     (tmp_path / "output").mkdir()
@@ -155,7 +155,7 @@ def test_at_the_moments_between(where, number, second, tmp_path):
 
 
 def test_a_signal_that_comes_later_is_not_ignored(monkeypatch):
-    """It must raise again, since an exception that is raised in a callback is lost."""
+    """A later signal must raise again, because an exception that is raised in a callback is lost."""
     monkeypatch.setattr(signals, "_since", None)
     with pytest.raises(KeyboardInterrupt):
         signals._stop(signal.SIGINT, None)

@@ -1,4 +1,4 @@
-"""Test the Python adapter against hand traces, and the cost of a difference against the definitions."""
+"""Test the Python adapter on traces worked out by hand, and the measured cost of a difference from a definition."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def costs(monkeypatch):
 
 
 class Fifo(OrderedDict):
-    """A bounded dictionary: the oldest entry leaves, a block written again keeps its place."""
+    """A bounded dictionary that drops its oldest entry; a block that is written again keeps its place."""
 
     def __init__(self, capacity):
         super().__init__()
@@ -50,14 +50,14 @@ def test_standard_library_is_lru_and_has_no_writes(adapter):
 
 
 def test_a_mapping_is_looked_up_then_filled(adapter):
-    # the write to 1 tells that it was there; 3 evicts 1, the oldest
+    # the second access to 1 reports a hit; 3 evicts 1, the oldest
     told = adapter.replay(adapter.mapping(Fifo), 2, [1, 2, 1, 3, 1], [2], tell=True)
     assert told == {"hits": "00100", "evicted": {3: [1], 4: [2]}}
 
 
 def test_a_mapping_whose_look_up_is_a_use_is_peeked_at(adapter):
     class Peeked(Fifo):
-        """A block that is looked for becomes the newest, as in cachebox's LRU."""
+        """A look-up makes a block the newest, as in cachebox's LRU."""
 
         def __contains__(self, key):
             found = super().__contains__(key)
@@ -82,7 +82,7 @@ def test_a_size_that_a_library_lacks_is_left_out(adapter):
 
 
 def test_libcachesim_conforms_through_the_adapter(adapter):
-    pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+    pytest.importorskip("libcachesim")  # the lock file has it for every platform with a wheel
     lru = adapter.libcachesim("LRU", 1)
 
     def run(capacity, trace, parameters, details):
@@ -92,7 +92,7 @@ def test_libcachesim_conforms_through_the_adapter(adapter):
 
 
 def test_cost_is_the_difference_of_hit_ratios(costs, tmp_path):
-    """A program that hits on everything but first uses, against LRU in a cache of two blocks."""
+    """Compare a program that hits on all but first uses with LRU in a cache of two blocks."""
     program = tmp_path / "adapter.py"
     program.write_text(
         "import sys\n"

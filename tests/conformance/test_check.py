@@ -1,4 +1,4 @@
-"""Test the check: what it finds, what it says, and what it refuses."""
+"""Test what the conformance check finds, reports and refuses."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ class Mine:
 
 
 def results(tmp_path, suite, run, **more):
-    """Return a results file of what `run` answers."""
+    """Write the answers of `run` to a file of results, and return its path."""
     lines = [{"library": "made", "version": "1"}]
     for vector in suite.vectors:
         answer = run(vector.capacity, vector.trace, dict(vector.parameters), True)
@@ -44,7 +44,7 @@ def results(tmp_path, suite, run, **more):
 def test_results_of_a_conforming_library(tmp_path):
     path = results(tmp_path, LRU, conformance.run_kernel("lru"))
     verdict = conformance.check_results(LRU, conformance.read_results(path))
-    assert verdict.conforms and verdict.count("not run") == 3  # the long ones
+    assert verdict.conforms and verdict.count("not run") == 3  # the long vectors
 
 
 def test_the_first_difference_is_named(tmp_path):
@@ -75,7 +75,7 @@ def test_too_few_outcomes_are_a_difference():
 
 
 def test_one_reading_has_to_hold_for_all_vectors():
-    """CLOCK with the bit set at load in half of the vectors only is no reading."""
+    """A CLOCK that sets the bit at load in only half of the vectors follows no reading."""
     suite = conformance.load_suite("clock")
     answers = []
     for number, vector in enumerate(v for v in suite.vectors if len({o.hits for o in v.outcomes}) > 1):
@@ -175,7 +175,7 @@ def test_the_only_class_of_a_file_need_not_be_named(tmp_path, capsys):
 
 
 def test_text_of_a_check_imports_nothing_slow_that_it_does_not_use():
-    """Each of these takes longer to import than the check takes to run."""
+    """Each of the three packages takes longer to import than the check takes to run."""
     program = "import sys; from misspenalty.cli.main import main; status = main(['conformance', 'check', 'arc'])\n"
     program += "print(status, {'pandas', 'pydantic', 'tqdm'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

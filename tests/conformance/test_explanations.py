@@ -1,4 +1,4 @@
-"""Test what conformance/explanations.yaml says of libraries: checked by models, or on the libraries themselves."""
+"""Test the explanations in conformance/explanations.yaml, on models of the libraries or on the libraries themselves."""
 
 import json
 import runpy
@@ -23,7 +23,7 @@ class TrimmedARC(ARC):
     """ARC as hashicorp's golang-lru changes it."""
 
     def access(self, block):
-        """A victim of T1 is always remembered, and ghosts are trimmed to the capacity less p, and p."""
+        """Reference `block`: always remember a victim of T1, and trim B1 to the capacity less p, B2 to p."""
         hit = block in self.t1 or block in self.t2
         known = hit or block in self.b1 or block in self.b2
         if hit:
@@ -43,7 +43,7 @@ class TrimmedARC(ARC):
         entered = self.t2 if known else self.t1
         entered[block] = None
         if len(entered) > self.capacity:
-            entered.popitem(last=False)  # without a trace
+            entered.popitem(last=False)  # and is not remembered
         return False
 
     def _replace(self, in_b2):
@@ -119,7 +119,7 @@ def test_libcachesim_has_the_outcomes_of_the_rules_that_explain_it(play, policy)
     for vector in compared:
         own, told = answered(model, vector), play(name, least, vector.capacity, vector.trace)
         assert own.hits == told["hits"]
-        assert policy != "mq" or own.evicted == told["evicted"]  # the other models do not tell evictions
+        assert policy != "mq" or own.evicted == told["evicted"]  # the other models do not report evictions
 
 
 @pytest.mark.parametrize("capacity", [10, 100, 1000])
@@ -139,7 +139,7 @@ def reproduce(monkeypatch):
 
 
 def test_every_difference_has_a_reproduction_whose_first_line_says_what_the_policy_has(reproduce):
-    """A block with a w is written; a write is a reference for the policies here."""
+    """In a trace, a w before a block marks a write, which the policies here treat as a reference."""
     told = [reproduce.says(path) for language in reproduce.BUILDS for path in reproduce.reproductions(language)]
     wrong = []
     for each in told:
@@ -156,7 +156,7 @@ def _as_printed(said, hits):
 
 
 def test_a_window_of_one_percent_has_few_hits_on_pairs_with_another_hash(reproduce):
-    """Blocks of the main region, until it is full, and later ones whose count another block raises."""
+    """Hits are on blocks that enter the main region before it is full, and on blocks whose count a collision raises."""
     (says,) = {each["has"] for each in _windows(reproduce)}
     (trace,) = {each["trace"] for each in _windows(reproduce)}
     cache = with_hash("wtinylfu")(1000, seed=1)

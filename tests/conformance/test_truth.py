@@ -15,7 +15,7 @@ from misspenalty.policies.merlin import HASHES, Merlin, Sketch
 
 DATA = Path(__file__).parents[1] / "data"
 AUTHORS = json.loads((DATA / "lirs_authors.json").read_text())
-CAPACITY = {"s3fifo": 20, "clock2qplus": 20, "2q": 4}  # smallest that libCacheSim runs as it runs large ones
+CAPACITY = {"s3fifo": 20, "clock2qplus": 20, "2q": 4}  # the smallest that libCacheSim treats like large ones
 SAME = {
     "lru": "LRU",
     "fifo": "FIFO",
@@ -31,7 +31,7 @@ SAME = {
 
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
-    """S3-FIFO, SIEVE and Clock2Q+ are maintained there by their authors."""
+    """The authors of S3-FIFO, SIEVE and Clock2Q+ maintain them in libCacheSim."""
     libcachesim = pytest.importorskip("libcachesim")  # locked for every platform that it has a wheel for
 
     def run(capacity, trace, parameters, details):
@@ -50,7 +50,7 @@ def test_libcachesim_has_the_outcomes(policy):
 
 
 def test_lirs_has_the_outcomes_of_its_authors_program():
-    """Recorded hits of LIRS in the LIRS2 authors' program; they decide the reading named after them."""
+    """The hits recorded from the LIRS2 authors' program must be those of the reading that is named after it."""
     assert len(AUTHORS["runs"]) >= 18
     for run in AUTHORS["runs"]:
         answer = conformance.answer_reference(AuthorsLIRS, run["capacity"], run["trace"], {}, False)
@@ -64,7 +64,7 @@ def test_lirs_has_the_outcomes_of_its_authors_program():
 
 
 class HashedAsMerlinsAuthors(Merlin):
-    """The sketch's hash is of the block itself: XXH64 with two seeds, the counters in equal steps."""
+    """Merlin whose sketch hashes the block itself: XXH64 with two seeds gives the first counter and the step."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)
@@ -120,9 +120,9 @@ def test_short_vectors_derived_by_hand(policy, entry):
         for each in conformance.load_suite(policy).vectors
         if (each.capacity, list(each.trace), each.parameters, each.writes) == asked
     )
-    outcome = vector.outcomes[0]  # that of the definition
+    outcome = vector.outcomes[0]  # the outcome of the definition
     assert outcome.hits == entry["hits"] and "definition" in outcome.readings
-    if outcome.evicted is None:  # which of the blocks that are never used again leaves is open
+    if outcome.evicted is None:  # any of the blocks that are never used again may leave
         assert policy in ("opt", "opt_bypass")
     else:
         assert outcome.evicted == entry["evicted"]
@@ -131,4 +131,4 @@ def test_short_vectors_derived_by_hand(policy, entry):
 def test_ten_vectors_of_each_policy_are_derived_by_hand():
     count = Counter(param.values[0] for param in BY_HAND)
     few = {policy: count[policy] for policy in conformance.policies() if count[policy] < 10}
-    assert few == {"random": 0, "lecar": 6}  # a draw decides most outcomes, so that no more short ones are fixed
+    assert few == {"random": 0, "lecar": 6}  # random draws decide most of their outcomes

@@ -1,4 +1,4 @@
-"""Test the vectors: made by the definitions, equal to the kernels, and each one tells the fault apart that it names."""
+"""Test that definitions make the vectors, that kernels pass them, and that each vector detects the fault it names."""
 
 import json
 from dataclasses import asdict, replace
@@ -29,7 +29,7 @@ TRACES = {
     )
 }
 
-SOURCES = conformance_vectors.DATA / "sources"  # of the checkout; the package has only what they make
+SOURCES = conformance_vectors.DATA / "sources"  # in the checkout; the package has only the vectors made from them
 
 
 def source(policy):
@@ -87,7 +87,7 @@ def test_kernels_and_definitions_conform(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_readings_conform(policy):
-    """Every reading passes its own suite, and the check names it, if its hits differ from the first one's."""
+    """Every reading passes the suite of its policy, and the check names that reading."""
     short = replace(SUITES[policy], long=[])
     readings = [reading for reading in readings_of(policy) if reading.victims is None]
     assert readings
@@ -121,7 +121,7 @@ def hits_of(make, policy, vector):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_no_other_policy_passes(policy):
-    twins = ({"lru", "lru_top"}, {"s3fifo", "s4fifo"})  # LRU Top without a prefetcher, S4-FIFO as it is by default
+    twins = ({"lru", "lru_top"}, {"s3fifo", "s4fifo"})  # equal without a prefetcher, and with default parameters
     others = [name for name, found in known_policies().items() if name != policy and not found.offline]
     assert len(others) > 20
     passed = [
@@ -133,7 +133,7 @@ def test_no_other_policy_passes(policy):
 
 
 def test_a_digest_by_hand():
-    """SHA-256 of "1 2 30" as another program prints it (coreutils' sha256sum)."""
+    """The digest is the first eight digits that coreutils' sha256sum prints for "1 2 30"."""
     assert set_digest([30, 1, 2]) == "61b69d59"
 
 

@@ -1,4 +1,4 @@
-"""Wrong versions of policies, by policy and fault: each vector that names a fault in `catches` has to tell it apart."""
+"""Wrong versions of policies, by policy and fault; a vector must detect the fault that it names in `catches`."""
 
 from misspenalty.policies import find_policy
 from misspenalty.policies.arc import ARC
@@ -177,7 +177,7 @@ class FbrCountsAll(FBR):
 
 
 class FbrWholeStack(FBR):
-    """The lowest count of the whole stack goes."""
+    """The victim is the block with the lowest count in the whole stack."""
 
     def _evict(self):
         self.old = len(self.stack)
@@ -273,7 +273,7 @@ class LirsQueueKeeps(LIRS):
 
 
 class LirsStartsHir(LIRS):
-    """Every first block is HIR, also while there is room among the LIR blocks."""
+    """Every new block becomes HIR, even while there is room among the LIR blocks."""
 
     def access(self, block):
         if block not in self.lir and block not in self.s and len(self.lir) < self.lirs and block not in self.q:
@@ -321,7 +321,7 @@ class LrukFirstUse(LRUK):
 
 
 class LrukMostRecent(LRUK):
-    """Among blocks without K uses the most recently used goes."""
+    """Among blocks without K uses, the most recently used one is evicted."""
 
     def _rank(self, block):
         known, last = super()._rank(block)
@@ -329,7 +329,7 @@ class LrukMostRecent(LRUK):
 
 
 class MqLinear(MQ):
-    """The queue is the count, not its logarithm."""
+    """The queue number of a block grows with its count, not with the logarithm of the count."""
 
     def _enqueue(self, block, k):
         if block in self.count and self.count[block] > 1 and k == self.count[block].bit_length() - 1:
@@ -367,7 +367,7 @@ class MqFresh(MQ):
 
 
 class S3Reinserts(S3FIFO):
-    """A survivor of M has its counter cleared, not lowered."""
+    """A block that survives in M has its counter cleared instead of lowered."""
 
     def _evict_main(self):
         while self.count[self.main[0]]:
@@ -408,7 +408,7 @@ class S3MainRemembered(S3FIFO):
 
 
 class S3Uncapped(S3FIFO):
-    """The counter goes on beyond three."""
+    """A counter may exceed three."""
 
     def access(self, block):
         if block in self.count:
@@ -453,7 +453,7 @@ class Clock2QPlusTwoHits(Clock2QPlus):
 
 
 class HyperbolicRestarts(Hyperbolic):
-    """A hit restarts the time."""
+    """A hit restarts the time that a block has been cached."""
 
     def access(self, block):
         hit = super().access(block)
@@ -487,7 +487,7 @@ class LecarBothRemembered(LeCaR):
 
 
 class LhdNoAge(LHD):
-    """The class alone decides; the last loaded of the lowest goes."""
+    """Only the class decides; among the lowest, the block referenced last is evicted."""
 
     def _density(self, block):
         return self._class(block) - self.last[block] / 1e6
@@ -501,7 +501,7 @@ class S4NameLeaves(S4FIFO):
 
 
 class GdsfHitAddsOne(GDSF):
-    """A hit adds one to the rank; the clock at the hit does not count."""
+    """A hit adds one to the rank and ignores the clock."""
 
     def access(self, block):
         before = self.cache.rank.get(block, 0)
@@ -553,7 +553,7 @@ class SieveKeepsMarks(SIEVE):
 
 
 class SlruDrops(SLRU):
-    """What the protected segment gives up leaves the cache."""
+    """A block that the protected segment gives up leaves the cache."""
 
     def _enter(self, k, block):
         self.segments[k][block] = None
@@ -604,7 +604,7 @@ class TwoQAmFifo(TwoQ):
 
 
 class TwoQAtKin(TwoQ):
-    """A1in gives up a block as soon as it holds Kin, not more than Kin."""
+    """A1in gives up a block as soon as it holds Kin blocks, instead of more than Kin."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)
@@ -687,7 +687,7 @@ class MerlinFixedGuard(Merlin):
 
 
 class MerlinFillsFilter(Merlin):
-    """Blocks enter the filter from the first one on."""
+    """The first blocks enter the filter instead of the core."""
 
     def _load(self, queue, block):
         super()._load(self.filter if queue is self.core else queue, block)
@@ -757,7 +757,7 @@ class FilterForgetsEvicted(TinyLFU):
 
 
 class FilterLeastFrequent(TinyLFU):
-    """The missed block replaces the least frequent of the cache, the least recently used on a tie."""
+    """A missed block replaces the least frequent block of the cache; on a tie, the least recently used one."""
 
     def victim(self, block):
         least = min(self.policy.stack, key=self._frequency)
@@ -802,7 +802,7 @@ class OptBypassNearest(OptNearest, OPTBypass):
 
 
 class OptBypassNever(OPTBypass):
-    """Once the cache is full nothing is loaded."""
+    """Once the cache is full, nothing is loaded."""
 
     def load(self, block):
         if len(self.cached) < self.capacity:
@@ -860,7 +860,7 @@ def forgetful(policy):
 
 
 def other(policy, **changed):
-    """Replace the policy by another one, or its parameters, under the same name."""
+    """Make a wrong version from another policy, or from the same one with `changed` parameters."""
 
     def make(capacity, **parameters):
         reference = find_policy(policy)

@@ -34,7 +34,7 @@ STRENGTH = {
 
 
 def hit_ratio(policy, cache_mb, first_mb=128):
-    """Return a smooth function that grows with the cache and with how little the first level absorbs, per cent."""
+    """Return a made-up hit ratio in per cent that grows with the cache and shrinks with the first level."""
     return min(99.0, 9 * STRENGTH[policy] * np.log2(1 + 4 * cache_mb / first_mb))
 
 
@@ -50,7 +50,7 @@ def hit_table(first_mb):
 
 
 def table2():
-    """Return the columns of table2: two streams under every rule for writes, the others with writes counted."""
+    """Return the columns of table2: two streams under every rule for writes, the others only with writes counted."""
     gain = {"count": 1, "ignore": 1.1, "refresh": 1.05}
     streams = [(capture, first, gain) for capture, first in (("128mb", 128), ("calibrated", 58))]
     streams += [(capture, first, ["count"]) for capture, first in CAPTURES.items() if capture != "128mb"]
@@ -213,7 +213,7 @@ def facts(first_mb):
 
 
 def first_level_fit():
-    """The second of three sizes of the first level is the calibrated one."""
+    """Return a fit over three sizes of the first level, of which the second is the calibrated one."""
     rows = list(product((32, 58, 128), SIZES, ("mq", "lru")))
     table = pd.DataFrame(rows, columns=["first_level_mb", "cache_mb", "policy"])
     share = {
@@ -228,13 +228,13 @@ def first_level_fit():
 
 
 def first_level_claims():
-    """Count the reproduced claims at each size."""
+    """Return made-up counts of the claims reproduced at each size."""
     table = first_level_fit().drop_duplicates("first_level_mb")[["first_level_mb", "chosen", "short_share_pct"]]
     return table.assign(judged=26, reproduced=[10, 20, 15], direction=4)
 
 
 def write_rules():
-    """Return how far each treatment of writes is off."""
+    """Return a made-up difference from the paper for each treatment of writes."""
     rows = list(product(("128mb", "calibrated"), ("all",), ("count", "ignore", "refresh"), (3.0,)))
     return pd.DataFrame(rows, columns=["capture", "policy", "writes", "difference"])
 

@@ -1,7 +1,7 @@
-"""With the departures off, a drive has DiskSim 4.0's service times on synthetic requests, one by one.
+"""A drive that is read as DiskSim reads it has DiskSim 4.0's service time for each request of synthetic streams.
 
-`tests/data/disksim` holds DiskSim's answers to the first 1,000 requests of four streams on each of eleven drives. A
-request that differs shifts the platter for those behind it; the share that agrees is kept as a lower bound.
+`tests/data/disksim` holds DiskSim's answers to the first 1,000 requests of four streams on each of eleven drives. If
+one request differs, the platter is elsewhere for the requests after it; therefore only a share of them must agree.
 ``benchmarks/disksim.py`` classifies the requests that differ.
 """
 

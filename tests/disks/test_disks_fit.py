@@ -8,7 +8,7 @@ from misspenalty.cli.main import main
 from misspenalty.disks.fit import fit, media_curve
 from misspenalty.disks.requests import Requests, read_requests, replay
 
-DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}  # ms; DiskSim's descriptions, extracted from the drives: 0.306, 0.340
+DEMERITS = {"hp_c3323a": 0.5, "dec_rz26": 0.5}  # ms; DiskSim's own descriptions of them reach 0.306 and 0.340
 
 
 def timed(name, n=6000, seed=1):
@@ -55,7 +55,7 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Make random reads of 0.1 revolutions of overhead, seeks by the root of the distance, and waits from 0 to 1."""
+    """Make random reads of 0.1 revolutions, a seek by the root of the distance, and a wait of up to a revolution."""
     rng = np.random.default_rng(2)
     lbn, count = rng.integers(0, blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
     far = np.abs(np.diff(lbn + count, prepend=0) - count) / blocks

@@ -1,4 +1,4 @@
-"""The drives of the package are as described, and the importer reads DiskSim's parameter files or names the fault."""
+"""The importer makes the packaged drives from DiskSim's parameter files, and names the fault of a wrong file."""
 
 import copy
 import json
@@ -76,7 +76,7 @@ def test_packaged_drives_are_what_the_importer_makes(name):
 
 @pytest.mark.parametrize("name", ["dec_rz26", "hp_c2247a", "hp_c2249a", "hp_c2490a", "st41601n"])
 def test_a_drive_has_the_blocks_that_its_file_says(name):
-    """Only files that agree with themselves are compared: others count blocks that no zone has, or leave zones out."""
+    """Only self-consistent files are compared: others count blocks that no zone has, or leave zones out."""
     found = list(SPECS.glob(f"{name}*.model"))
     counts = {int(re.search(r"Block count = +(\d+)", path.read_text())[1]) for path in found}
     assert counts == {disks.load(name).blocks}
@@ -88,7 +88,7 @@ def test_every_value_of_a_packaged_drive_has_a_source(name):
     assert kind.path.stem == kind.name == name
     sections = FLASH_SECTIONS if kind.data["kind"] == "flash" else SECTIONS
     for section in sections:
-        for key in (key for key, value in kind.data[section].items() if value != []):  # nothing left out
+        for key in (key for key, value in kind.data[section].items() if value != []):  # an empty list needs no source
             entry = kind.source(f"{section}.{key}")
             assert entry is not None and len(entry["source"]) > 3, f"{section}.{key}"
     for key in kind.data["sources"]:
@@ -109,7 +109,7 @@ def test_a_users_own_drive_is_loaded(capsys, made, tmp_path):
     assert kind.as_disksim().data["mechanics"]["head_switch_ms"] == 1.0
     record = kind.drive().service(0, 0, 1)
     assert record["overhead"] >= 700_000
-    assert main(arguments) == 2  # it is there already
+    assert main(arguments) == 2  # the output exists already
     assert "exists" in capsys.readouterr().err
 
 
@@ -131,7 +131,7 @@ SEQUENTIAL = {"cache.ahead_when": ("always", "sequential"), "cache.read_ahead": 
     ],
 )
 def test_decisions_apply_to_drives_that_meet_their_condition(made, drive, ahead, caching, decided):
-    """Only the decided values differ from DiskSim's; `decided` holds the value as DiskSim reads it, and ours."""
+    """Only the decided values differ from DiskSim's; `decided` holds DiskSim's value and ours for each."""
     specs = MADE.replace("disksim_disk MADE", f"disksim_disk {drive}").replace("Bulk sector transfer time = 0.02,", "")
     specs = specs.replace("Buffer continuous read = 1, Enable caching in buffer = 1", BUFFER.format(ahead, *caching))
     specs = specs.replace("Number of", "Low (write) water mark = 0.75, Number of")
@@ -182,7 +182,7 @@ def test_a_layout_with_two_places_for_a_block_or_two_blocks_in_a_place_is_refuse
 
 
 def test_a_far_seek_below_that_over_one_cylinder_is_a_slip(made):
-    points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # 8: near enough to be noise
+    points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # the dip at 8 is not far, and stays
     seek = f"Seek distances measured: {len(points)}\n" + "".join(f"{at}, {ms}\n" for at, ms in points)
     kind = Description(
         check(

@@ -1,4 +1,4 @@
-"""Zones are read from DiskSim's layout G4, and the two drives that were described from it have them."""
+"""Zones are read from DiskSim's layout G4, and the two packaged drives that were described from it can be loaded."""
 
 import pytest
 
@@ -12,8 +12,8 @@ disksim_disk MADE {
    Model = source made.model, Number of buffer segments = 2, Segment size (in blks) = 64
 }
 """
-# Two surfaces of six cylinders: four of 40 blocks per track (one of them lost to a defect), two of 20; a step is a
-# quarter of a revolution.
+# Two surfaces of six cylinders: four of 40 blocks per track (one of them lost to a defect), two of 20; a step from
+# track to track takes a quarter of a revolution.
 MODEL = """
 dm_disk MADE_model {
    Number of data surfaces = 2, Number of cylinders = 6,
@@ -91,7 +91,7 @@ def test_no_tracks_at_all():
         layout_g4.geometry(layout, 1, 1, "x")
 
 
-# Blocks that DiskSim's files count, revolutions per minute and surfaces.
+# The numbers of blocks are those that DiskSim's files state.
 @pytest.mark.parametrize(
     ("name", "blocks", "rpm", "heads"), [("atlas10k_v", 585_937_499, 10001, 8), ("lba64_4tb", 7_542_225_920, 7200, 10)]
 )

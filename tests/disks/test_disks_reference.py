@@ -103,7 +103,7 @@ def kinds(draw):
     }  # fmt: skip
     try:
         return Description(check(data))
-    except InputError:  # spares leave no room
+    except InputError:  # the spares leave no room for data
         return None
 
 

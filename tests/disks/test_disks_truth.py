@@ -1,4 +1,4 @@
-"""Six drives come close to the measured service times of the real ones, and rules hold for any drive."""
+"""Six simulated drives come close to the measured service times of real ones, and all drives keep invariants."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,11 +12,11 @@ from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.requests import demerit, read_requests, replay
 from misspenalty.errors import ParameterError
 
-# DiskSim 4.0's demerit, published with the traces, ms; and the most ours may be: its own, except for the one we miss.
+# DiskSim 4.0's demerit in ms, published with the traces, and the limit for ours: the same, except for one drive.
 DEMERITS = {
-    # missed: one request of 9,999 comes 0.18 ms late for its first sector and loses a revolution, the real drive none.
-    # Reads behind writes are 0.18 ms quicker than simulated, writes behind reads 0.19 ms slower: next to a read's,
-    # a write's end is told that much later than the description's overheads say, and none of them accounts for it.
+    # Missed: one simulated request of 9,999 comes 0.18 ms late for its first sector and loses a revolution; the real
+    # drive loses none. Reads after writes are 0.18 ms faster than simulated, writes after reads 0.19 ms slower: the
+    # drive reports the end of a write, compared with a read, later than any overhead of the description explains.
     "hp_c2247a": (0.090, 0.0925),
     "hp_c3323a": (0.306, 0.306),
     "dec_rz26": (0.340, 0.340),
@@ -39,14 +39,14 @@ def test_service_times_are_those_of_the_real_drive(shared_traces, name):
 
 @pytest.mark.parametrize("name", DEMERITS)
 def test_a_description_read_as_disksim_does_gives_disksims_demerit(shared_traces, name):
-    """Only the decisions make our drives better than DiskSim's, which computes its demerits from bins (rms.c)."""
+    """Without our decisions, a drive has about DiskSim's demerit, which DiskSim computes from bins (rms.c)."""
     for kind, away in ((disks.load(name.lower()).as_disksim(), 0.06), (on_our_buffer(name.lower()), 0.04)):
         demerit = replay(kind, measured(shared_traces, name)).row()["demerit_ms"]
         assert demerit == pytest.approx(DEMERITS[name][0], rel=away)
 
 
 def on_our_buffer(name):
-    """Return a drive with every value as DiskSim reads it, and our own buffer."""
+    """Return a drive that has our own buffer and every other value as DiskSim reads it."""
     return disks.load(name).as_disksim(*(name for name in NAMES if name != "buffer"))
 
 
@@ -127,7 +127,7 @@ def test_times_end_at_2_to_the_60(replay):
 
 
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
-    """A request on the arm's cylinder must not turn the arm: of two that arrive meanwhile, it serves the upper one."""
+    """A request on the arm's cylinder must not reverse the arm: of two that arrive meanwhile, the upper one is next."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})
     lbn = np.array([cylinder * 19 * 72 for cylinder in (500, 500, 480, 520)])  # heads, sectors
     assert np.diff([kind.mechanics.locate(int(each))[0] for each in lbn]).tolist() == [0, -20, 40]
@@ -142,7 +142,7 @@ def test_the_elevator_keeps_its_direction_within_a_cylinder():
 
 
 def test_blocks_kept_in_passing_put_no_read_out_of_order():
-    """The order in which a read takes its sectors is independent of keeping the sectors before its first one."""
+    """Keeping the sectors before a read's first one must not change the order in which the read takes its sectors."""
     waited, done = {}, {}
     for order in (False, True):
         for free in (False, True):
@@ -152,7 +152,7 @@ def test_blocks_kept_in_passing_put_no_read_out_of_order():
             waited[order, free] = [record["rotation"] for record in records]
             done[order, free] = [record["done"] for record in records]
     assert waited[False, False] == waited[False, True] != waited[True, False] == waited[True, True]
-    assert len(set(map(tuple, done.values()))) == 1  # the bus, which is slower here, takes the blocks in their order
+    assert len(set(map(tuple, done.values()))) == 1  # the bus, which is slower here, takes the blocks in order
 
 
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
@@ -172,7 +172,7 @@ def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
 
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
 def test_estimated_positioning_time_is_the_actual_one(name):
-    """SPTF must compare the time of command, arm and rotation that the request then takes, with read-ahead stopped."""
+    """SPTF must compare the times that requests then take for command, end of the read-ahead, arm and rotation."""
     kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
     lbn, _, write = asked(kind, 300, most=2)
     drive, now, before = kind.drive(), 0, 1
@@ -203,7 +203,7 @@ def test_shortest_positioning_takes_the_least_estimate(name):
 @pytest.mark.parametrize("disksim", [False, True])
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
-    """Requests are served as on a drive that they all reach later, by the time its platters need to turn so far.
+    """Requests are served as if they all arrived later, by the time in which the platters of a drive turn so far.
 
     With one head and a slow bus, the arm reads ahead over several cylinders while a request leaves the drive.
     """

@@ -1,4 +1,4 @@
-"""Flash drives have latencies in closed form, write amplification close to its formula, and a sound map."""
+"""Flash drives have the latencies of closed formulas, about the write amplification of its formula, and a valid map."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from misspenalty.errors import InputError, ParameterError
 
 SATA = disks.load("dc_s3700")
 UNBUFFERED = SATA.replace({"cache.write_units": 0})
-READ, PROGRAM, MOVE, LINK = 100_000, 1_300_000, 20_480, 853  # ns; MOVE of a 4 KB unit, LINK of a sector
+READ, PROGRAM, MOVE, LINK = 100_000, 1_300_000, 20_480, 853  # ns; MOVE transfers a 4 KB unit, LINK a sector
 COMMAND = {"read": 43_200, "write": 58_200}
 
 
@@ -50,10 +50,10 @@ def test_a_small_request_takes_what_its_parts_take():
         record = kind.drive().service(1000, 80_000, 8, write)
         assert record["done"] - 1000 == expected == sum(record[part] for part in disks.COMPONENTS)
         assert record["seek"] == record["rotation"] == record["switch"] == record["queue"] == 0
-    # part of a unit: its rest is read first
+    # a write of a part of a unit first reads the rest
     record = UNBUFFERED.drive().service(0, 80_001, 1, 1)
     assert record["done"] == COMMAND["write"] + LINK + READ + MOVE + MOVE + PROGRAM
-    # what the buffer holds is read from it, and the drive's own write has neither command nor interface
+    # a read finds its blocks in the buffer; a write by the drive itself takes neither command nor interface time
     drive = SATA.drive()
     drive.service(0, 800, 8, 1)
     assert drive.service(drive.now, 800, 8, 0)["transfer"] == 0
@@ -64,7 +64,7 @@ def test_a_small_request_takes_what_its_parts_take():
 def test_a_long_read_uses_all_dies_and_is_held_up_by_the_interface():
     pages, per_channel = 64, 64 // 8
     record = SATA.drive().service(0, 0, 32 * pages, 0)
-    # a channel's dies read at once, then twice one after the other; its pages go over it in turn
+    # all dies of a channel read at the same time, each two pages in turn; the pages cross the channel one by one
     fewest = COMMAND["read"] + READ + per_channel * 4 * MOVE
     assert fewest <= record["done"] <= fewest + READ + 32 * pages * LINK
     assert record["done"] >= COMMAND["read"] + 32 * pages * LINK
@@ -87,7 +87,7 @@ def test_a_read_that_interrupts_a_program_puts_off_what_the_die_does_next(reads)
         record = drive.service(drive.now, 8000 + 32 * number, 8, 0)
         assert record["done"] - record["arrival"] == COMMAND["read"] + READ + MOVE + 8 * LINK < first - drive.now
     drive.service(drive.now, 32, 32, 1)
-    drive.service(drive.now, 64, 32, 1)  # into the room of the first page
+    drive.service(drive.now, 64, 32, 1)  # takes the room of the first page
     assert drive.service(drive.now, 96, 32, 1)["done"] == first + reads * (READ + MOVE) + 4 * MOVE + PROGRAM
 
 
@@ -96,7 +96,7 @@ def test_a_writer_in_a_hurry_gets_what_the_flash_can_program():
     lbn = np.arange(6000, dtype=np.int64) * 32 % (kind.blocks // 4)
     drive = kind.replace({"overheads.write_us": 0, "interface.mb_per_s": 100_000}).drive()
     drive.one_by_one(lbn, np.full(6000, 32, np.int32), np.ones(6000, np.uint8), np.zeros(6000, np.int64))
-    rate = 6000 / drive.now  # pages a ns; nothing of it has to be collected
+    rate = 6000 / drive.now  # pages per ns; no block has to be collected
     assert rate == pytest.approx(32 / (PROGRAM + 4 * MOVE), rel=0.06)
 
 
@@ -122,7 +122,7 @@ def test_components_add_up_and_the_map_stays_whole(buffer):
 def test_write_amplification_of_random_updates(spare):
     """Greedy collection does somewhat better than taking blocks in turn, whose amplification is a/(a + W(-a exp(-a))).
 
-    P. Desnoyers, Analytic modeling of SSD write performance, SYSTOR 2012; a = the flash over what is live, here
+    P. Desnoyers, Analytic modeling of SSD write performance, SYSTOR 2012; a is the ratio of flash to live data, here
     without the few erased blocks that each die keeps.
     """
     kind = small(spare, blocks=128)
@@ -148,7 +148,7 @@ def test_a_full_drive_with_the_least_spare_goes_on(buffer):
 
 
 def test_a_drive_may_be_as_large_as_leaves_collection_room():
-    """Each of 4 dies of 32 blocks keeps 4 blocks and one page of every other; 15 pages of 4 units remain in each."""
+    """Each of 4 dies keeps 4 of its 32 blocks free, and one page of each other block; 15 pages of 4 units remain."""
     most = 4 * 28 * 15 * 4
     assert small().replace({"geometry.sectors": 8 * most}).units == most
     with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most}, besides"):

@@ -1,4 +1,4 @@
-"""What is fuzzed: every trace format, compiled traces, captures, drives, DiskSim's files, requests, YAML, and results.
+"""List what is fuzzed: all trace formats, compiled traces, captures, drives, DiskSim's files, requests, YAML, results.
 
 Seeds are small valid inputs, made here, or files of the repository cut to a few kilobytes.
 """
@@ -37,15 +37,15 @@ DRIVES = ROOT / "data" / "drives"
 
 @dataclass(frozen=True)
 class Target:
-    """A reader, its seeds by place, and the files that lie around an input."""
+    """A reader, its seeds by file name, and the other files that an input consists of."""
 
     read: Callable[[Path], None]  # reads the input, and checks what was accepted
     seeds: Callable[[], dict[str, bytes]]
-    whole: Callable[[], dict[str, bytes]] | None = None  # files around the mutated one, by place
+    whole: Callable[[], dict[str, bytes]] | None = None  # all files of an input, by name
 
 
 class Layout:
-    """The input of a target in a folder of its own, of which one file changes from execution to execution."""
+    """A folder with the files of a target's input, one of which changes from execution to execution."""
 
     def __init__(self, target: Target, folder: Path):
         self.folder, self.whole, self.changed = str(folder), target.whole() if target.whole else {}, ""
@@ -55,7 +55,7 @@ class Layout:
             (folder / name).write_bytes(data)
 
     def put(self, place: str, content: bytes) -> Path:
-        """Lay out an input, mutated in one place; return the path to read."""
+        """Write an input in which the file `place` has been mutated; return the path to read."""
         if self.changed:  # a file is never written in place: a reader may have it mapped
             os.unlink(f"{self.folder}/{self.changed}")
             if self.changed in self.whole and self.changed != place:
@@ -76,7 +76,7 @@ class Layout:
 
 
 def check(trace):
-    """An accepted trace must not contradict itself, and a policy must be able to replay it."""
+    """Check that an accepted trace does not contradict itself, and that a policy can replay it."""
     assert len(trace) == len(trace.ids) > 0
     assert 0 < trace.blocks <= len(trace) and int(trace.ids.max()) == trace.blocks - 1
     assert len(trace.address) == trace.blocks == len(np.unique(trace.address))
@@ -125,7 +125,7 @@ MSR = b"".join(
     for n in range(12)
 )
 PROMPT = b'{"timestamp": %d, "input_length": 1500, "output_length": 20, "hash_ids": [0, 1, %d]}\n'
-DIALECTS = {  # their examples, of which each has at least one line
+DIALECTS = {  # the example of each dialect, which has at least one line
     name: functools.partial(lambda text: text.encode() + b"\n", dialect.example) for name, dialect in dialects().items()
 }
 TRACES = DIALECTS | {
@@ -187,7 +187,7 @@ def compiled():
 
 
 def detected():
-    """Return the formats that are recognised by their content, each plain and, if that is allowed, compressed."""
+    """Return seeds of the formats that are recognised by content, each plain and, if that is allowed, compressed."""
     numbers = ("u32le", "u32be", "u64le", "u64be", "cache2k", "corda", "scarab")
     unnamed = (*numbers, *(name for name, dialect in dialects().items() if dialect.evidence.get("named")))
     plain = {f"seed{number}": make() for number, (name, make) in enumerate(TRACES.items()) if name not in unnamed}

@@ -32,9 +32,9 @@ import misspenalty
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import write_csv
 
-SECONDS = 20  # of one execution
+SECONDS = 20  # limit of one execution
 MEMORY = 4 << 30  # bytes of address space of a child
-SMALL, LARGE = 1 << 16, 1 << 28  # bytes that an input may grow to, and a file that a reader writes
+SMALL, LARGE = 1 << 16, 1 << 28  # maximum bytes of an input, and of a file that a reader writes
 SHARED = Path("/dev/shm")  # a file there costs a tenth of the time on a disk
 TOKENS = [bytes([byte]) for byte in b"\0\r\n\t ,;:-*#{}[]RW0~%\\\"'"] + [
     *(b"\r\n", b"&a ", b"\xff\xfe", b"\xc3\x28", b"\xe2\x80\xa8", b"\x1f\x8b", b"source x\n", b"9" * 400, b"a" * 300),
@@ -45,7 +45,7 @@ WORDS = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFF
 
 
 def mutate(seed, others, rng):
-    """Bytes close to `seed`; parts of `others` are spliced in now and then."""
+    """Return `seed` with a few random changes, some of which splice in parts of `others`."""
     data = bytearray(seed)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5, 9))):
         at = rng.randrange(len(data) + 1)
@@ -83,7 +83,7 @@ def timed_out(*_):
 
 
 class Watch:
-    """Notes what a reader does that SECURITY.md excludes: opens other files, starts a program, connects."""
+    """An audit hook that notes if a reader opens other files, starts a program or connects (see SECURITY.md)."""
 
     FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")
 
@@ -99,11 +99,11 @@ class Watch:
             "/dev/null",
         ]
         self.allowed = tuple(own + [str(corpus.ROOT / name) for name in ("data", "src", "studies", "build")])
-        self.any_file = target.startswith("disksim")  # whose files name others
+        self.any_file = target.startswith("disksim")  # its files name other files
         sys.addaudithook(self.hear)
 
     def hear(self, event, arguments):
-        """Take an event of the interpreter (PEP 578)."""
+        """Note an audit event of the interpreter (PEP 578) if it is forbidden."""
         if not self.on or (event != "open" and event not in self.FORBIDDEN):
             return
         path = os.fsdecode(arguments[0]) if event == "open" and isinstance(arguments[0], str | bytes) else "."
@@ -113,12 +113,12 @@ class Watch:
 
 
 def work(name, executions, seed, first=0):
-    """Run a target in this process; print what happened as JSON. The input under way lies in the working folder."""
+    """Run a target in this process and print its counts as JSON. The working folder holds the current input."""
     faulthandler.enable()
-    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # whose shadow takes terabytes of addresses
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # whose shadow memory takes terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, timed_out)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE, LARGE))  # of what a reader may write, an input expanded
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE, LARGE))  # a reader may write an input that it has expanded
     target = corpus.TARGETS[name]
     seeds, layout = list(target.seeds().items()), corpus.Layout(target, Path("input"))
     contents = [content for _, content in seeds]
@@ -127,7 +127,7 @@ def work(name, executions, seed, first=0):
     for number in range(first, executions):
         rng.seed(zlib.crc32(f"{seed} {name} {number}".encode()))
         place, content = rng.choice(seeds)
-        content = mutate(content, contents, rng) if number else content  # the first as it is
+        content = mutate(content, contents, rng) if number else content  # the first seed is not mutated
         os.pwrite(note, b"%d" % number, 0)
         path = layout.put(place, content)
         around = around or sorted(os.listdir())
@@ -167,7 +167,7 @@ def run(name, executions, seed, kept):
                 shutil.copytree(Path(folder, "input"), place, dirs_exist_ok=True)
             said = done.stderr.strip().splitlines() or [f"signal {-done.returncode}"]
             failures.append((place, next((line for line in said if line.startswith("Fatal")), said[-1])))
-            counts["refused"] += number - first  # those before it went through, one way or the other
+            counts["refused"] += number - first  # the executions before it did not fail
             first = number + 1
     return counts, failures, time.perf_counter() - start
 
