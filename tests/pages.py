@@ -29,11 +29,11 @@ class Block(NamedTuple):
     Attributes
     ----------
     line : int
-        Of the page, where its text begins.
+        Line of the page at which its text begins.
     language, text : str
     caption : str or None
     not_run : str or None
-        Why it is not run.
+        Reason why it is not run.
     """
 
     line: int

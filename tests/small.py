@@ -20,11 +20,11 @@ RAW = "data/raw/tpcc/small.parquet"
 BUILDS = "data/raw/builds"
 DELAYED = "data/raw/delayed_hits"
 KVCACHE = "data/raw/kvcache"
-AS_THEY_ARE = [  # archived, and read as they are where the external files are not at hand
+AS_THEY_ARE = [  # archived tables that a run reads if the external files are missing
     "results/classics/replays.csv",
     *(f"results/dispute/{item}.csv" for item in AGGREGATED),
 ]
-REPLAYED = "results/dispute/replays.csv"  # likewise; a small run makes it, as it names other traces
+REPLAYED = "results/dispute/replays.csv"  # archived, too, but a small run makes it, because it names other traces
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "studies", "paper", "data", "benchmarks/measured")
 ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 
@@ -69,7 +69,7 @@ def small_tree(folder):
     facts = yaml.safe_load((SMALL.parent / "captures.yaml").read_text())[SMALL.name]
     (folder / RAW).with_name("captures.yaml").write_text(yaml.safe_dump({Path(RAW).name: facts}))
     (folder / "config" / "config.yaml").write_text(yaml.safe_dump(small_config()))
-    calibration = folder / "data" / "calibration.yaml"  # of so short a capture all re-accesses are near
+    calibration = folder / "data" / "calibration.yaml"  # in so short a capture all re-accesses are near
     text = calibration.read_text().replace("value: 28.8\n", "value: 100\n")
     calibration.write_text(text.replace("value: 86\n", "value: 100\n"))  # so small a database fits the server's cache
     return folder
@@ -78,7 +78,7 @@ def small_tree(folder):
 def python_of(tree, folder):
     """Make an environment in which the packages are those of a changed copy of the tree; return its interpreter.
 
-    Kernels are the ones that are installed, so the change must leave them alone. All other packages are shared.
+    The kernels are copies of the installed ones, so the change must leave them alone. All other packages are shared.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))

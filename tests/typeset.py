@@ -1,4 +1,4 @@
-"""Typeset pages: where text and pictures lie, and where a page has ink."""
+"""Find where text and pictures lie on a typeset page, and where the page has ink."""
 
 import functools
 import io

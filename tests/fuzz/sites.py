@@ -1,4 +1,4 @@
-"""The target of the fuzzer that builds a site: refused in words, or every page whole and every link alive."""
+"""The target of the fuzzer that builds a site: an input is refused with a message, or all pages and links are valid."""
 
 import contextlib
 import functools
@@ -18,7 +18,7 @@ from misspenalty_studies.common.site import pages
 
 ROOT = Path(__file__).parents[2]
 STUDY, ITEM = "vlog", "fig9"
-CLAIMS = ("vlog.table2.almost_ten",)  # and the first two
+CLAIMS = ("vlog.table2.almost_ten",)  # in addition to the first two
 DOCS = b"""<!doctype html>
 <html lang="en"><head><title>Docs</title></head>
 <body><main><h1 id="top">Docs</h1><p><a href="index.html#top">Up</a>, <a href="../claims.html">claims</a></p></main>
@@ -26,7 +26,7 @@ DOCS = b"""<!doctype html>
 </html>
 """
 NOTEBOOK = b'{"cells": [{"cell_type": "markdown", "source": ["# A heading\\n", "and text"]}], "nbformat": 4}\n'
-PLACES = {  # of each file in a checkout
+PLACES = {  # where each file belongs in a checkout
     "index.json": "results/index.json",
     "verdicts.csv": "results/claims.csv",
     "readings.json": f"results/{STUDY}/runs/readings.json",
@@ -102,8 +102,8 @@ def checkout(folder):
 
 @functools.cache
 def stand_ins():
-    """Return what makes many sites fast: programs, sources, scripts and the drawing of a table are the same in all of
-    them."""
+    """Return replacements that make it fast to build many sites, for programs, sources, scripts and the drawing of a
+    table, which are the same in all of them."""
     sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
     draw, drawn = pages._Site._chart, {}
 
@@ -128,7 +128,7 @@ def stand_ins():
 
 @contextlib.contextmanager
 def fast():
-    """Use the stand-ins, for other tests in this process only until the end of the block."""
+    """Use the stand-ins within a block only, because other tests run in this process."""
     with contextlib.ExitStack() as stack:
         for owner, name, other in stand_ins():
             stack.enter_context(mock.patch.object(owner, name, other))
@@ -136,7 +136,7 @@ def fast():
 
 
 class Elements(html.parser.HTMLParser):
-    """The elements of a page, which have to be nested."""
+    """A parser that checks that the elements of a page are properly nested."""
 
     def __init__(self, text):
         super().__init__()
@@ -172,7 +172,7 @@ def build(path):
 
 
 def check(site):
-    """Every page that was to be made is there and well-formed; its links lead to files of the site."""
+    """Check that every page exists and is well-formed, and that its links lead to files of the site."""
     claims = pd.read_csv(site.parent / "results" / "claims.csv", dtype=str, keep_default_na=False)["id"]
     assert {path.stem for path in (site / "claim").iterdir()} == set(claims)
     for path in site.rglob("*.html"):

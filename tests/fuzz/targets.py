@@ -1,6 +1,6 @@
 """Targets of the fuzzer that read results, or that replay a trace through everything that takes one.
 
-Where the right answer is known, it is the oracle: no changed byte of an archive, of a capture or of a table passes.
+Some targets know the right answer and check it: no changed byte of an archive, of a capture or of a table passes.
 """
 
 import functools
@@ -46,7 +46,7 @@ def checkout():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(TABLE)
     (root / "CITATION.cff").write_text(CITATION)
-    crate.describe_code = functools.cache(crate.describe_code)  # reads all sources
+    crate.describe_code = functools.cache(crate.describe_code)  # it reads all sources
     crate.write_archive(root / "made.zip", root)
     return folder
 
@@ -85,7 +85,7 @@ def ledger():
 
 
 def read_mq_ledger(path):
-    """Read an input as the ledger of the study mq: its folder says whose it is."""
+    """Read an input as the ledger of the study mq; the name of a ledger's folder is the study."""
     inside = path.absolute().with_name("mq") / "ledger.yaml"
     inside.parent.mkdir(exist_ok=True)
     inside.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ def read_and_replay(path):
     assert 0 <= row["p50_us"] <= row["p95_us"] <= row["p99_us"] and row["mean_us"] >= 0
 
 
-TARGETS = {  # reader, seeds, and the files around an input
+TARGETS = {  # reader, seeds, and all files of an input
     "archive": (read_archive, archive, None),
     "manifest": (read_manifest_and_compare, manifest, None),
     "facts": (

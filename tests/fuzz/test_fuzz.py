@@ -33,7 +33,7 @@ def test_mutated_inputs_are_refused_in_words_or_read_whole(tmp_path, name):
 
 @pytest.mark.parametrize("fails, said", [("raise KeyError('W')", "KeyError: 'W'"), ("os.abort()", "Aborted")])
 def test_a_failing_reader_is_caught(tmp_path, monkeypatch, capsys, fails, said):
-    """The fuzzer itself: a reader that raises on some inputs, and one that ends the process."""
+    """The fuzzer must notice a reader that raises on some inputs, and one that ends the process."""
     broken = tmp_path / "broken.py"
     broken.write_text(
         "import os, sys\n"

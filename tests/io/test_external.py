@@ -1,4 +1,4 @@
-"""Registered external files are found, verified and downloaded, and what is wrong with them is named."""
+"""Registered external files are found, verified and downloaded, and messages say what is wrong with a file."""
 
 import hashlib
 import http.server
@@ -190,7 +190,7 @@ def test_an_address_out_of_reach_is_explained(tmp_path):
 
 @pytest.fixture
 def many(tmp_path, monkeypatch):
-    """Return a register of four files; `addresses` says where each is."""
+    """Return a register of four files; `addresses` maps each of them to its address."""
     addresses = {}
     monkeypatch.setattr(external.ExternalFile, "url", property(lambda entry: addresses[entry.path]))
     entries = {f"traces/{name}": ENTRY | {"path": name} for name in ("one", "two", "three", "shipped")}

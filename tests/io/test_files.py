@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, whichever process is killed in between, and its leftovers are cleaned up."""
+"""Files appear whole or not at all, even if the writing process is killed, and its leftovers are removed."""
 
 import bz2
 import contextlib
@@ -143,4 +143,4 @@ def test_an_output_is_compressed_as_its_suffix_says(tmp_path, suffix, opener):
         assert stream.read() == b"block " * 1000
     first, second = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("a", "b"))
     assert first == second and (len(first) < 1000 or suffix == ".txt")
-    assert suffix != ".gz" or first[4:8] == bytes(4)  # no time
+    assert suffix != ".gz" or first[4:8] == bytes(4)  # no time stamp

@@ -1,4 +1,4 @@
-"""Response times equal the delayed-hits authors' runs, the slow reference to the nanosecond, and cases by hand."""
+"""Response times equal the delayed-hits authors' runs, the slow reference (to the nanosecond), and cases by hand."""
 
 import contextlib
 import csv
@@ -179,7 +179,7 @@ def test_flash_one_by_one():
 
 
 def test_flash_completes_each_request_at_its_own_time():
-    """Of three reads at once, the second is a hit once it is over, while the third is still waited for."""
+    """Of three simultaneous reads, the second one's block hits once it is read, while the third is still in flight."""
     form = disks.load("dc_p3700").data["geometry"]
     page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the next one of the same die
     together = only(misspenalty.penalty(make_trace([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
@@ -217,7 +217,7 @@ def test_the_memory_of_waiting_requests_is_given_back():
     for _ in range(12):
         misspenalty.penalty(trace, "fifo", 1, "dc_p3700", threads=1)
         sizes.append(mapped())
-    assert sizes[-1] - sizes[2] < 20 << 20  # of those in flight, 17 MB per run; of their completions, 4 MB
+    assert sizes[-1] - sizes[2] < 20 << 20  # those in flight take 17 MB per run, their completions 4 MB
 
 
 def test_a_written_block_needs_no_fetch():
@@ -231,7 +231,7 @@ def test_a_written_block_needs_no_fetch():
 
 
 def test_loads():
-    """By hand, fetches take 4 ms: requests 2 ms apart are 1 ms apart at double speed; a client never meets a fetch."""
+    """By hand, fetches take 4 ms: requests 2 ms apart are 1 ms apart at double speed; one client has no delayed hit."""
     trace = make_trace([1, 1, 1, 1], time=[0, 2 * MS, 4 * MS, 6 * MS])
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms"))["mean_us"] == (4 + 2 + 0 + 0) * 250
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=2))["mean_us"] == (4 + 3 + 2 + 1) * 250
@@ -331,7 +331,7 @@ def test_the_latest_time_itself_can_be_reached():
 
 
 def test_sums_of_times_do_not_overflow():
-    """18 fetches of 6000 days are more nanoseconds than 64 bits hold; each waits for its own, or all for one."""
+    """18 latencies of 6000 days have a sum beyond 64 bits of nanoseconds, and so have 361 waits for one such fetch."""
     day = 86_400 * 10**6  # us
     apart = only(misspenalty.penalty(make_trace(range(18), time=[0] * 18), "lru", 1, "6000d"))
     assert (apart["mean_us"], apart["overhead_us"], apart["p50_us"]) == (6000 * day,) * 3
@@ -451,7 +451,7 @@ class AskedInterrupted(OwnLru):
 @pytest.mark.parametrize("policy", [Interrupted, AskedInterrupted])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_in_a_policy_in_python_is_not_lost(policy, threads):
-    """The interrupt must be raised; once it was printed and taken for a miss."""
+    """The interrupt must be raised; it was once printed and counted as a miss."""
     with pytest.raises(KeyboardInterrupt):
         misspenalty.penalty(np.arange(6), policy, [1, 2], "1ms", threads=threads)
 
@@ -519,7 +519,7 @@ def test_a_cache_of_bytes_without_overlap_is_simulate(policy):
 
 
 def test_each_object_transfers_its_own_size():
-    """All objects differ, so replaying the drive alone, with the sectors of each where it is packed, takes as long."""
+    """All objects differ, so a replay of the drive alone, with each object at its packed place, takes as long."""
     kind, random = disks.load("cheetah9lp"), np.random.default_rng(4)
     sizes = random.integers(1, 200_000, 200)
     time = np.arange(200) * 100 * MS
@@ -536,12 +536,12 @@ def test_each_object_transfers_its_own_size():
     assert (got["misses"], got["layout"]) == (200, "packed")
     for part in disks.COMPONENTS:
         assert got[f"{part}_us"] == pytest.approx(alone[part].mean() / 1000, rel=1e-12), part
-    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # objects that count the same transfer as much
+    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # a cache of 10 objects
     assert counted["transfer_us"] == got["transfer_us"]
 
 
 def test_changes_of_size_are_fetched_or_not():
-    """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; asked for with 9, it is a hit or, by ``new``, a miss."""
+    """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; a request with 9 is a hit or, by ``new``, a miss."""
     trace = misspenalty.Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
     hits = {
         rule: only(misspenalty.penalty(trace, "lru", "10B", "1ms", size_changes=rule))["hits"]
@@ -589,7 +589,7 @@ def test_a_fixed_time_transfers_no_sectors():
 
 
 def test_a_replay_tells_how_far_it_is():
-    """It tells after every 4,096 arrivals and completions: of a miss and 20,000 hits, all but the last few."""
+    """It reports after every 4,096 arrivals and completions: of a miss and 20,000 hits, all but the last few."""
     replay = Replay(find_policy("lru").kernel(1, 1), FixedTime(1), np.zeros(1, np.int64), 1, 0, False)
     told, none = [], np.empty(0, np.int64)
     replay.run(np.zeros(20_001, np.uint32), none.astype(np.uint8), np.arange(20_001), none, 0, advance=told.append)
@@ -600,7 +600,7 @@ def test_a_replay_tells_how_far_it_is():
 @settings(max_examples=40)
 @given(data=requests, clients=st.integers(0, 3), through=st.booleans(), warm=st.integers(0, 5))
 def test_components_are_the_whole_of_every_latency(name, data, clients, through, warm):
-    """The sum of the latencies, request by request, is that of the components, to the nanosecond."""
+    """The latencies of the requests add up to the sum of the components, to the nanosecond."""
     names, write, gaps = zip(*data, strict=True)
     ids = make_trace(names).ids
     kind = None if name == "3ms" else disks.load(name)

@@ -1,4 +1,4 @@
-"""The time to first token follows the paper's formulas and prompts computed by hand, as does the command's."""
+"""The time to first token, as a function and as a command, equals the paper's formulas and prompts by hand."""
 
 import json
 import re
@@ -16,7 +16,7 @@ INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 
 def test_formulas_by_hand():
-    """With one layer of width 1, n tokens take n² + n operations, 2 reused ones save 6; 1 operation or token per s."""
+    """With one layer of width 1, n tokens take n² + n s, of which 2 reused tokens save 6; loading takes 1 s a token."""
     one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
     assert one.prefill_s(np.array([3, 3]), np.array([0, 2])).tolist() == [12, 6]
     assert one.token_bytes == 1 and one.load_s(5, 1e-9) == 5
@@ -34,7 +34,7 @@ def test_prompts_by_hand():
 
 
 def test_a_size_in_bytes_is_a_number_of_blocks_of_tokens():
-    """A block of 16 tokens takes 16 times as much as a token: 4 blocks hold a prompt of 4 until it is asked again."""
+    """A block takes the bytes of its 16 tokens; a cache of 4 blocks holds a prompt of 4 until it is requested again."""
     asked = Prompts(None, np.array([64, 64]), np.ones(2), np.array([4, 4]), np.tile(np.arange(4), 2), 16)
     size = 4 * 16 * round(Server().token_bytes)
     table = time_to_first_token(asked, "lru", [f"{size}B", f"{size - 1}B", 4, 3])

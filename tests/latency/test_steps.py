@@ -36,7 +36,7 @@ def authors_runs(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_authors_programs(policy, traces):
-    """The plain policies must equal the authors'; the variants, whose ties a hash table decides there, nearly so."""
+    """The plain policies must equal the authors'; the variants nearly so, because a hash table breaks their ties."""
     runs, exact = authors_runs(policy), 0
     for row in runs:
         size, z = int(row["cache_entries"]), int(row["z"])
@@ -79,13 +79,13 @@ def test_the_longest_fetch_is_counted():
 
 
 def test_a_request_waits_for_the_rest_of_the_fetch():
-    """By hand: 5 is fetched in steps 0 to 3; requests in steps 1 and 3 wait 3 and 1 steps; in step 4 it is there."""
+    """By hand: 5 is fetched in steps 0 to 3; requests in steps 1 and 3 wait 3 and 1 steps; in step 4 it hits."""
     got = misspenalty.delayed_hits([5, 5, -1, 5, 5], "lru", 1, 4)
     assert counts(got) == (1, 2, 1, 4 + 3 + 1)
 
 
 def test_an_object_enters_when_its_fetch_is_done():
-    """By hand: 2 arrives at the end of step 2 and takes the only place of 1, which came at the end of step 1."""
+    """By hand: 2 arrives at the end of step 2 and takes the only place from 1, which came at the end of step 1."""
     assert counts(misspenalty.delayed_hits([1, 2, 1, 2, 1], "lru", 1, 2)) == (2, 0, 3, 6)
 
 

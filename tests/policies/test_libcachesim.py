@@ -24,7 +24,7 @@ OPTIONS = {"window": "window_size"}  # the program's names
 
 
 def outcome(definition, capacity, ids, parameters):
-    """Return the hits of the kernel and of the definition."""
+    """Check that kernel and definition have the same hits; return the kernel, the hits and the definition's cache."""
     kernel = definition.cache(capacity, np.arange(max(ids) + 1, dtype=np.uint64), parameters)
     hit = np.full(len(ids), 7, np.uint8)
     kernel.replay(np.array(ids, np.uint32), hit)
@@ -52,7 +52,7 @@ def test_kernel_equals_definition(ids, capacity, name):
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_kernel_equals_definition_over_many_times_the_cache(name):
-    """More distinct blocks than ghosts are kept: LIRS' stack reaches its limit of twice the cache."""
+    """There are so many distinct blocks that LIRS' stack reaches its limit of twice the cache."""
     ids = np.random.default_rng(1).integers(0, 300, 6000)
     numbers = {block: number for number, block in enumerate(dict.fromkeys(ids.tolist()))}
     outcome(DEFINITIONS[name], 20, [numbers[block] for block in ids.tolist()], {})
@@ -108,7 +108,7 @@ def test_misses_equal_the_programs_on_real_traces(trace_named, tmp_path, name):
 
 
 def test_the_numbers_of_blocks_are_why_the_recorded_misses_of_two_traces_differ(shared_traces, trace_named, tmp_path):
-    """By first use the program has our misses; by the numbers of the file our definition has the program's."""
+    """Given blocks numbered by first use, the program has our misses; given the file's numbers, we have its misses."""
     for name, size in (("2_pools", 993), ("orm-busy", 7634)):
         trace = trace_named(name)
         path = truth.oracle_general(trace, tmp_path / f"{name}.oracleGeneral")
@@ -133,7 +133,7 @@ def test_misses_equal_the_programs_on_zipf(make_trace, tmp_path):
 
 
 def test_recorded_counts(shared_traces, trace_named):
-    """W-TinyLFU's misses depend on the block numbers, which three traces do not count in order of first use."""
+    """W-TinyLFU's misses depend on the block numbers, which are not in order of first use in three traces."""
     renamed = {("2_pools", "WTinyLFU"), ("orm-busy", "WTinyLFU"), ("cloudPhysicsIO", "WTinyLFU")}
     found = {}
     for row in truth.rows_of(shared_traces, "libcachesim_misses.csv"):

@@ -1,6 +1,6 @@
 """Test every registered policy against its definition and against what must hold for any policy.
 
-Nothing here names a policy without need: a new file in misspenalty/policies is tested as it is.
+The tests run over all registered policies: a new file in misspenalty/policies is tested without changes here.
 """
 
 import functools
@@ -115,7 +115,7 @@ def test_kernel_equals_reference_in_a_long_run(name):
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("blocks", [2, 3, 9])
 def test_kernel_equals_reference_in_a_long_run_over_few_blocks(name, blocks):
-    """One wrong step in a squeeze or a renumbering must show at once here."""
+    """With so few blocks, a wrong step in compacting or renumbering must change the hits at once."""
     rng = np.random.default_rng(13)
     for addresses in (np.arange(13_000) % blocks, rng.integers(0, blocks, 13_000)):
         for capacity in (blocks - 1, blocks):
@@ -156,7 +156,7 @@ def test_kernel_equals_reference_on_any_trace(name, data):
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_kernel_equals_reference_where_hardly_a_block_is_outside(name, data):
-    """Histories are as long as blocks can fill them, and no shorter."""
+    """A kernel may limit a history to the blocks that can fill it, but not to fewer."""
     capacity = data.draw(st.integers(1, 6))
     block = st.integers(0, capacity + data.draw(st.integers(0, 1)))
     addresses = data.draw(st.lists(block, min_size=1, max_size=150))
@@ -197,7 +197,7 @@ def test_nothing_beats_opt(name, parameters, kind):
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=14), st.integers(1, 5))
 def test_opt_with_bypass_has_the_most_hits_of_all_decisions(addresses, capacity):
-    """Every choice is tried: leave the missed block out, or load it in place of any other."""
+    """The test tries every choice: not to load a missed block, or to load it in place of any other."""
 
     @functools.cache
     def most(number, held):
@@ -256,7 +256,7 @@ def test_lru_and_opt_hit_counts_grow_with_the_cache(kind):
 
 @pytest.mark.parametrize("kind", made_traces())
 def test_lru_inclusion(kind):
-    """What a smaller LRU cache hits, a larger one does too."""
+    """A reference that hits in a smaller LRU cache must hit in a larger one."""
     addresses = made_traces(3000)[kind]
     smaller = np.zeros(3000, np.uint8)
     for capacity in range(1, 60):
@@ -267,7 +267,7 @@ def test_lru_inclusion(kind):
 
 @pytest.mark.parametrize("name", [n for n in POLICIES if any(p.name == "history" for p in find_policy(n).parameters)])
 def test_history_remembers(name):
-    """A B A with one block of cache: A is remembered if the history has an entry, and not without."""
+    """In A B A with a cache of one block, A is remembered if and only if the history has an entry."""
     first = {"recall_first": 1} if name == "mq" else {}
     for history, known in ((0, 0), (0.9, 0), (1, 1), (1000, 1)):
         _, kernel = kernel_outcome(name, 1, [0, 1, 0], {"history": history, **first})
@@ -275,7 +275,7 @@ def test_history_remembers(name):
 
 
 def test_mq_evicts_before_it_looks_into_its_history():
-    """The paper's order: of one entry, B takes A's place before A is looked for; of two, A is still there."""
+    """In the paper's order, B replaces A in a history of one entry before A is looked up; two entries keep A."""
     for history, known in ((1, 0), (2, 1)):
         _, kernel = kernel_outcome("mq", 1, [0, 1, 0], {"history": history})
         assert kernel.ghost_hits == known
@@ -320,7 +320,7 @@ def test_unknown_parameters_are_named(name):
 
 @pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))
 def test_parameters_can_be_set_everywhere(name, parameter):
-    """They are keywords of `simulate` and `hit_ratio_curve`, so none may have the name of one of their parameters."""
+    """They are keywords of `simulate` and `hit_ratio_curve`, so they must not have the names of other parameters."""
     for function in (simulate, hit_ratio_curve):
         assert parameter.name not in inspect.signature(function).parameters
 
@@ -338,7 +338,7 @@ def test_fbr_sections_have_to_fit():
 
 
 def test_fbr_old_section_holds_a_block_at_least():
-    """The new section of the whole cache leaves it one."""
+    """Even if the new section is to take the whole cache, the old section keeps one block."""
     ids = np.random.default_rng(3).zipf(1.3, 2000) % 30
     for capacity in (1, 2, 7):
         parameters = {"f_new": 1.0, "f_old": 0.0}
@@ -379,7 +379,7 @@ def test_each_policy_is_documented(name):
 
 @pytest.mark.parametrize("name, parameters", [case for case in CASES if not find_policy(case.values[0]).offline])
 def test_contents_tell_the_coming_outcome(name, parameters):
-    """`block in kernel` is what the next reference will say, for all blocks, and changes nothing."""
+    """For every block, `block in kernel` tells whether its next reference hits, and changes nothing."""
     ids, blocks = dense(made_traces(200)["mixed"])
     kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
     hit = np.zeros(1, np.uint8)

@@ -204,7 +204,7 @@ def test_wtinylfu_sketch_saturates_and_ages():
     assert (sketch.frequency(3), sketch.size) == (15, 15)  # full counters don't count towards the sample
     for number in range(100, 165):
         sketch.increment(number)
-    # the 80th: 15 becomes 7, and a quarter of the odd counters is taken off before the size is halved
+    # the 80th: 15 becomes 7; a quarter of the number of odd counters is subtracted before the size is halved
     assert 7 <= sketch.frequency(3) <= 15
     assert sketch.size < 40
 

@@ -1,12 +1,12 @@
-"""Test kernels against foreign truth: published hit ratios, an independent recomputation, the simulator libCacheSim.
+"""Test kernels against others' results: published hit ratios, an independent recomputation, the simulator libCacheSim.
 
-The traces are read where they are (fixture `shared_traces`). libCacheSim (GPL) is a test dependency; the package
+The traces are read in place (fixture `shared_traces`). libCacheSim (GPL) is a test dependency; the package
 never imports it.
 
 Why MQ, LRU-2 and LFU differ from the table of Megiddo & Modha (IEEE Computer 2004) on OLTP
 ------------------------------------------------------------------------------------------
-Their MQ, LRU-2, FBR, 2Q and LRFU were tuned for each cache size with values they don't print. Found by varying one
-thing at a time (points above the published value at 1000, 2000, 5000, 10000, 15000 blocks):
+Their MQ, LRU-2, FBR, 2Q and LRFU were tuned for each cache size with values they don't print. We vary MQ's parameters
+(points above the published value at 1000, 2000, 5000, 10000, 15000 blocks):
 
 ====================================  ======================================
 MQ as its own paper has it            +3.13  +1.39  +0.65  +1.03  +2.14
@@ -20,7 +20,7 @@ MQ as its own paper has it            +3.13  +1.39  +0.65  +1.03  +2.14
 … history 1, lifeTime 1000, 4 queues  +1.11  +0.45  -0.08  -0.06  -0.05
 ====================================  ======================================
 
-So it is lifeTime. A short one, about the same for all sizes, gives the published column within 0.3 points; neither
+lifeTime is the cause. A short one, about the same for all sizes, gives the published column within 0.3 points; neither
 the history nor the number of queues does. On OLTP the temporal distances peak at 1024 to 2047 whatever the cache
 (11.6 % of the re-accesses): a first-level trace. The MQ paper's rule looks only at distances above the cache size,
 which makes lifeTime longer for larger caches, and better on this trace. We keep the MQ paper's rule. With a lifeTime
@@ -92,7 +92,7 @@ def published(folder, policy):
 
 @pytest.mark.parametrize("file, within", [("published_hit_ratios.csv", 0.01), ("recomputed_hit_ratios.csv", 0.005)])
 def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file, within):
-    """To the last of two decimals; the published MIN of 15000 blocks on OLTP is 0.008 off."""
+    """They must agree to two decimals; the published MIN of 15000 blocks on OLTP is 0.008 off."""
     rows = [row for row in rows_of(shared_traces, file) if row["policy"] in ("LRU", "MIN")]
     assert len(rows) > 25
     for trace, policy in sorted({(row["trace"], row["policy"]) for row in rows}):
@@ -113,7 +113,7 @@ def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file, with
     ],
 )
 def test_oltp_is_as_published(shared_traces, trace_named, policy, parameters, within):
-    """The parameters explain the published column (see above); they are no defaults of ours."""
+    """The parameters explain the published column (see above); they are not our defaults."""
     obtained = percent(trace_named("OLTP"), OURS[policy], SIZES, **parameters)
     assert obtained == pytest.approx(published(shared_traces, policy), abs=within)
 
@@ -164,7 +164,7 @@ def test_recorded_libcachesim_counts(shared_traces, trace_named):
 
 
 def oracle_general(trace, path):
-    """Return the trace as libCacheSim reads it: time, id, size, number of the next access or -1; 24 bytes a record."""
+    """Write the trace in records of 24 bytes for libCacheSim (time, id, size, next access or -1); return the path."""
     record = np.zeros(len(trace), np.dtype("<u4, <u8, <u4, <i8"))
     record["f1"] = trace.ids.astype(np.uint64) + 1
     record["f2"] = 1

@@ -1,4 +1,4 @@
-"""Test the adaptive policies and the LIRS family against foreign truth: published hit ratios, libCacheSim."""
+"""Test the adaptive policies and the LIRS family against others' results: published hit ratios, libCacheSim."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ REAL = ["OLTP", "2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite"]
 
 
 def rows(folder, file, policy):
-    """Return (trace, cache size, value) of a policy's rows; the traces of the large files are read once."""
+    """Return (trace, cache size, value) for each row of a policy in a file."""
     value = "misses" if file == "libcachesim_misses.csv" else "hit_ratio_pct"
     return [
         (row["trace"], int(row["cache_blocks"]), float(row[value]))
@@ -91,8 +91,8 @@ def test_car_is_close_to_arc(trace_named, name):
 # Table 1 of Megiddo & Modha is met at four of five sizes within 0.01 points. At 5000 blocks it prints 47.14 between
 # 42.51 (2000) and 60.35 (10000), below LRU's 53.65; we and another simulator obtain 52.80: a misprint.
 #
-# libCacheSim's LIRS is another (misspenalty.policies.libcachesim says how, and meets its counts). Where it limits S to
-# twice the cache, an option in the authors' code, whose default is none, as we do, the counts are close.
+# libCacheSim's LIRS differs (misspenalty.policies.libcachesim says how, and has its counts). It limits S to twice the
+# cache, an option that is off by default in the authors' code and here; with the same limit our counts are close.
 
 
 def test_lirs_equals_the_published_hit_ratios(shared_traces, trace_named):
@@ -111,7 +111,7 @@ def test_lirs_equals_recorded_libcachesim_counts_where_the_definition_agrees(sha
 
 # CLOCK-Pro ------------------------------------------------------------------------------------------------------
 #
-# No program computes it trustworthily (libCacheSim's is worse than random replacement on Zipf), so the paper's claims
+# There is no trustworthy program of it (libCacheSim's is worse than random replacement on Zipf), so the paper's claims
 # are checked: it behaves as LIRS where LRU fails, and adapts to what suits LRU better than LIRS.
 
 
@@ -135,7 +135,7 @@ def test_clockpro_adapts_to_recency(trace_named, name):
 
 # LRFU -----------------------------------------------------------------------------------------------------------
 #
-# Table 1 of Megiddo & Modha has LRFU with lambda and correlated period tuned for each size and not printed: a band.
+# Table 1 of Megiddo & Modha has LRFU with lambda and period tuned for each size and not printed: we test a band.
 # OLTP holds bursts; without a correlated period LRFU loses 1 to 3 points more. Points above the published value at
 # 1000, 2000, 5000, 10000, 15000 blocks:
 #
@@ -146,7 +146,7 @@ def test_clockpro_adapts_to_recency(trace_named, name):
 
 
 def test_lrfu_is_in_the_published_band(shared_traces, trace_named):
-    """The best of a few parameters at each size, as the authors chose them."""
+    """At each size, the best of a few parameter sets must be near the value that the authors tuned for that size."""
     tried = [{"lam": 1e-4, "correlated_period": 500}, {"lam": 3e-5, "correlated_period": 500}]
     tried.append({"lam": 1e-5, "correlated_period": 5000})
     obtained = [truth.percent(trace_named("OLTP"), "lrfu", truth.SIZES, **parameters) for parameters in tried]

@@ -1,4 +1,4 @@
-"""Test policies that draw against libCacheSim's, which draw other numbers: hit ratios, and hits without a draw."""
+"""Test policies that draw at random against libCacheSim's, which draw other numbers: hit ratios, and equal hits."""
 
 import functools
 
@@ -24,7 +24,7 @@ def blocks_of(kind):
 
 
 def theirs(name, blocks, capacity):
-    libcachesim = pytest.importorskip("libcachesim")  # the lock has it wherever it is published
+    libcachesim = pytest.importorskip("libcachesim")  # the lock file has it for every platform with a wheel
     cache, request, hits = getattr(libcachesim, name)(cache_size=capacity), libcachesim.Request(), []
     request.obj_size = 1
     for block in blocks:
@@ -47,7 +47,7 @@ def test_hit_ratios_are_libcachesims(policy, kind, capacity):
 
 
 def test_hyperbolic_has_libcachesims_hits_where_all_are_compared():
-    """Of six blocks 64 draws miss none but once in 100,000 evictions; priorities that tie are left out."""
+    """64 draws leave out one of six blocks only once in 100,000 evictions; traces with tied priorities are skipped."""
     rng, checked = np.random.default_rng(4), 0
     for _ in range(300):
         blocks = rng.integers(0, 9, 25)
@@ -61,7 +61,7 @@ def test_hyperbolic_has_libcachesims_hits_where_all_are_compared():
 
 
 def ties(blocks, capacity):
-    """Tell whether two blocks ever have the lowest priority."""
+    """Tell whether two blocks ever share the lowest priority."""
     cache = {}
     for now, block in enumerate(blocks.tolist()):
         if block in cache:

@@ -1,7 +1,7 @@
-"""Test FIFO and what grew from it against libCacheSim: equal misses wherever the definitions agree.
+"""Test FIFO and its descendants against libCacheSim; misses must be equal wherever the definitions agree.
 
-Where they don't: libCacheSim's SLRU binds its lowest segment, so sizes that four doesn't divide are left out; its
-S3-FIFO and Clock2Q+ hold nothing where S has a share below two blocks; its W-TinyLFU counts other accesses than the
+They differ as follows: libCacheSim's SLRU limits its lowest segment, so only multiples of four are compared; its
+S3-FIFO and Clock2Q+ hold nothing if the share of S is below two blocks; its W-TinyLFU counts other accesses than the
 paper (libcachesim.py says which, and meets the counts); its Random draws other numbers.
 """
 

@@ -1,4 +1,4 @@
-"""Test SARC, LRU Top and LRU Bottom: traced by hand, and what has to hold of them."""
+"""Test SARC, LRU Top and LRU Bottom on sequences traced by hand, and by properties that must hold."""
 
 import numpy as np
 import pytest
@@ -148,7 +148,7 @@ def test_lru_bottom_at_the_top_is_lru_top():
 
 
 def mixed_load(name, capacity=400, n=60_000, **own):
-    """Random reads of a small set next to streams that are read once."""
+    """Mix random reads of a small set with streams that are read once; return hits, mean size of SEQ, median ratio."""
     rng = np.random.default_rng(9)
     cache = track_cache(name, capacity, 200_000, prefetch={"threshold": 4, "degree": 8, "trigger": 4}, **own)
     hot = (rng.zipf(1.1, n) % 3000 * 40).tolist()

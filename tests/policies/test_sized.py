@@ -42,7 +42,7 @@ def reference(policy, room, sizes, changes, parameters):
     which=st.integers(0, 1),
 )
 def test_kernel_equals_definition(name, requests, room, changes, fixed, which):
-    """Also what they hold, object by object, and how many bytes that takes."""
+    """They must also hold the same objects, which take the same number of bytes."""
     policy, parameters = SIZED[name], PARAMETERS.get(name, [{}, {}])[which]
     numbers = {block: number for number, block in enumerate(dict.fromkeys(block for block, _ in requests))}
     ids = np.array([numbers[block] for block, _ in requests], np.uint32)
@@ -104,7 +104,7 @@ def test_aggregated_victims_by_hand():
 
 @pytest.mark.parametrize(("rule", "hits", "held"), [("replace", 2, 9), ("keep", 2, 3), ("new", 0, 3)])
 def test_size_changes_by_hand(rule, hits, held):
-    """An object of 3 bytes is asked for with 9, and then with 3: once more, or not."""
+    """An object of 3 bytes is requested with 9 bytes twice, which are hits or misses according to the rule."""
     trace = Trace.from_blocks([7, 7, 7], object_bytes=[3, 9, 9])
     table = byte_hit_ratio_curve(trace, "lru", 10, size_changes=rule)
     assert table["requested_bytes"].tolist() == [21]
@@ -116,7 +116,7 @@ def test_size_changes_by_hand(rule, hits, held):
 
 
 def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
-    """LRU of 10 bytes: 1 grows from 3 to 9 and evicts 2; then it asks for 11 bytes, more than the cache has."""
+    """In a cache of 100 bytes, 1 grows from 30 to 90 bytes and evicts 2; then it grows to 110 and must leave."""
     assert SIZED
     for policy in SIZED.values():
         cache = policy.reference(100, "replace")
@@ -204,7 +204,7 @@ THERE = {
 @pytest.mark.parametrize("name", THERE)
 @pytest.mark.parametrize("room", [20_000, 100_000])
 def test_the_program_itself_counts_the_same(tmp_path, name, room):
-    """On drawn objects, all smaller than the share of S3-FIFO's small queue, as that is all that libCacheSim loads."""
+    """All drawn objects fit the small queue of S3-FIFO, because libCacheSim loads no larger ones."""
     rng = np.random.default_rng(8)
     ids = rng.zipf(1.2, 30_000) % 3000
     sizes = np.minimum(rng.lognormal(5, 1, 3000).astype(np.int64) + 1, room // 10 - 1)[ids]

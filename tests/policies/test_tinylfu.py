@@ -1,4 +1,4 @@
-"""Test TinyLFU as a filter before another policy: kernels that tell their victim, policies that cannot be filtered."""
+"""Test TinyLFU as a filter before another policy: kernels that name their victim, policies that cannot be filtered."""
 
 import random
 
@@ -31,7 +31,7 @@ def some_traces(seed):
 
 @pytest.mark.parametrize("name, parameters", CASES, ids=str)
 def test_a_kernel_names_the_block_that_a_copy_evicts(name, parameters):
-    """The definition finds the victim by a copy; the kernel is asked for it."""
+    """The definition finds the victim with a copy of the policy; the kernel names it itself."""
     definition, refused = find_policy(f"tinylfu+{name}"), 0
     for capacity, trace in some_traces(3):
         reference = definition.reference(capacity, **definition.check(parameters))
@@ -87,7 +87,7 @@ def test_the_name_alone_is_the_windowed_form():
 
 
 def test_a_filter_keeps_frequent_blocks_through_a_scan():
-    """Blocks 0 to 9, each used twice, then a scan: LRU loses all, the filter one at most, to a collision."""
+    """Blocks 0 to 9 are used twice, then a scan makes LRU lose all; the filter loses at most one, to a collision."""
     trace = Trace.from_blocks([*range(10), *range(10), *range(100, 160), *range(10)])
     curve = hit_ratio_curve(trace, ["lru", "tinylfu+lru"], [10])
     hits = dict(zip(curve["policy"], curve["hits"], strict=True))

@@ -123,7 +123,7 @@ def test_one_stream_in_a_large_cache_comes_to_the_most(policy, most):
     missing = [cache.access_pages(track, end=3600)[0] for track in range(3500)]
     assert [track for track, mask in enumerate(missing) if mask] == [0, 1, 3, 6]
     assert max(p for p, _ in filter(None, map(cache.kept, range(3600)))) == most
-    # With sets of at most `ahead_above` tracks nothing is read ahead: a miss a set, for ever.
+    # With sets of at most `ahead_above` tracks nothing is read ahead, so every set costs a miss.
     cache = track_cache(policy, 4000, 4000, prefetch=AMP | {"most": most, "ahead_above": most})
     assert sum(cache.access_pages(track)[0] != 0 for track in range(3500)) > 3500 // (most + 1)
 
@@ -182,7 +182,7 @@ def test_kernel_equals_reference(name, data):
 
 
 def always(kernel, own):
-    """Check that p is from 1 to the most and above g wherever it is kept, and that the cache is not overfull."""
+    """Check that p is from 1 to `most` and above g wherever it is kept, and that the cache is not overfull."""
     for p, g in filter(None, map(kernel.kept, range(60))):
         assert (p, g) == (0, 0) or (1 <= p <= own["most"] and 0 <= g < p)
     assert kernel.resident == kernel.seq_pages + kernel.random_pages <= kernel.capacity

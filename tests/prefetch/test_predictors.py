@@ -1,4 +1,4 @@
-"""Every registered predictor equals its definition, follows the paper's examples, and keeps rules for any sequence."""
+"""Every registered predictor equals its definition, follows the paper's examples, and keeps its invariants."""
 
 import itertools
 import random
@@ -171,7 +171,7 @@ def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
 
 
 def test_extended_contexts_grow_by_a_node_a_recurrence():
-    """After k occurrences of ABCDEF, A predicts k files ahead: recurrences, not its length, bound the chain."""
+    """After k occurrences of ABCDEF, A predicts k files ahead: the number of recurrences bounds the chain."""
     kernel = make("epcm", 26, partition=16, order=12)
     for run in range(7):
         fed(kernel, letters("A"))
@@ -230,7 +230,7 @@ def test_impossible_parameters_are_named(name):
 
 
 class Neighbours:
-    """A predictor of the files with the next numbers, of five."""
+    """A predictor of the next `ahead` files by number, of files 0 to 4."""
 
     def __init__(self, ahead=1):
         self.ahead = ahead

@@ -210,7 +210,7 @@ def test_ghost_hits_behind_the_prefetcher_are_the_policys():
 
 
 class Pages:
-    """A policy's kernel as the reference calls it."""
+    """A policy's kernel with the interface that the reference calls."""
 
     def __init__(self, name, capacity, pages):
         definition = find_policy(name)

@@ -1,4 +1,4 @@
-"""What the continuous integration takes from others is pinned by digest: a tag can be moved, a commit cannot."""
+"""Continuous integration pins the actions of others by digest, because a tag can be moved and a commit cannot."""
 
 import re
 from pathlib import Path

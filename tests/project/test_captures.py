@@ -128,7 +128,7 @@ def test_data_card_names_every_sum():
         assert f"{entry['writes']:,}" in card, name
 
 
-# The converter, on lines made by hand.
+# Tests of the converter, on lines made by hand.
 
 RELATIONS = {"100": "stock", "200": "item"}
 LINES = """Attaching 2 probes...
@@ -248,7 +248,7 @@ def test_too_large_a_capture_leaves_no_file(tmp_path, monkeypatch):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-# The command line.
+# Tests of the command line.
 
 
 @pytest.mark.parametrize("command", ["load", "record", "convert", "capture", "clean", "all"])

@@ -1,4 +1,4 @@
-"""Test the tool that translates kernels: one process for many, only what has changed, and no half-made C."""
+"""Test the tool that translates kernels: a process takes many, only changed ones are translated, and C is whole."""
 
 import os
 import subprocess
@@ -59,7 +59,7 @@ ALL = ["_as", "_ay", "_bs", "_by", "_cs", "_cy"]
 
 
 def later(path, text):
-    """Write a file so that it is newer than anything before, whatever the clock's steps."""
+    """Write a file and make it newer than anything before, even if the clock is coarse."""
     path.write_text(text)
     now = path.stat().st_mtime_ns
     os.utime(path, ns=(now + 10**9, now + 10**9))

@@ -18,8 +18,8 @@ from misspenalty.prefetch.predictors.registry import known_predictors
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLAIN = ("text", "bibtex")  # languages of blocks that show something and are not code
-NOT_RUN = 12  # blocks, at most, that are too long or too large to run here, or that a test of their own runs
-RECORDING = "docs/how-to/record.md"  # the one page of commands for root alone, which tests/record runs where it can
+NOT_RUN = 12  # maximum number of blocks that are too long or too large to run here, or that another test runs
+RECORDING = "docs/how-to/record.md"  # the only page of commands for root; tests/record runs them where it can
 
 
 def named(path):

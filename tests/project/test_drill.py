@@ -1,4 +1,4 @@
-"""Test the drill's own parts, on a workflow of two jobs: what it calls right, and that it finds what is wrong."""
+"""Test the parts of the drill on a workflow of two jobs: it accepts what is right and finds what is wrong."""
 
 import sys
 from pathlib import Path

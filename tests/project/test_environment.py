@@ -19,7 +19,7 @@ from packaging.version import Version
 from rattler.exceptions import SolverError
 
 ROOT = Path(__file__).parents[2]
-# conda-forge splits the drawing back ends' windows off into the package called `matplotlib`
+# on conda-forge, `matplotlib` is `matplotlib-base` with graphical back ends
 CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
 # what a conda environment needs in addition to Python packages; with pip, the machine provides these
 CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
@@ -186,7 +186,7 @@ def write_channel(folder, packages):
 
 
 def solve(channel, specs, cache):
-    """Solve in a thread of its own: a browser's test leaves an event loop in this one."""
+    """Solve in a separate thread, because tests with a browser leave an event loop in this one."""
 
     async def solved():
         gateway = rattler.Gateway(cache_dir=cache)

@@ -1,4 +1,4 @@
-"""The guides' changes work in a copy of the tree, from the first run to the verdict."""
+"""The changes that the guides show work in a copy of the tree, from the first run to the verdict."""
 
 import json
 import shutil

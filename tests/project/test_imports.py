@@ -1,4 +1,4 @@
-"""Imports go down the floors of the library, in Python and in Cython; studies know the library and not each other."""
+"""The library imports only from floors below, in Python and in Cython; studies import the library, not each other."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("__main__",),
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
-USERS = ("characterize", "cli")  # of the library, within it
+USERS = ("characterize", "cli")  # packages of the library that use it
 STUDIES = {path.parent.name for path in PACKAGES["misspenalty_studies"].glob("*/__init__.py")} - {"common"}
 STATEMENT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+(c?import)[ \t]+(\([^)]*\)|[^\n#]*)|(c?import)[ \t]+([^\n#]*))", re.MULTILINE
@@ -31,7 +31,7 @@ STATEMENT = re.compile(
 
 
 def find_modules():
-    """Map modules to their files; declarations of a kernel (.pxd) are a module of their own, ``<kernel>.pxd``."""
+    """Map modules to their files; declarations of a kernel (.pxd) count as a separate module, ``<kernel>.pxd``."""
     found = {}
     for package, folder in PACKAGES.items():
         for path in sorted(folder.rglob("*")):
@@ -86,7 +86,7 @@ ABOVE = sorted(name for name in MODULES if is_study(name))
 
 
 def package_of(module):
-    """Return the package of the library that a module is in; of a study, the study."""
+    """Return the package of the library that a module is in; for a module of a study, return the study."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
@@ -130,7 +130,7 @@ def test_the_library_imports_no_study():
 
 
 def test_studies_do_not_import_each_other():
-    """What two of them need is in the library or in `common`, which gathers them; `whatif` is about the others."""
+    """Code that two of them need is in the library or in `common`, which gathers them; `whatif` is about the others."""
     assert len(STUDIES) > 5
     for name in ABOVE:
         known = {package_of(module) for module, _ in IMPORTS[name] if is_study(module)} & STUDIES
@@ -146,13 +146,13 @@ def test_no_import_comes_back_in_a_circle():
 
 @pytest.mark.parametrize("name", sorted(name for name in LIBRARY if package_of(name) in USERS))
 def test_users_of_the_library_take_nothing_private(name):
-    """Kernels and names with a leading underscore are the library's own; a study's kernels are built on them."""
+    """Kernels and names with a leading underscore are private to the library; only kernels of studies build on them."""
     others = {(module, one) for module, one in IMPORTS[name] if package_of(module) != package_of(name)}
     assert not {(module, one) for module, one in others if is_private(module, one)}
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_private_names_stay_in_their_package(name):
-    """Kernels may be shared by packages of the library, a name with a leading underscore of any module may not."""
+    """Packages may share kernels, but not the names with a leading underscore in any module."""
     others = {(module, one) for module, one in IMPORTS[name] if package_of(module) != package_of(name)}
     assert not {(module, one) for module, one in others if one and is_private("", one)}

@@ -1,4 +1,4 @@
-"""Python cannot crash a kernel: no object without its memory, one thread at a time, and Ctrl-C stops a call."""
+"""Python cannot crash a kernel: every object has its memory, one thread runs at a time, and Ctrl-C stops a call."""
 
 import importlib
 import json
@@ -182,7 +182,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("call", _LONG)
 def test_ctrl_c_stops_a_long_call(call):
-    """Midway, and not at its end. The signal comes by the process's own time, however busy the machine is."""
+    """The call must stop midway. A timer of the process's own time sends the signal, however busy the machine is."""
     done = _run("import signal\nimport numpy as np\n" + _LONG[call] + _INTERRUPTED)
     assert done.returncode == 0, done.stderr.decode()
     some, whole = map(int, done.stdout.split())
@@ -191,7 +191,7 @@ def test_ctrl_c_stops_a_long_call(call):
 
 @pytest.mark.parametrize("sanitizers", ["none", "address,undefined"])
 def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
-    """The compiler is told so for each; nothing turns signed overflow into wrapping."""
+    """The compiler must be told to check each kernel, and no option may let signed overflow wrap."""
     root, tools = Path(__file__).parents[2], Path(sys.executable).parent
     environment = os.environ | {"LD_PRELOAD": "", "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     options = ["--buildtype=debug", f"-Db_sanitize={sanitizers}", "-Db_lundef=false"]
@@ -199,7 +199,7 @@ def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     commands = [one["command"] for one in json.loads((tmp_path / "build" / "compile_commands.json").read_text())]
     kernels = [path for folder in ("src", "studies") for path in (root / folder).rglob("*.pyx")]
-    assert len(commands) == len(kernels) + 1  # what Cython's modules share
+    assert len(commands) == len(kernels) + 1  # and the code that Cython's modules share
     expected = "-fsanitize=signed-integer-overflow,shift" if sanitizers == "none" else "-fsanitize=address,undefined"
     assert all(expected in one and "-fwrapv" not in one for one in commands)
     assert all(("trap-on-error" in one) == (sanitizers == "none") for one in commands)

@@ -1,4 +1,4 @@
-"""A test whose assertions are all in loops asserts that they ran: it would pass if there were nothing to run over."""
+"""A test that asserts only within loops must also assert that they ran: over nothing, it would pass."""
 
 import ast
 from pathlib import Path
@@ -48,7 +48,7 @@ def runs(loop):
 
 
 def vacuous(node):
-    """Tell whether an assertion says something about all of what may be nothing: `all(...)` or `not any(...)`."""
+    """Tell whether an assertion would pass over an empty collection: `all(...)` or `not any(...)`."""
     test = node.test if isinstance(node, ast.Assert) else None
     test, name = (
         (test.operand, "any") if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else (test, "all")

@@ -91,7 +91,7 @@ def test_missing_compiler_is_reported(checkout):
 
 @pytest.fixture
 def uv(tmp_path_factory, monkeypatch):
-    """uv, which the tests do not need otherwise."""
+    """Install uv, which no other test needs, unless it is here."""
     if not shutil.which("uv"):
         folder = tmp_path_factory.mktemp("uv")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"]
@@ -158,7 +158,7 @@ def test_clean_keeps_the_archived_results(checkout):
 
 
 def test_clean_and_gitignore_agree_on_what_is_archived():
-    """What `make clean` takes from results/ is what git ignores there, so that a clone has the rest."""
+    """`make clean` must remove from results/ exactly what git ignores there, because a clone has the rest."""
     ignored = {
         line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/results/")
     }

@@ -38,7 +38,7 @@ def f(a, b):
 
 
 def outcome(source, number=0):
-    """Return what the function gives, or how it fails; a loop that does not end fails."""
+    """Return what the function returns, or the type of its exception; an endless loop raises one."""
     ticks = iter([True] * 200)
     space = {"tick": lambda goes_on: goes_on and next(ticks)}
     exec(source, space)
@@ -82,7 +82,7 @@ def test_signatures_and_the_words_of_errors_have_no_faults():
 
 
 def test_a_switch_makes_the_same_fault_as_the_source_alone():
-    """Faults of a source that contains all of them, whichever is selected; none is selected at first."""
+    """A source with a switch for every fault must act like the source with the selected fault; at first none is on."""
     found = dict(enumerate(faults.mutants_of("a.py", SMALL), 1))
     changed, inside = switched.switched(SMALL, found, ".py")
     assert outcome(changed) == outcome(SMALL)

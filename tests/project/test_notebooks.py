@@ -1,4 +1,4 @@
-"""Test the notebooks: paired with their scripts, with outputs that stay, and running from top to bottom."""
+"""Test that the notebooks equal their scripts, keep their outputs, and run from top to bottom."""
 
 import base64
 import io
@@ -38,8 +38,8 @@ nbformat.write(notebook, sys.argv[1])
 
 
 def execute(path, cells=slice(None), folder=None, first=None):
-    """Run some cells of a notebook in its folder, after a first one, and return those that ran; the copy may lie
-    elsewhere.
+    """Run some cells of a notebook in its folder, after the cell `first`, and return those that ran; `folder` takes
+    the executed copy.
     """
     notebook = json.loads(path.read_text())
     chosen = ([first] if first else []) + notebook["cells"][cells]
@@ -114,7 +114,7 @@ def test_notebook_and_script_say_the_same(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_shown_with_its_outputs(path):
-    """Pictures are kept, to be seen on the repository's pages; nothing that changes from run to run is."""
+    """Pictures are kept, because the repository's pages show them; output that changes from run to run is not."""
     content = json.loads(path.read_text())
     assert path.stat().st_size < 1_000_000
     assert images(cell for cell in content["cells"] if cell["cell_type"] == "code")
@@ -191,7 +191,7 @@ def joined(found):
 
 
 def test_a_notebook_says_what_to_run_where_there_are_no_results(tmp_path):
-    (tmp_path / "studies" / "common").mkdir(parents=True)  # the sign of a checkout
+    (tmp_path / "studies" / "common").mkdir(parents=True)  # marks a checkout
     (tmp_path / "notebooks").mkdir()
     path = tmp_path / "notebooks" / "classics.ipynb"
     shutil.copy(ROOT / "notebooks" / path.name, path)

@@ -1,4 +1,4 @@
-"""The conda recipe and the container file ask for what the project declares."""
+"""The conda recipe and the container file require what the project declares."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""`make reproduce`: progress per study, and one command that resumes after any kill."""
+"""`make reproduce` shows progress per study, and the same command resumes after any kill."""
 
 import json
 import os
@@ -214,7 +214,7 @@ def test_time_left_follows_from_what_jobs_cost_in_an_earlier_run():
     progress = runpy.run_path(str(SCRIPT))["Progress"](["mq"], 2, {"mq_run": 450.0, "paper": 10.0})
     lines = ["Job stats:", "job  count", "mq_run  2", "paper  10", "all  1", "supplement  1", "total  14"]
     assert [progress.take(line) for line in lines] == [None] * 7
-    progress.start -= 5  # of the start, in which nothing was done
+    progress.start -= 5  # the start, in which no job was done
     progress.take("Finished jobid: 1 (Rule: paper)")
     told = progress.take("1 of 12 steps (8%) done")
     assert told.endswith("1 % after 5 s, about 8 min left")  # (5 + 100 / 2) / (10 + 100) of 990 s: 495 s
@@ -298,7 +298,7 @@ rule manifest:""",
     assert code == 0 and "mq_more" in text and "mq_table" not in text, text
     change(complete / "results" / "more.csv", "9\n")
     assert finish(start(complete)) == (0, "Nothing to be done: all results are up to date.\n")
-    assert (complete / "results" / "more.csv").read_text() == "9\n"  # not the business of `make reproduce`
+    assert (complete / "results" / "more.csv").read_text() == "9\n"  # `make reproduce` does not check it
     code, text = finish(start(complete, "--supplement"))
     assert code == 0 and text.startswith("results/more.csv is not what the last run wrote: making it again\n")
     assert (complete / "results" / "more.csv").read_text() == "1\n"
@@ -314,7 +314,7 @@ def test_where_time_went_is_told_by_study(tmp_path):
     os.utime(old, (1000, 1000))
     found = module["spent"](tmp_path, ["mq", "sarc"], since=2000)
     assert found == {"mq": (120, 90, 700, 2), "common": (0, 1, 0, 1)}
-    assert list(found) == ["mq", "common"]  # the dearest first
+    assert list(found) == ["mq", "common"]  # the most expensive first
     text = module["_table"](found, 150)
     assert text.splitlines()[0].split()[:2] == ["mq", "2.0"] and "in 2.5 min" in text.splitlines()[-1]
 

@@ -1,4 +1,4 @@
-"""Test the workflow: closed configuration, complete rules, and a whole run on a small capture in a copy of the tree."""
+"""Test the workflow: unknown keys are refused, rules are complete, and a copy of the tree runs on a small capture."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def read_rules():
 
 
 def simulations():
-    """Return the names of the simulations that the studies declare, whatever files are here."""
+    """Return the names of the simulations that the studies declare, even if their input files are missing."""
     text = "\n".join(path.read_text() for path in RULES)
     return set(re.findall(r'^plan\.simulation\(\s*"(\w+)"', text, re.MULTILINE))
 
@@ -94,7 +94,7 @@ def test_rule_is_complete(name):
     parts = sections(body)
     assert {"output", "log"} <= set(parts)
     assert "input" in parts or "/runs/" in parts["output"]  # an archived table without input would be taken for done
-    if not name.endswith("manifest"):  # a benchmark it could not read itself
+    if not name.endswith("manifest"):  # it could not read its own benchmark
         assert "benchmark" in parts
     if not inherits:
         assert {"params", "conda", "script"} <= set(parts)

@@ -8,7 +8,7 @@ from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS, 
 
 @dataclass
 class SetMark(Mark):
-    """What a cached track carries: with p and g if it is the last of its set."""
+    """The mark of a cached track; the last track of a set also keeps p and g."""
 
     last: int = -1  # track that ends its set
     p: int = 0
@@ -107,11 +107,11 @@ class Amp:
             self.marks[track] = SetMark(counter, last=track)
 
     def _kept(self, last):
-        """Return the mark of the last track of a set, if that still is one."""
+        """Return the mark of the last track of a set, or None if it no longer keeps p and g."""
         return self.marks[last] if self.cached(last) and self.marks[last].p else None
 
     def _last_in_sequence(self, last):
-        """Return the mark that keeps a stream's p and g: of the next set's last track, if that has been fetched."""
+        """Return the mark that keeps a stream's p and g: the next set's last track if fetched, else this set's."""
         kept = self._kept(last)
         if kept and self.cached(last + 1):
             return self._kept(self.marks[last + 1].last) or kept

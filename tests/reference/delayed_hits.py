@@ -29,7 +29,7 @@ def run(requests, policy, capacity, z):
 
 
 class Cache:
-    """The base of the policies: nothing is learnt from an arrival, and nothing changes at a hit."""
+    """The base of the policies, which learns nothing from an arrival and changes nothing at a hit."""
 
     def __init__(self, capacity, z, requests):
         self.capacity, self.z = capacity, z
@@ -76,7 +76,7 @@ class History:
 
 
 class ClosedHistory:
-    """The same as in the authors' ARC: completed windows, the first with one request; too few are not used."""
+    """The history in the authors' ARC: completed windows count, the first has one request; too few count as 0."""
 
     def __init__(self):
         self.windows = []
@@ -238,7 +238,7 @@ class OPT(Cache):
 
 
 class OPTMAD(OPT):
-    """The same, using the aggregate delay of the next window divided by the steps to its start."""
+    """OPT by the aggregate delay of the next window divided by the steps to its start."""
 
     def value(self, name, step, now):
         coming = self.following(name, step)

@@ -1,7 +1,7 @@
 """Slow, readable reference of the drive kernels: the tests' oracle. Sector by sector, no tables, no shortcuts.
 
-It takes the same descriptions and gives the same records, to the nanosecond. Only small drives are bearable: the layout
-(`reference_layout`) is a list of all blocks.
+It takes the same descriptions and gives the same records, to the nanosecond. It is fast enough only for small drives,
+because the layout (`reference_layout`) is a list of all blocks.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Segment:
     end: int = 0
     limit: int = 0
     used: int = 0
-    clean: int = 0  # dirty until then
+    clean: int = 0  # its blocks are dirty until then, ns
     written: bool = False
 
 
@@ -112,13 +112,13 @@ class Drive:
         most = min(max((end if s["ahead_after"] else lbn) + s["ahead_most"], end), len(place))
         if s["ahead"] == 0 or end == len(place):
             return end
-        if s["ahead"] in (1, 2):  # on to the end of the last block's track, or cylinder
+        if s["ahead"] in (1, 2):  # up to the end of the last block's track or cylinder
             where = (lambda b: place[b][0]) if s["ahead"] == 1 else lambda b: self.layout.tracks[place[b][0]][0]
             stop = end
             while stop < len(place) and where(stop) == where(end - 1):
                 stop += 1
             return min(most, stop)
-        if s["ahead"] == 4:  # of the next block's track, and one track more where the segment began before it
+        if s["ahead"] == 4:  # to the end of the next block's track, and a track further if the segment began before it
             track, stop = place[end][0], end
             while stop < len(place) and place[stop][0] == track:
                 stop += 1

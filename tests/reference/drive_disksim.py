@@ -31,13 +31,13 @@ class Behind:
 class Drive(drive.Drive):
     """Like `reference.drive.Drive`, for descriptions with ``disksim_buffer``."""
 
-    writing: int = 0  # the arm writes behind until then
+    writing: int = 0  # the arm writes behind until then, ns
     sweep: tuple = None  # read-ahead on the arm's track: track, first sector, when it began
-    swept: int = 0  # sectors behind it that have passed
+    swept: int = 0  # sectors of the sweep that have passed
     passed: int = (
         0  # sectors that passed under the head so far: each left DiskSim's platter 2^-24 of a revolution behind
     )
-    reader: tuple = (0, 0, 0, 0)  # last read: first block, its bus transfer begins, blocks, all of them have left
+    reader: tuple = (0, 0, 0, 0)  # last read: first block, start of its transfer, blocks, end of the transfer
 
     def __post_init__(self):
         super().__post_init__()
@@ -87,7 +87,7 @@ class Drive(drive.Drive):
                 break
             self.passed += j + 1 - (self.swept if sweep is self.sweep else 0)
             self.track, self.sweep, self.swept = sweep[0], sweep, j + 1
-            if unread:  # it passes, and returns a revolution later
+            if unread:  # the sector passes, and returns a revolution later
                 continue
             self.ahead_time = end
             self.ahead_lbn += 1
@@ -99,7 +99,7 @@ class Drive(drive.Drive):
         if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit:
             return self.arm_free, self.track
         sweep, _ = self.next_ahead()
-        free = self.ahead_time + self.reposition(sweep[0], False)  # the arm is there
+        free = self.ahead_time + self.reposition(sweep[0], False)  # then the arm is there
         if sweep is self.sweep or now >= free:
             free = (
                 now if self.s["stop_in_sector"] else next(t for j in count_on() if (t := self.passes(sweep, j)) >= now)
@@ -158,7 +158,7 @@ class Drive(drive.Drive):
         return chosen, hit
 
     def for_write(self, lbn, count):
-        """Return the segment for a write; -1 = only the one that is being read ahead into."""
+        """Return the segment for a write, or -1 if there is only the one that is being read ahead into."""
         best, chosen = 0, -1
         for i in self.oldest():
             g = self.segments[i]
@@ -280,7 +280,7 @@ class Drive(drive.Drive):
         if self.behind and self.behind[0].end <= now:
             self.behind = self.behind[1:]
         if free > now and len(self.behind) == 1 and self.appends(now, lbn):
-            # the blocks go into the segment that is being written; then the medium is written with them once more
+            # the blocks go into the segment that is being written, and the write is planned again with them
             last = next(i for i, g in enumerate(self.segments) if g.clean)
             first = self.segments[last].first
             self.behind.append(Behind(lbn, count, go + s["prepare"], go))
@@ -311,7 +311,7 @@ class Drive(drive.Drive):
         return on.stop == lbn and self.s["segment"] > lbn - on.lbn - done
 
     def plan(self):
-        """Return when the contents of the buffer are written to the medium."""
+        """Determine when the contents of the buffer are written to the medium."""
         on, *more = self.behind
         on.end = self.blocks_written(on, more[0] if more else None, drive.Record())[-1]
         if more:
@@ -345,8 +345,8 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ the medium
 
     def blocks_written(self, on, more, r):
-        """Return when each block of a write has been written, and of the one appended to it as long as its data is
-        there."""
+        """Return when each block of a write has been written, followed by those blocks of the write appended to it
+        whose data is there in time."""
         s, now, block, done = self.s, on.begin, on.lbn, []
         self.track, end, opening = on.track, more.stop if more else on.stop, True
         while block < end and not (block >= on.stop and self.there(block, on, more) > now):

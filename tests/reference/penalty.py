@@ -6,7 +6,7 @@ COMPONENTS = ("queue", "overhead", "seek", "rotation", "switch", "transfer", "bu
 
 
 class LRU:
-    """The cache: least recently used goes."""
+    """A cache that evicts the least recently used block."""
 
     def __init__(self, capacity):
         self.capacity, self.cached = capacity, OrderedDict()

@@ -29,7 +29,7 @@ VALUES = [
 PROMPTS = Prompts(None, np.array([1024, 1536]), np.zeros(2), np.array([2, 3]), np.array([1, 2, 1, 2, 3]), 512)
 PREFIX = {"prompts": PROMPTS, "policy": "lru", "cache_blocks": 4}
 STEPS = {"requests": [1, 2, 1], "policy": "lru", "cache_blocks": 1, "fetch_steps": 2}
-CALLS = [  # function, valid arguments, further ones
+CALLS = [  # function, valid arguments, names of further ones
     (
         misspenalty.simulate,
         {"trace": TRACE, "policy": "lru", "cache_blocks": 2},
@@ -96,7 +96,7 @@ LONG = np.arange((1 << 20) + 100) % 100
     ids=["simulate", "curve", "sample", "bytes", "penalty"],
 )
 def test_a_number_of_numpy_counts_as_the_same_int(counted, kind):
-    """Behind the first slice, ``np.uint64(3) - 1048576`` is more than any trace has, and left all references out."""
+    """After the first slice, ``np.uint64(3) - 1048576`` wrapped to a huge warm-up, and no reference was counted."""
     trace = Trace.from_blocks(LONG, write=LONG % 2 == 0)
     given, plain = counted(trace, kind(3)), counted(trace, 3)
     assert given.equals(plain) if isinstance(plain, pd.DataFrame) else given == plain

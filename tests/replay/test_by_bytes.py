@@ -1,4 +1,4 @@
-"""Caches of bytes have an independent program's counts, bounds hold for all schedules, and sizes mean what is said."""
+"""Caches of bytes have an independent program's counts, bounds hold for all schedules, and sizes keep their units."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 @pytest.mark.parametrize(
     "policy", [name for name in SIZED if name not in ("gdsf", "wtinylfu")]
-)  # the latter: a window below a block
+)  # wtinylfu: its window is less than a block
 def test_equal_sizes_are_blocks(policy):
     blocks = np.random.default_rng(3).zipf(1.3, 5000) % 300
     by_bytes = byte_hit_ratio_curve(Trace.from_blocks(blocks, block_bytes=512), policy, 50 * 512).iloc[0]
@@ -158,7 +158,7 @@ def test_bounds_by_hand():
     ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
 )
 def test_bounds_by_hand_of_an_object_that_changes(changes, least, most):
-    """5 bytes hold the object at 4 bytes, not at 10: by ``keep`` it may stay as it was when it was loaded."""
+    """5 bytes hold the object with 4 bytes, not with 10; by ``keep`` it may keep the size with which it was loaded."""
     intervals = Intervals(np.zeros(4, np.uint32), np.array([4, 4, 10, 4]), None, changes)
     assert (intervals.at_least(5), intervals.at_most(5)) == (least, most)
 

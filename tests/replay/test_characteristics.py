@@ -17,7 +17,7 @@ def power(value):
 
 @pytest.fixture
 def blocks(monkeypatch):
-    """Draw runs of several lengths over blocks that come back; a slice ends within runs."""
+    """Draw runs of several lengths over recurring blocks, and make slices so short that they end within runs."""
     monkeypatch.setattr(characteristics, "SLICE", 7)
     rng = np.random.default_rng(5)
     return [int(start) + i for start in rng.integers(0, 60, 300) for i in range(rng.integers(1, 9))]

@@ -16,7 +16,7 @@ KEEP = ["cache_blocks", "requests", "hits", "misses", "hit_ratio", "cold_misses"
 
 @pytest.fixture(autouse=True)
 def caches_of_any_size(monkeypatch):
-    """Allow small caches on small samples, which users are refused: they exercise the same mechanisms."""
+    """Allow small caches on small samples, which are refused to users but exercise the same mechanisms."""
     monkeypatch.setattr(sampling, "FEWEST", 0)
 
 

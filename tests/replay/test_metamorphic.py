@@ -19,7 +19,7 @@ MS = 1_000_000
 ONLINE = sorted(name for name, policy in known_policies().items() if not policy.offline)
 BLIND = sorted(
     name for name, policy in known_policies().items() if not policy.spatial
-)  # to which blocks are neighbours
+)  # they do not know which blocks are neighbours
 COUNTS = ["requests", "hits", "misses", "cold_misses", "evictions", "ghost_hits"]
 REQUESTS = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.integers(0, 5)), min_size=1, max_size=60)
 
@@ -62,7 +62,7 @@ def test_names_of_blocks_do_not_matter_to_a_fixed_time(policy, requests, size, o
 @settings(max_examples=15)
 @given(first=REQUESTS, second=REQUESTS, size=st.integers(1, 6))
 def test_a_warm_up_takes_away_what_it_had(policy, first, second, size):
-    """Of two joined traces, the first must have the outcomes of the first alone, the second those after a warm-up."""
+    """In a joined trace, the first part must have its outcomes alone, the second those after the first as warm-up."""
     joined, alone = made(first + second), made(first)
     hits, before = np.zeros(len(joined), bool), np.zeros(len(alone), bool)
     simulate(joined, policy, size, hits=hits)

@@ -15,7 +15,7 @@ SIZES = [2000, 8000]
 
 @pytest.fixture(autouse=True)
 def caches_of_any_size(monkeypatch):
-    """Allow small caches on small samples, which users are refused: they exercise the same mechanisms."""
+    """Allow small caches on small samples, which are refused to users but exercise the same mechanisms."""
     monkeypatch.setattr(sampling, "FEWEST", 0)
 
 
@@ -39,7 +39,7 @@ def test_every_policy_is_near_its_exact_curve(trace, policy):
         exact[["policy", "cache_blocks", "requests", "cold_misses"]]
     )
     deviation = (table["hit_ratio"] - exact["hit_ratio"]).abs()
-    # spatial: fewer, larger pieces; MRU holds the blocks that came first, whatever they are
+    # spatial policies are sampled in fewer, larger pieces; MRU holds the blocks that came first, whichever they are
     near = 0.12 if find_policy(policy).spatial or policy == "mru" else 0.06
     assert (deviation < near).all() and (deviation < 4 * table["hit_ratio_error"]).all()
     assert (table["hits"] + table["misses"] == table["requests"]).all()
@@ -56,7 +56,7 @@ def test_error_bars_tell_how_near(trace):
 @pytest.mark.parametrize("writes, warm_up", [("count", 0), ("ignore", 1000), ("only", 50_000), ("count", 150_000)])
 def test_a_small_lru_cache_gives_what_the_stack_gives(trace, writes, warm_up):
     class Recent:
-        """LRU as a class, which is therefore not computed by the stack."""
+        """LRU as a class, for which the stack cannot be used."""
 
         def __init__(self, capacity):
             self.capacity, self.blocks = capacity, {}
@@ -137,7 +137,7 @@ def test_a_sample_is_a_share_between_0_and_1(sample):
 
 @pytest.mark.parametrize(("threshold", "parts"), [(4, [0, 1, 2, 3]), (12, [0, 1, 2, 3, 4, 5, 6, 7, 7])])
 def test_the_least_samples_have_parts_too(threshold, parts, monkeypatch):
-    """Of hashes below 4, an eighth is less than one hash, and of those below 12 it is rounded down to one."""
+    """An eighth of the hashes below 4 is less than one hash; an eighth of those below 12 is rounded down to one."""
     monkeypatch.setattr(sampling, "_hashed", lambda address, seed: address)
     chosen = choose(np.arange(100, dtype=np.uint64), threshold / 2**64, 1)
     assert chosen.part_of.tolist()[: len(parts)] == parts and len(chosen.part_of) == threshold
@@ -151,7 +151,7 @@ def test_few_blocks_still_give_a_number():
 @pytest.mark.parametrize("share", [0.98, 1.02])
 @pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
 def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
-    """A sample with a few blocks too many or too few is on the wrong side, and its parts may all be there, too.
+    """A sample with a few blocks too many or too few is on the wrong side of the cliff, and all its parts may be, too.
 
     Without the comparison of a sample with itself, 6 and 5 of these 30 estimates were outside two error bars.
     """
@@ -239,7 +239,7 @@ def workloads():
 @pytest.mark.parametrize("kind", workloads())
 @pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
 def test_error_bars_are_as_long_as_the_errors(policy, kind):
-    """Root mean squares over 30 seeds and three sizes must agree; clipped estimates gave half as long bars on loops."""
+    """Root mean squares over 30 seeds must agree at three sizes; clipped estimates once halved the bars on loops."""
     trace = Trace.from_blocks(workloads()[kind])
     sizes = [max(trace.blocks * share // 100, 1) for share in (20, 50, 80)]
     truth = hit_ratio_curve(trace, policy, sizes)["hit_ratio"].to_numpy()

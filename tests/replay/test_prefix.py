@@ -1,4 +1,4 @@
-"""Prefix caches of prompts equal a brute force, the study's counts and prompts by hand, and traces are judged sound."""
+"""Prefix caches of prompts equal brute force, the study's counts and prompts by hand; traces are tested for soundness."""
 
 import itertools
 import json
@@ -24,7 +24,7 @@ INPUTS = DATA / "inputs"
 
 
 def slow(policy, chains, size, tail_first):
-    """Count hits in contiguous prefixes, and hits wherever they are, in an LRU or FIFO cache."""
+    """Count the hits in contiguous prefixes and the hits anywhere, in an LRU or FIFO cache."""
     cache, prefix, anywhere = OrderedDict(), 0, 0
     for chain in chains:
         held = [block in cache for block in chain]
@@ -107,7 +107,7 @@ def test_prompts_are_reported_as_sound_or_not():
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=6))
 def test_soundness_is_what_the_definition_says(prompts):
-    """Reference by reference: the block before, at the first reference and now, and what earlier prompts had."""
+    """For each reference, compare the block before it with that at its first reference, and look in earlier prompts."""
     before, seen = {}, set()
     broken = repeated = hits = behind = 0
     for blocks in prompts:
@@ -187,7 +187,7 @@ def test_kvcache_simulator_has_the_same_prefix_of_every_request(plan, policy, si
 
 
 def best_of_trees(prompts, capacity):
-    """Find the most blocks of contiguous prefixes that a cache of trees can hit: try every set to keep each time."""
+    """Find the maximum number of prefix hits of a cache of trees: try every set of blocks to keep after each prompt."""
     before = {block: ([None, *prompt])[place] for prompt in prompts for place, block in enumerate(prompt)}
     states = {frozenset(): 0}
     for prompt in prompts:

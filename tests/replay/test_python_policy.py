@@ -143,7 +143,7 @@ def test_writes_that_load_nothing_are_reported_as_misses(policy):
 
 
 class Recent(find_policy("lru").reference):
-    """LRU that tells what it holds, and leaves its evictions to be counted."""
+    """LRU that tells what it holds, and does not count its evictions itself."""
 
     def __contains__(self, block):
         return block in self.stack
@@ -181,7 +181,7 @@ def test_installed_packages_register_by_entry_point(tmp_path):
 
 
 class Cheat:
-    """Says that every block was there."""
+    """Reports every reference as a hit."""
 
     def __init__(self, capacity): ...
 
@@ -254,7 +254,7 @@ def test_what_no_cache_can_do_is_refused_by_penalty_too(cls, message):
 
 
 class Keep(Over):
-    """Leaves out what finds no room."""
+    """Loads no more blocks once it is full."""
 
     def __init__(self, capacity):
         super().__init__(capacity)

@@ -1,4 +1,4 @@
-"""simulate and hit_ratio_curve count what they say, in as many threads as asked for."""
+"""simulate and hit_ratio_curve count as documented, in any number of threads."""
 
 import os
 import threading
@@ -134,7 +134,7 @@ def test_curve_needs_sizes_and_threads(mixed):
 
 def test_threads_are_by_default_as_many_as_processors(monkeypatch):
     if hasattr(os, "sched_getaffinity"):
-        assert threads.processors() == len(os.sched_getaffinity(0))  # of this process, of a machine that has more
+        assert threads.processors() == len(os.sched_getaffinity(0))  # the machine may have more
         monkeypatch.delattr(os, "sched_getaffinity")
     for told, expected in ((6, 6), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda told=told: told)

@@ -25,7 +25,7 @@ PROGRAM = ROOT / "data" / "capture" / "builds" / "builds.py"
 FACTS = yaml.safe_load((RAW / "captures.yaml").read_text())
 LARGEST = 10_000_000  # bytes of one file
 CODE = {kind: code for code, kind in enumerate(builds.KINDS)}
-ELSEWHERE = ("/work", "/var/tmp", "/root", "/home", "/build")  # no folder of a recording machine, nor the jail's own
+ELSEWHERE = ("/work", "/var/tmp", "/root", "/home", "/build")  # folders of a recording machine, and of the jail
 
 
 @functools.cache
@@ -348,7 +348,7 @@ def test_calls_that_moved_nothing_are_not_requests(tmp_path):
 
 
 def test_runs_of_a_capture_follow_one_another(tmp_path):
-    """The second begins a microsecond after the last event of the first; what failed or moved nothing is left out."""
+    """The second run begins a microsecond after the first; events that failed or moved nothing are left out."""
     tables = small()
     tables["events"].loc[4, "kind"] = "write"
     both = {part: pd.concat([t, t.assign(run=2)], ignore_index=True) for part, t in tables.items() if part != "files"}

@@ -98,7 +98,7 @@ def test_info_says_what_was_read(tmp_path, capsys):
 
 @pytest.mark.parametrize("unit, ns", [("s", 10**9), ("ms", 10**6), ("us", 1000), ("ns", 1)])
 def test_timestamps_beyond_pythons_years_are_read_or_refused(unit, ns):
-    """A year after 9999, or a time zone that is not known here, was told as too many distinct blocks."""
+    """A year after 9999, or an unknown time zone, was once reported as too many distinct blocks."""
     block, last = [1, 2], 2**62 // ns
     far = pa.array([last - 1, last], pa.int64()).cast(pa.timestamp(unit, "Mars/Phobos"))
     assert Trace.from_table(pa.table({"block": block, "time": far})).time.tolist() == [0, ns]
@@ -109,7 +109,7 @@ def test_timestamps_beyond_pythons_years_are_read_or_refused(unit, ns):
 
 @pytest.mark.parametrize("first", [2**64 - 1, 2**64 - 8191])
 def test_a_range_that_passes_64_bits_is_refused(tmp_path, first):
-    """Its end wrapped around, so that only its first block was left."""
+    """The end of such a range once wrapped around, which left only its first block."""
     (path := tmp_path / "x.csv").write_text(f"offset,size\n0,8192\n{first},8192\n")
     with pytest.raises(InputError, match=rf"line 3: .*8192 bytes from {first} on; expected an end below 2\*\*64"):
         open_trace(path)

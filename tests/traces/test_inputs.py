@@ -1,6 +1,6 @@
-"""Test small traces in the dialects of public ones: read right, or refused with the one thing to say.
+"""Test small traces in the dialects of public ones: read correctly, or refused with what the user has to say.
 
-The right values were computed by hand, apart from the package.
+The right values were computed by hand, without the package.
 """
 
 import bz2

@@ -1,6 +1,6 @@
 """The whole column decides whether keys are numbers or texts, however the table is written.
 
-The rule is written here once more, with Python's own numbers: a column in which each key writes a whole number from
+The tests state the rule again, with Python's own numbers: a column in which each key writes a whole number from
 -2**63 to 2**64 - 1 holds numbers; any other holds texts. Blanks at the ends of a text count within quotes only.
 """
 
@@ -86,7 +86,7 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
 @pytest.mark.parametrize("blank", [" ", "\t", "  \t ", "\v", "\f", " \r"])
 @pytest.mark.parametrize("place", range(3))
 def test_blanks_on_a_line_are_not_a_key(tmp_path, blank, place):
-    """Also of a table of one column, where pyarrow takes them for a value."""
+    """This also holds in a table of one column, where pyarrow takes them for a value."""
     rows = ["7", "8"]
     rows.insert(place, blank)
     path = tmp_path / "trace.csv"

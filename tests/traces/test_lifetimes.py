@@ -1,4 +1,4 @@
-"""Test times to live and deletes, against caches that follow every object by hand."""
+"""Test times to live and deletes against slow caches that track every object."""
 
 import struct
 

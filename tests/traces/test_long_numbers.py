@@ -1,4 +1,4 @@
-"""Test numbers beyond any that Python or a trace takes: refused in words, at once, wherever they occur."""
+"""Test that numbers too large for Python or a trace are refused at once with a message, wherever they occur."""
 
 import decimal
 import re
@@ -19,7 +19,7 @@ LONG = {"digits": DIGITS, "exponent": "1e999999999", "negative exponent": "1e-99
 
 @pytest.mark.parametrize("name", sorted(dialects()))
 def test_no_dialect_converts_a_number_of_thousands_of_digits(tmp_path, name):
-    """In every place of the example that has digits; with the format given, and found by its content."""
+    """A long number replaces every number of the example; the format is given, or found by content."""
     example, path = dialects()[name].example, tmp_path / f"example.{name}"
     places = [match.span() for match in re.finditer(r"\d+", example)]
     assert places
@@ -98,7 +98,7 @@ def test_decimals_of_every_width_are_read_alike(tmp_path, kind):
 
 
 def test_a_decimal_beyond_64_bits_is_a_key_as_its_digits_are_in_a_text_file(tmp_path):
-    """It is kept by its digits, as in CSV; where numbers are asked for, the refusal names the row."""
+    """Such a key is kept by its digits, as in CSV; if keys are to be numbers, the message names the row."""
     path = tmp_path / "trace.parquet"
     values = [decimal.Decimal(value) for value in (1, 10**70, 1, 10**70 + 1)]
     pq.write_table(pa.table({"block": pa.array(values, pa.decimal256(76, 0))}), path)

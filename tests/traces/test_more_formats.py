@@ -49,7 +49,7 @@ def test_lcs_records_are_as_long_as_libcachesims():
 
 
 def test_lcs_operations_that_store_are_writes(tmp_path):
-    """Set, add, cas, replace, append, prepend, incr, decr, write and update; 9 deletes."""
+    """These are set, add, cas, replace, append, prepend, incr, decr, write and update; operation 9 deletes."""
     head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
     struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 0)
     rows = [struct.pack("<IQIIq", op, op, 10, op, -1) for op in range(16)]
@@ -130,7 +130,7 @@ def test_blktrace_equals_what_blkparse_prints(action):
 
 
 def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
-    """The recorded misses are of the same block."""
+    """Both are of the same blocks in the recording, so a copy moves the completed ones."""
     rows = np.frombuffer((FORMATS / "sdb.blktrace.0").read_bytes(), np.uint8).copy()
     first = {action: blocks(open_trace(FORMATS / "sdb.blktrace.0", action=action)) for action in "DC"}
     place = 0
@@ -145,7 +145,7 @@ def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
 
 
 def test_blktrace_passes_over_a_request_of_no_bytes(tmp_path):
-    """A flush, say; one of a byte is a request."""
+    """Such a request may be a flush; one of a single byte counts."""
     rows = np.zeros(3, blktrace.RECORD)
     rows["magic"], rows["action"], rows["sector"], rows["bytes"] = blktrace.MAGIC | 7, 1, [8, 16, 24], [0, 1, 4096]
     rows.tofile(tmp_path / "x")
@@ -229,7 +229,7 @@ def test_a_parquet_column_may_have_a_name_that_is_not_text(tmp_path):
 )
 def test_misses_of_an_independent_program(extras, file, format, name):
     trace, truth = open_trace(extras / file, format), pd.read_csv(extras / "truth.csv").query("trace == @name")
-    all_reads = Trace.from_blocks(trace.address[trace.ids])  # the program takes a store for a reference like a load
+    all_reads = Trace.from_blocks(trace.address[trace.ids])  # the program counts a store like a load
     assert (len(trace), trace.blocks) == (truth["references"].iloc[0], truth["distinct"].iloc[0])
     for policy in ("lru", "fifo", "opt"):
         table = hit_ratio_curve(all_reads, policy, truth["cache_blocks"].tolist()[1:4])
@@ -295,7 +295,7 @@ def test_object_sizes_are_kept(tmp_path):
 
 
 def test_dinero_leaves_out_comments_and_records_that_name_no_reference(tmp_path):
-    """The format's page: the rest of a line is a comment, 3 is an unknown access, 4 flushes the cache."""
+    """By the format's page, the rest of a line is a comment, 3 is an unknown access, and 4 flushes the cache."""
     path = tmp_path / "x.din"
     path.write_text("2 0 an instruction\n0 1000\n1 103f a store\n3 5000\n4 0\n0 1000\n")
     trace = open_trace(path, "dinero")

@@ -1,4 +1,4 @@
-"""Ids made in shards on disk are those of one table."""
+"""Ids that are made in shards on disk equal those of one table in memory."""
 
 import subprocess
 import sys
@@ -118,7 +118,7 @@ def test_shards_are_about_alike():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes as Linux does")
 def test_memory_is_bounded_however_many_blocks(tmp_path):
-    """Three million distinct blocks, in shards from 200,000 on: less memory than one table of all blocks would take."""
+    """Three million distinct blocks, in shards from 200,000 on, must take less memory than one table of all blocks."""
     np.random.default_rng(3).permutation(np.arange(3_000_000, dtype="<u8") * 4096).tofile(tmp_path / "raw")
     script = f"""
 import resource, misspenalty

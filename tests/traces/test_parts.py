@@ -66,7 +66,7 @@ def test_joined_traces_share_blocks_and_time_goes_on():
 
 
 def test_what_one_of_two_joined_traces_lacks():
-    """Without writes all are reads; without times the whole has none."""
+    """References of a trace without writes are reads; if one trace has no times, the joined one has none."""
     bare, written = Trace.from_blocks([1, 2]), Trace.from_blocks([2, 3], write=[True, False])
     assert join(bare, bare).write is None
     assert join(bare, written).write.tolist() == [False, False, True, False]

@@ -24,7 +24,7 @@ def rows(table):
 
 @pytest.fixture(scope="module")
 def million():
-    """Return a million requests of 20 BSUs, and the settings that were requested."""
+    """Return the settings of a workload of 20 BSUs, and a million of its requests."""
     workload = Workload(16 * GB, bsus=20, seed=5)
     return workload, requests(workload.start(), 1_000_000)
 
@@ -50,7 +50,7 @@ def test_kernel_equals_reference(space, bsus, seed, climb, round_writes, iops):
 
 
 def test_kernel_equals_reference_in_a_long_run():
-    """Long enough for runs to end and begin again: a run in the smallest space is about a hundred requests."""
+    """Runs must end and begin again: in the smallest space, a run is about a hundred requests long."""
     workload = Workload(200 << 20, bsus=2, seed=9)
     table = requests(workload.start(), 30_000)
     reference = Spc1Reference(workload)
@@ -126,7 +126,7 @@ NETAPP = {
 
 
 def test_streams_are_those_of_netapps_generator():
-    """Five thousand BSUs, of which each begins its runs and walks elsewhere, reach the ends of every region."""
+    """The runs and walks of five thousand BSUs begin in so many places that they reach the ends of every region."""
     workload = Workload(16 * GB, bsus=5000, seed=2)
     table = requests(workload.start(), 1_000_000)
     assert len(table["stream"]) == 1_000_000 and len(NETAPP) == len(KINDS)
@@ -160,8 +160,8 @@ def exact_tree(levels, climb=0.44):
 
 
 def test_walk_climbs_with_the_stated_probability():
-    """A read lands among the 128 leaves around the last visit in every case that the walk doesn't climb, and by
-    chance where it does: j levels up, one time in 2**j."""
+    """A read lands among the 128 leaves around the last visit whenever the walk doesn't climb; after a climb of j
+    levels, it lands there by chance, one time in 2**j."""
     workload, first = exact_tree(12)
     table = requests(workload.start(), 1_000_000)
     mine = table["stream"] == 1

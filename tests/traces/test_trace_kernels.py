@@ -53,7 +53,7 @@ def test_numbers_of_any_length_are_read(rows, zeros, gap, end, last):
     st.lists(st.sampled_from([b"7", b"1234567", b"12345678", b"9223372036854775808", b" ", b"\n", b"x", b"\xb5", b":"]))
 )
 def test_a_malformed_line_is_found_whatever_stands_around_it(parts):
-    """Two numbers below 2**64 and blanks, or nothing; the first line that is not so is named."""
+    """A line may hold two numbers below 2**64 and blanks, or nothing; the first other line must be named."""
     text = b"".join(parts)
     lines = text.removesuffix(b"\n").split(b"\n")
     bad = [
@@ -141,7 +141,7 @@ def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds
     ],
 )
 def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):
-    """The end of a field, of a line or of the file, or a quotation mark; the number kept of a name is its FNV-1a."""
+    """It may be the end of a field, a line or the file, or a quotation mark; a name is kept as its FNV-1a hash."""
     (path := tmp_path / "x.csv").write_bytes(content)
     trace = open_trace(path)
     assert trace.ids.tolist() == [0, 0, 1, 0, 0]
@@ -168,7 +168,7 @@ def test_an_id_that_is_not_a_block_is_refused(call):
 
 
 def test_an_interner_gives_its_memory_back():
-    """Tables that it outgrew, and what it holds at its end."""
+    """It must free the tables that it outgrew, and at its end what it holds."""
 
     def resident():
         return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
@@ -178,4 +178,4 @@ def test_an_interner_gives_its_memory_back():
     before = resident()
     for _ in range(60):
         Interner().ids(addresses)
-    assert resident() - before < 30 << 20  # one has more than a megabyte of addresses
+    assert resident() - before < 30 << 20  # each holds more than a megabyte of addresses

@@ -400,7 +400,7 @@ def test_a_file_of_blank_lines_is_recognised_at_once(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "contains no requests" in done.stderr  # it took longer than anyone waits
+    assert "contains no requests" in done.stderr  # it once took very long
 
 
 def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):
@@ -511,7 +511,7 @@ def test_no_damaged_byte_of_a_compiled_trace_is_accepted(tmp_path):
         for content in damaged:
             file.write_bytes(content)
             if file.name == "meta.json" and json_of(content) == json_of(whole):
-                continue  # an end of line less
+                continue  # only the end of the line is cut
             with pytest.raises(InputError):
                 open_trace(tmp_path / "c.trace")
             tried += 1
@@ -588,7 +588,7 @@ def test_a_copy_of_a_trace_is_frozen_and_counts_for_itself(copied):
     ids=["strided", "reversed", "broadcast", "masked", "unaligned"],
 )
 def test_arrays_of_any_layout_make_a_trace(ids):
-    """A kernel takes arrays without gaps; others ended in a traceback of the kernel."""
+    """A kernel takes arrays without gaps; others once ended in a traceback of the kernel."""
     assert simulate(made(ids), "lru", 1).hits == penalty(made(ids), "lru", 1, "1ms").hits[0] == 4
 
 
@@ -607,7 +607,7 @@ def test_an_impossible_trace_is_refused(wrong, message):
 
 
 def test_sizes_whose_sum_passes_64_bits_are_refused(tmp_path):
-    """Their sum wrapped around: 20 objects of 2**60 bytes had a footprint of 4 EB, four of 2**62 one of 0 bytes."""
+    """Sums once wrapped around: 20 objects of 2**60 bytes had a footprint of 4 EB, four of 2**62 one of 0 bytes."""
     with pytest.raises(InputError, match=r"its references ask for 1.84e\+19 bytes; expected at most 2\*\*62"):
         Trace.from_blocks(range(4), object_bytes=[2**62] * 4)
     (path := tmp_path / "x.csv").write_text("key,size\n" + "".join(f"{key},{2**61}\n" for key in (1, 2, 1, 2)))
