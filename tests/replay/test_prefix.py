@@ -1,4 +1,4 @@
-"""Prefix caches of prompts equal brute force, the study's counts and prompts by hand; traces are tested for soundness."""
+"""Prefix caches of prompts equal brute force, the study's counts and prompts by hand; soundness of traces is tested."""
 
 import itertools
 import json
