@@ -51,8 +51,8 @@ def test_each_request_that_differs_has_one_cause():
             ("R", 0, 8, "miss", 1.0, 1.0),  # agrees
             ("W", 100, 8, "miss", 1.0, 1.0),
             ("W", 108, 8, "append", 1.0, 1.0),
-            ("W", 900, 8, "miss", 1.0, 2.0),  # behind it
-            ("R", 500, 8, "miss", 1.0, 2.0),  # follows
+            ("W", 900, 8, "miss", 1.0, 2.0),  # right behind an appended write
+            ("R", 500, 8, "miss", 1.0, 2.0),  # follows on a request that differs
             ("R", 700, 8, "miss", 1.0, 1.0),
             ("R", 600, 8, "miss", 1.0, 1.004),  # rounding
             ("R", 608, 8, "whole", 1.0, 1.0),

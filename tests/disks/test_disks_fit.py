@@ -28,7 +28,7 @@ def fitted():
 
 def test_what_is_known_of_the_drive_is_found(fitted):
     known = disks.load("hp97560")
-    ends = (0.1, 0.6)  # of the stroke; what all seeks have in common cannot be distinguished from overhead
+    ends = (0.1, 0.6)  # shares of the stroke; what all seeks have in common cannot be distinguished from overhead
     near, far = ([kind.mechanics.seek(int(end * kind.mechanics.cylinders)) / 1e6 for kind in (known, fitted.kind)]
                  for end in ends)  # fmt: skip
     assert fitted.kind.data["mechanics"]["rpm"] == pytest.approx(known.data["mechanics"]["rpm"], rel=0.12)
@@ -55,7 +55,7 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Make random reads of 0.1 revolutions, a seek by the root of the distance, and a wait of up to a revolution."""
+    """Make random reads whose times are 0.1 revolutions, a seek by the root of the distance, and up to a revolution."""
     rng = np.random.default_rng(2)
     lbn, count = rng.integers(0, blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
     far = np.abs(np.diff(lbn + count, prepend=0) - count) / blocks
@@ -69,7 +69,7 @@ def test_a_speed_at_which_drives_are_sold_is_recognised(rpm):
 
 
 def test_a_speed_at_which_none_is_sold_is_estimated():
-    """The fit finds the speed of a drive four times as fast as any, as it does not depend on the scale of the times."""
+    """The fit does not depend on the scale of the times, so it finds four times the speed of the fastest real drive."""
     assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""Flash drives have the latencies of closed formulas, about the write amplification of its formula, and a valid map."""
+"""Flash drives have the latencies of closed formulas, nearly the write amplification of a formula, and a valid map."""
 
 import numpy as np
 import pytest

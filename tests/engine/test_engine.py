@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from misspenalty.engine._engine import EventQueue, fcfs
 
-TIMES = st.integers(-(2**62), 2**62) | st.integers(0, 3)  # the second makes ties
+TIMES = st.integers(-(2**62), 2**62) | st.integers(0, 3)  # the second range makes ties
 EVENTS = st.lists(st.none() | st.tuples(TIMES, st.integers(0, 255) | st.integers(0, 1), st.integers()), max_size=400)
 
 

@@ -115,7 +115,7 @@ class Watch:
 def work(name, executions, seed, first=0):
     """Run a target in this process and print its counts as JSON. The working folder holds the current input."""
     faulthandler.enable()
-    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # whose shadow memory takes terabytes of addresses
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # AddressSanitizer's shadow takes terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, timed_out)
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE, LARGE))  # a reader may write an input that it has expanded

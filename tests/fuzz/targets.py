@@ -1,4 +1,4 @@
-"""Targets of the fuzzer that read results, or that replay a trace through everything that takes one.
+"""Targets of the fuzzer that read results, or that replay a trace through the public functions.
 
 Some targets know the right answer and check it: no changed byte of an archive, of a capture or of a table passes.
 """
@@ -94,7 +94,7 @@ def read_mq_ledger(path):
 
 
 def refuse_different(name, archived, path):
-    """Compare with what was archived, both ways; a difference counts as refused."""
+    """Compare a file with its archived content, both ways; refuse the file if they differ."""
     here = path.read_bytes()
     verdict, detail = compare_contents(name, archived, here)
     assert (verdict == "equal") == (archived == here)

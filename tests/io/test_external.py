@@ -155,7 +155,7 @@ def test_a_download_that_differs_leaves_nothing(server, tmp_path):
 
 @pytest.mark.parametrize("sum_", [SHA256, "0" * 64])
 def test_an_archive_is_packed_and_verified(server, tmp_path, monkeypatch, sum_):
-    """A function must get the archive's folder, and the registered file that it makes is verified."""
+    """The function that `pack` names must get the unpacked folder, and the file that it makes must be verified."""
     packer = types.ModuleType("packer")
     packer.join = lambda folder, path: path.write_bytes(b"".join(p.read_bytes() for p in sorted(folder.iterdir())))
     monkeypatch.setitem(sys.modules, "packer", packer)

@@ -355,7 +355,7 @@ def test_a_history_is_at_most_a_thousand_caches(name):
 
 @pytest.mark.parametrize("name", ["lrfu", "lfru"])
 def test_lambda_is_at_most_1(name):
-    """At 1 they are LRU, and the paper has no value above."""
+    """With lambda 1 they are LRU, and the paper has no larger value."""
     assert find_policy(name).check({"lam": 1})["lam"] == 1
     with pytest.raises(ParameterError, match="lam"):
         find_policy(name).check({"lam": 1.01})

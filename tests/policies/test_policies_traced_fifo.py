@@ -104,7 +104,7 @@ def test_slru_protects_what_was_hit():
 
 
 def test_slru_demotes_what_protected_overflows():
-    # protected holds 1. A protected; B's hit sends A back to probation, newer than nothing: C joins, D evicts A
+    # protected holds 1. A protected; B's hit sends A back to probation, where A is alone: C joins, D evicts A
     assert outcome("slru", 3, "AABBCDBA", protected=0.34) == "mhmhmmhm"
 
 

@@ -136,7 +136,7 @@ def test_clockpro_adapts_to_recency(trace_named, name):
 # LRFU -----------------------------------------------------------------------------------------------------------
 #
 # Table 1 of Megiddo & Modha has LRFU with lambda and period tuned for each size and not printed: we test a band.
-# OLTP holds bursts; without a correlated period LRFU loses 1 to 3 points more. Points above the published value at
+# OLTP has bursts; without a correlated period LRFU loses 1 to 3 points more. Points above the published value at
 # 1000, 2000, 5000, 10000, 15000 blocks:
 #
 # lam 1e-4, period 500     -0.67  -0.35  -1.77  -2.18  -2.10

@@ -1,4 +1,4 @@
-"""Test policies that draw at random against libCacheSim's, which draw other numbers: hit ratios, and equal hits."""
+"""Test policies that draw at random against libCacheSim's: hit ratios are close although the draws differ."""
 
 import functools
 

@@ -46,7 +46,7 @@ def test_a_stream_traced_by_hand():
 
 def test_a_read_that_waits_makes_the_trigger_come_sooner():
     # As above up to the trigger on 18. The set from 21 arrives, and a read waits for its first track: g = 3 for the
-    # next set, so that 29, and not 30, is its trigger. It counts once, and for the first track of a set alone.
+    # next set, so that 29, and not 30, is its trigger. It counts once, and only for the first track of a set.
     cache = track_cache("lru_top", 100, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 19))
     for track in (17, 22, 150, 21, 21):
@@ -77,7 +77,7 @@ def test_a_second_chance_traced_by_hand():
     assert cache.kept(15) == (3, 0)
     whole_tracks(cache, 90)
     assert (14 in cache, 15 in cache, 50 in cache, cache.kept(15), cache.unused) == (True, True, False, (1, 0), 0)
-    # They have no third one. The last track of a set that had its second chance makes p no larger.
+    # They get no third chance. The last track of a set that had its second chance makes p no larger.
     assert whole_tracks(cache, 15) == [[]]
     assert cache.kept(15) == (1, 0)
     whole_tracks(cache, 91, 92, 93, 94)
@@ -118,7 +118,7 @@ def test_a_volume_ends():
 @pytest.mark.parametrize("policy", ON_TRACKS)
 @pytest.mark.parametrize("most", [5, 16, 64])
 def test_one_stream_in_a_large_cache_comes_to_the_most(policy, most):
-    """The stream must miss while p grows to the threshold of sets ahead, and never after."""
+    """The stream must miss until p is large enough for sets to be read ahead, and never after that."""
     cache = track_cache(policy, 4000, 4000, prefetch=AMP | {"most": most})
     missing = [cache.access_pages(track, end=3600)[0] for track in range(3500)]
     assert [track for track, mask in enumerate(missing) if mask] == [0, 1, 3, 6]

@@ -25,7 +25,7 @@ CONDA_TO_PYPI = {"matplotlib-base": "matplotlib"}
 CONDA_ONLY = {"python", "pip", "c-compiler", "make"}
 
 
-LOCKS = {  # of each group of dependencies
+LOCKS = {  # the lock file of each group of dependencies
     "run": "requirements.lock",
     "build": "requirements-build.lock",
     "docs": "requirements-docs.lock",

@@ -125,7 +125,7 @@ def test_a_kernel_holds_all_its_faults_but_those_that_do_not_compile(tmp_path):
 
 
 def test_a_kernel_whose_faults_are_off_works(tmp_path):
-    """Its condition is an `and` of an int and a bint, with faults in both."""
+    """The kernel's condition is an `and` of an int and a bint, with faults in both."""
     text = (faults.SOURCE / "policies" / "_limit.pyx").read_text()
     found = dict(enumerate(faults.mutants_of("policies/_limit.pyx", text), 1))
     assert len(switched.put_switched(switched.Copy(tmp_path), "policies/_limit.pyx", found)) > 5

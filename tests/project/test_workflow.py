@@ -58,7 +58,7 @@ def simulations():
 
 
 def grouped_rules():
-    """Return the names of the rules that are made in a loop over the studies, of `all` alone."""
+    """Return the names of the rules that a loop over the studies makes for the target `all`."""
     return {f"{study}_{kind}" for study in studies() for kind in KINDS}
 
 

@@ -46,7 +46,7 @@ class Cache:
 
 
 class LRU(Cache):
-    """Least recently used; the end of a fetch counts as one use."""
+    """Evict the least recently used object; the end of a fetch counts as one use."""
 
     def hit(self, name, step):
         self.cached.move_to_end(name)

@@ -1,4 +1,4 @@
-"""Slow, readable reference of the drive kernels: the tests' oracle. Sector by sector, no tables, no shortcuts.
+"""Slow, readable reference of the drive kernels: it works sector by sector, without tables and shortcuts.
 
 It takes the same descriptions and gives the same records, to the nanosecond. It is fast enough only for small drives,
 because the layout (`reference_layout`) is a list of all blocks.
@@ -75,7 +75,7 @@ class Drive:
         return extra if self.has_extra(lbn) else self.s["write_miss"][self.after_read]
 
     def has_extra(self, lbn):
-        """Tell whether a write on the medium leaves the bus twice."""
+        """Tell whether the drive leaves the bus twice during a write to the medium."""
         return self.s["extra_command"] >= 0 and not self.after_read and self.segments[-1].end != lbn
 
     def boundary(self, track, sector):
@@ -84,7 +84,7 @@ class Drive:
         return angle + -(-sector * TURN // sectors)
 
     def meets(self, track, sector, now):
-        """Return when a sector next begins, at or after `now` in whole ns: ticks since time 0."""
+        """Return when a sector next begins, at or after `now` (whole ns), in ticks since time 0."""
         ticks = self.boundary(track, sector)
         return ticks + TURN * (((now - 1) * self.rpm - ticks) // TURN + 1)
 
@@ -210,8 +210,8 @@ class Drive:
                 segment.first = segment.end
 
     def read_medium(self, now, lbn, start_index, count, r):
-        """Return the end, when `water` blocks were read, the earliest time at which the bus is done, and the first
-        block kept.
+        """Return four values: the end, the time when `water` blocks were read, the earliest end of the bus transfer,
+        and the first block kept.
         """
         s, opening, first = self.s, True, lbn
         water, ready, done = max(1, min(count, s["segment"]) * s["read_water"] // 1000), 0, 0

@@ -138,7 +138,7 @@ class Drive(drive.Drive):
         return sorted(range(len(self.segments)), key=lambda i: self.segments[i].used)
 
     def for_read(self, lbn, count):
-        """Return the segment for a read, and whether it holds all blocks (1), the first (2), none (0)."""
+        """Return the segment for a read, and whether it holds all blocks (1), the first ones (2) or none (0)."""
         best, chosen, hit = 0, 0, 0
         for i in self.oldest():
             g = self.segments[i]
@@ -320,7 +320,7 @@ class Drive(drive.Drive):
         self.arm_free = self.writing = self.behind[-1].end
 
     def write_through(self, now, free, lbn, count, r):
-        """Handle a write that is complete once it is on the medium; return when the bus is reconnected for that."""
+        """Handle a write that is complete once it is on the medium; return when the drive is on the bus again."""
         s, busy = self.s, free > now
         go = now + s["write_miss"][self.after_read]
         start = off = max(free, go) + s["reselect"] + s["prepare"]

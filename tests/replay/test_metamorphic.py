@@ -62,7 +62,7 @@ def test_names_of_blocks_do_not_matter_to_a_fixed_time(policy, requests, size, o
 @settings(max_examples=15)
 @given(first=REQUESTS, second=REQUESTS, size=st.integers(1, 6))
 def test_a_warm_up_takes_away_what_it_had(policy, first, second, size):
-    """In a joined trace, the first part must have its outcomes alone, the second those after the first as warm-up."""
+    """The first part of a joined trace has the outcomes of the first alone, the second those after it as warm-up."""
     joined, alone = made(first + second), made(first)
     hits, before = np.zeros(len(joined), bool), np.zeros(len(alone), bool)
     simulate(joined, policy, size, hits=hits)

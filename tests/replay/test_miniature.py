@@ -50,7 +50,7 @@ def test_error_bars_tell_how_near(trace):
     exact = simulate(trace, "arc", 4000).hit_ratio
     tables = [hit_ratio_curve(trace, "arc", 4000, sample=0.1, sample_seed=seed) for seed in range(12)]
     deviations = [(table["hit_ratio"][0] - exact) / table["hit_ratio_error"][0] for table in tables]
-    assert 0.3 < np.sqrt(np.mean(np.square(deviations))) < 2.5  # 1 where the error bar is right
+    assert 0.3 < np.sqrt(np.mean(np.square(deviations))) < 2.5  # it is 1 if the error bar is right
 
 
 @pytest.mark.parametrize("writes, warm_up", [("count", 0), ("ignore", 1000), ("only", 50_000), ("count", 150_000)])
