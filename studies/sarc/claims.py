@@ -56,7 +56,7 @@ def claims(record, tables):
 
 
 def _configuration(record, short, table2, fig6, upper):
-    """Record the claims on one configuration; arrays over its loads and the three policies."""
+    """Record the claims on one configuration; `table2` and `fig6` hold its loads and the three policies."""
     loads = [int(load) for load in table2.scaled_iops]
     peak2, peak6 = table2.isel(scaled_iops=-1), fig6.isel(scaled_iops=-1)
     for side in ("read", "write"):
@@ -89,7 +89,7 @@ def _configuration(record, short, table2, fig6, upper):
 
 
 def _inside(record, internals):
-    """Record the explanations that the paper gives in words; each configuration's mean over its loads."""
+    """Record the explanations that the paper gives in words; hit ratios and shares are means over the loads."""
     hits, shares, gains = {}, [], {}
     for config, loads in LOADS.items():
         here = internals.sel(config=config, scaled_iops=list(loads), policy=list(POLICIES))
@@ -112,7 +112,7 @@ def loads_run(frame, config):
 
 
 def logged(fit, ledger, calibration):
-    """Return the result of the fit, for the notes of claims on values that were its targets.
+    """Return the result of the fit as notes on the claims whose published values were its targets.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ def moved(point, place, stride, bounds, doubled=False):
     place : int
         Index of the parameter.
     stride : float
-        By how much; if `doubled`, by how many doublings.
+        Amount of the change; if `doubled`, the number of doublings.
     bounds : (float, float)
         Lowest and highest value.
     doubled : bool

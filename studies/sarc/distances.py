@@ -1,8 +1,8 @@
 """Measure how far published points are from the model's lines of response over load, as a factor.
 
-The measure is the distance of a published point from the model's line on logarithmic axes of load and response: where
-the line is flat, it is that between the responses, and where it is steep, that between the loads. Near saturation
-responses differ twofold between seeds, so that their logarithms alone would be decided there.
+The measure is the distance of a published point from the model's line on logarithmic axes of load and response. Where
+the line is flat, it is the distance between the responses; where it is steep, between the loads. Near saturation
+responses differ twofold between seeds, so those points alone would decide a mean of response ratios.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from misspenalty.errors import ParameterError
 def distance(loads, responses, load, response):
     """Return how far a point is from a line of responses over loads, both on logarithmic axes.
 
-    The last piece of the line goes on beyond its end.
+    The last piece of the line is prolonged beyond its end.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def factors_by_seed(tried, targets):
 
 
 def under_factor(tried, factor):
-    """Return runs under another load factor: the same rates are then other scaled loads.
+    """Return runs as they would be under another load factor, where the same request rates are other scaled loads.
 
     Parameters
     ----------
     tried : DataFrame
     factor : float
-        The load factor over the one of the runs.
+        The new load factor divided by that of the runs.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def under_factor(tried, factor):
 
 
 def mean_factor(factors):
-    """Return the mean of seeds' factors, as they multiply.
+    """Return the geometric mean of the factors of several seeds.
 
     Examples
     --------

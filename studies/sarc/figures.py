@@ -367,7 +367,7 @@ def scale(table):
 
 
 def _needed(policy):
-    """Return the keywords of the mark of a policy over its bars."""
+    """Return the keywords that draw the mark of a policy over its bars."""
     look = {key: value for key, value in policy_line(policy).items() if key in ("label", "color", "marker")}
     return {**look, "linestyle": "", "markersize": 3.5, "markeredgecolor": INK}
 

@@ -1,17 +1,17 @@
-"""Fit what no source states about SARC's machine, from the published rows of the two LRU variants alone.
+"""Fit the parameters of SARC's machine that no source states, to the published rows of the two LRU variants alone.
 
-Three kinds of step, each a search against the rows that depend on its parameters. The load: LRU Top's cache-insensitive
-rows depend on neither the cache-sensitive footprint nor an insertion point; they determine `load_factor` and
-`host_slots`. The front end: both variants' writes at the two lowest loads of each configuration, where no drive is
-saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants determine
-`footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
+There are three kinds of step; each searches against the rows that depend on its parameters. The load: LRU Top's
+cache-insensitive rows depend on neither the cache-sensitive footprint nor an insertion point; they determine
+`load_factor` and `host_slots`. The front end: both variants' writes at the two lowest loads of each configuration,
+where no drive is saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants
+determine `footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
 
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides
-(`misspenalty_studies.sarc.descent`). A coarse search starts from several points, has one seed and does not halve them;
+(`misspenalty_studies.sarc.descent`). A coarse search starts from several points, has one seed and keeps its strides;
 the last step of each kind compares the best of these over several seeds and goes on from the best of all, down to the
-finest strides. A run that a parameter does not affect is not repeated, and another load factor only moves the line of a
-run along the axis of the load.
+finest strides. Runs are not repeated for a parameter that does not affect them, and a new load factor only moves a
+run's line along the load axis.
 """
 
 import itertools
@@ -37,7 +37,7 @@ STEPS = {  # step, in order -> its parameters, and the rows it is fitted to: (co
     "load_again": (OF_LOAD, LOAD),
     "space_again": (OF_SPACE, SPACE),
 }
-AGAIN = {"load_again": "load", "space_again": "space"}  # step -> the coarse one that it goes on from
+AGAIN = {"load_again": "load", "space_again": "space"}  # step -> the coarse step that it continues
 DOUBLED = ("insertion", "degree")  # their strides are numbers of doublings
 SIDES = ("read_ms", "write_ms")
 
@@ -76,7 +76,7 @@ def try_values(shark, config, policy, seed, loads):
 
 
 def targets_of(fits, step):
-    """Return the published cells of a step.
+    """Return the published values that a step is fitted to.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def ranges_of(fits):
 
 
 def summary(grid, ranges):
-    """Return the values found, and how well they are known.
+    """Return the fitted values and the range within which each is known.
 
     Parameters
     ----------
@@ -233,17 +233,17 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
     begin : dict of str to dict
         Parameter -> its first ``value``, first stride ``first`` and last stride ``finest``.
     starts : sequence of dict of str to float
-        Further first values: the coarse steps search from each as well.
+        Further first values; the coarse steps also search from each of these.
     finalists : int
         Best points of a coarse step that are run with all seeds.
     short : dict
         Lengths of the phases.
     seeds : sequence of int
-        The coarse steps have the first alone.
+        The coarse steps use only the first.
     threads : int
         Number of parallel runs.
     before : sequence of path-like
-        What earlier steps returned, in order; their best values replace the first ones.
+        Tables of the earlier steps, in order; their best values replace the first ones.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
 
 
 def _finalist(trials, coarse, number):
-    """Return the best point, over all seeds, of a coarse search's best ones and the best from each of its starts."""
+    """Return the best point, over all seeds, among the best ones of a coarse search and the best from each start."""
     first = coarse.sort_values("mean_factor", kind="stable")
     wanted = pd.concat([first.head(number), first.drop_duplicates("start")])[list(trials.names)]
     wanted = list(dict.fromkeys(wanted.itertuples(index=False, name=None)))

@@ -1,4 +1,4 @@
-# What the rules of the study sarc take.
+# Inputs and parameters of the rules of the SARC study.
 from misspenalty_studies.sarc.fit import STEPS
 from misspenalty_studies.sarc.runs import PAPERS
 
@@ -11,17 +11,17 @@ wildcard_constraints:
 
 
 def sarc_fit_before(wildcards):
-    """What a step of the fit builds on: those before it."""
+    """Return the tables of the earlier steps of the fit, from which a step starts."""
     steps = list(STEPS)
     before = steps[: steps.index(wildcards.step)]
     return [f"results/sarc/runs/fit/{step}.csv" for step in before]
 
 
 def sarc_policies(wildcards):
-    """Policies of a group of runs: one of the paper's, or all that go beyond it."""
+    """Return the policies of a group of runs: one policy of the paper, or all policies beyond it."""
     return SARC["beyond"] if wildcards.group == "beyond" else [wildcards.group]
 
 
 def sarc_seeds(wildcards):
-    """Seeds of a group of runs: those beyond the paper have the first alone."""
+    """Return the seeds of a group of runs; the group beyond the paper has only the first."""
     return SARC["seeds"][:1] if wildcards.group == "beyond" else SARC["seeds"]

@@ -5,12 +5,12 @@ compares it with prefetching of a fixed degree on an LRU cache, either on a miss
 well (FA, with the trigger at half the degree, as in SARC). Here each is in front of LRU Top, which is that cache, and
 of SARC.
 
-Decided on 2026-11-24, before any result: degrees in tracks, 4, 8 (this study's) and 16; three loads of each
-configuration; a hundred streams of 256 KB reads for each array of the model, which the host does not stripe, so that
-the controller sees a hundred, at a rate that the drives can serve and at one that they cannot, over four cache sizes.
-SARC's prefetcher is FA with the study's degree: the factors compare each prefetcher with it, seed by seed. Changed
-after a first look: of the sizes of 64, 256, 1024 and 8192 MB the first was replaced by 2048, since in the two smallest
-the tracks of a stream are evicted before its next read, so that none is detected and no prefetcher does anything.
+Decided on 2026-11-24, before any result: degrees of 4, 8 (this study's) and 16 tracks; three loads of each
+configuration; a hundred streams of 256 KB reads for each array of the model, over four cache sizes, at a rate that the
+drives can serve and at one that they cannot. The host does not stripe these, so the controller sees a hundred. SARC's
+prefetcher is FA with the study's degree; factors are relative to it, seed by seed. After a first look, the size of 64
+MB (of 64, 256, 1024 and 8192) was replaced by 2048: in the two smallest, a stream's tracks are evicted before its next
+read, so no stream is detected and no prefetcher does anything.
 """
 
 import itertools
@@ -87,7 +87,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
 
 
 def _phases(shark, config, policy, seed, loads):
-    """Return means of each load point, one after another as in the study."""
+    """Run the load points one after another, as in the study, and return the means of each."""
     peak = LOADS[config][-1]
     run, rows = Run(shark, config, policy, seed, peak), []
     run.load(shark.warm_up_share * peak)
@@ -101,7 +101,7 @@ def _phases(shark, config, policy, seed, loads):
 
 
 def _streams(shark, policy, seed, mb_per_s, number, read_kb):
-    """Return means of a hundred (or another number of) streams per array, which the host does not stripe."""
+    """Return means for `number` streams per array (a hundred in the study), which the host does not stripe."""
     model = replace(shark, host_stripe_kb=0).model()
     workload = Streams(shark.footprint_bytes("cache_insensitive"), number * model.arrays, read_kb, mb_per_s, seed)
     tracks = -(-workload.blocks // TRACK)
@@ -117,7 +117,7 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
 
 
 def _means(minutes, discarded):
-    """Return means over the minutes that count; ``mb_per_s`` in reads per second."""
+    """Return means over the minutes that count; ``mb_per_s`` is in reads per second."""
     counted = minutes[discarded:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)

@@ -1,11 +1,11 @@
 """List the SARC study's readings: what the paper prints or leaves open, what was decided, and what it changes.
 
-A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. Here
-the claims are counted with one reading reversed at a time, with those of 2026-11-27 reversed back together, and with
-further mechanisms that the paper does not exclude. All of it runs in short phases with one seed. Where a reading
-affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: another factor
-moves the line of one run along the axis of the load. The other values stay as fitted. A count shows
-the effect of a reading; nothing is chosen by it.
+A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. This
+module counts the claims that are reproduced with one reading reversed at a time, with three readings (`JOINT`) reversed
+together, and with further mechanisms that the paper does not exclude. All runs have short phases and one seed. Where a
+reading affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: a new
+factor only moves a run's line along the load axis. The other values stay as fitted. The counts show the effect of a
+reading; no reading is chosen by them.
 """
 
 import itertools
@@ -56,7 +56,7 @@ class Reading:
     policies: tuple = PAPERS
 
 
-READINGS = {  # what the model is with the reading reversed -> the reading
+READINGS = {  # the model with the reading reversed, in words -> the reading
     "no striping by the host": Reading(
         "printed",
         "IV-E: the host stripes narrowly, over four arrays, and the controller does not see it",
@@ -177,7 +177,7 @@ JOINT = {
 
 
 def under(name):
-    """Return what a condition changes: values by policy.
+    """Return the parameter values that a condition changes, by policy.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def refit(shark, targets, seed):
 
 
 def under_conditions(machine, fitted, calibration, settings, short, seed, threads):
-    """Make the tables that claims read with each reading reversed (a workflow job).
+    """Make the tables that the claims read, with each reading reversed (a workflow job).
 
     Parameters
     ----------

@@ -197,7 +197,7 @@ plan.simulation(
         seeds=SARC["fit_seeds"],
     ),
     threads=18,  # three starts, two neighbours of a point, three groups of rows
-    priority=2,  # every other job of the study waits for it
+    priority=2,  # the runs of the study wait for it
 )
 
 

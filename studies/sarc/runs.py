@@ -155,7 +155,7 @@ class Shark(Controller):
         return replace(self, **whole)
 
     def model(self):
-        """Return the same machine at its scale: caches and arrays divided by `divisor`."""
+        """Return the machine at its scale: caches and arrays are divided by `divisor`."""
         return self.scaled(self.divisor)
 
     def footprint_bytes(self, config):
@@ -241,7 +241,7 @@ class Run:
     peak : float, optional
         Highest load to come, scaled IOPS; by default the configuration's.
     drives : bool
-        Whether there are drives; without them missing pages arrive at once, which leaves only the caches.
+        Whether to simulate drives; without them, missing pages arrive at once and only the caches matter.
     """
 
     MINUTE = 60 * 10**9  # ns

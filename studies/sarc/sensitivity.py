@@ -146,7 +146,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
     load : int
         Which of a configuration's load points, counted from 0.
     unvaried : DataFrame, optional
-        What this returned for ``none``: reused for the runs that the parameter does not affect.
+        What this function returned for ``none``; reused for the runs that the parameter does not affect.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
 
 
 def orderings(sensitivity):
-    """Return which of the varied parameters decide which policy is fastest.
+    """Return the order of the policies under each value, and whether it differs from that of the unvaried model.
 
     Parameters
     ----------

@@ -144,9 +144,9 @@ def budget(internals_table, fig6_table, published):
 def load_axis(fig6_table, published, fit):
     """Return how far the published responses are from the model's in terms of load, which matters most near saturation.
 
-    Where a few percent of load change a response by seconds, a factor between responses says little. The load factor
-    itself is known only within a range left open by the fit; a point within it cannot be distinguished from the
-    paper's.
+    Where a few percent of load change a response by seconds, a factor between responses says little. The fit determines
+    the load factor only within a range; a point whose shift in load lies within that range cannot be distinguished from
+    the paper's.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kernel of the storage controller's front end; the model is defined in array.py.
+"""Kernel of the storage controller's front end; the model is defined in controller.py.
 
 Host requests come from the workload's generator or from arrays, one buffer at a time; the events that follow from them
 are in the back end's queue.
@@ -55,7 +55,7 @@ cdef struct port_t:                 # the front end of one array
 
 
 cdef class Array(BackEnd):
-    """One run: `run` or `run_workload` repeatedly, each up to a later time, with `take` in between."""
+    """A running array: call `run` or `run_workload` up to ever later times, and `drain_counters` in between."""
 
     cdef readonly TrackCache cache
     cdef front_t front
@@ -70,9 +70,9 @@ cdef class Array(BackEnd):
     cdef int64_t serial             # requests so far
     cdef readonly int64_t backlog   # requests in progress or waiting
     cdef public int64_t delay       # delay of every request at its end, ns; it depends on the load
-    cdef int64_t[2][COMPONENTS] spent  # time spent by reads, by writes, ns, since the last `take`
+    cdef int64_t[2][COMPONENTS] spent  # time spent by reads, by writes, ns, since the last `drain_counters`
     cdef int64_t[ACCESSES][2] labels  # tracks accessed, by the request's source and whether labelled sequential
-    cdef int64_t[2] response        # from arrival to completion, ns, since the last `take`
+    cdef int64_t[2] response        # from arrival to completion, ns, since the last `drain_counters`
 
     def __cinit__(self, TrackCache cache not None, front, drives, layout, marks, pages):
         cdef int64_t i
@@ -136,7 +136,7 @@ cdef class Array(BackEnd):
 
     def run(self, const int64_t[::1] time, const int64_t[::1] page, const int32_t[::1] pages,
             const uint8_t[::1] write, int64_t volume, int64_t until):
-        """Continue up to `until`, ns, with the given requests, in order of time; `volume`: its pages."""
+        """Continue up to `until`, ns, with the given requests, in order of time; the volume has `volume` pages."""
         cdef arrival_t* arrival
         cdef Py_ssize_t i
         self.check_whole()
@@ -154,7 +154,7 @@ cdef class Array(BackEnd):
             self.now = until
 
     cdef void place(self, arrival_t* arrival) noexcept nogil:
-        """Find where a request begins for the controller."""
+        """Set the controller's number of a request's first page, and the array that holds it."""
         arrival.placed = placed(&self.stripes, arrival, arrival.page)
         arrival.array = <int32_t>array_of(&self.raid, quotient(arrival.placed, &self.raid.by_stripe))
 
@@ -166,7 +166,7 @@ cdef class Array(BackEnd):
 
     @property
     def tracks_labelled(self):
-        """Return the tracks accessed by random and by sequential requests, not labelled and labelled sequential."""
+        """Return the numbers of accessed tracks, by the request's true kind and by the cache's label."""
         return [[self.labels[kind][label] for label in range(2)] for kind in (RANDOM_ACCESS, SEQUENTIAL_ACCESS)]
 
     def drain_counters(self):
@@ -183,7 +183,7 @@ cdef class Array(BackEnd):
     # --- events -----------------------------------------------------------------------------------------------------
 
     cdef int work(self, int64_t until) except -1 nogil:
-        """Drain the buffer. If it was full, more requests may follow, so events after its last request wait."""
+        """Handle the buffered requests and the events until then; if the buffer was full, stop at its last request."""
         cdef event_t event
         cdef bint more = self.filled == CHUNK
         while self.cursor < self.filled or not more:
@@ -373,7 +373,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef uint8_t staged(self, int64_t track, uint8_t wanted) noexcept nogil:
-        """Return the pages to ask the cache for: if one is missing, as much of the track's rest as a miss reads."""
+        """Return the pages to request from the cache: those wanted and, if one is missing, those that a miss adds."""
         cdef uint8_t missing = 0, rest
         if self.front.staging:
             missing = wanted & ~self.cache.cached(track)
@@ -385,7 +385,7 @@ cdef class Array(BackEnd):
         return wanted | rest
 
     cdef void note_label(self, int64_t track, int kind) noexcept nogil:
-        """Count a track just accessed by the cache's label and by its true kind."""
+        """Count an accessed track by the true kind of its request and by whether the cache labels it sequential."""
         cdef mark_t* mark = self.cache.mark(track)
         self.labels[kind][mark != NULL and mark.counter == self.cache.sequential.threshold] += 1
 
@@ -462,7 +462,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil:
-        """Handle the arrival of an operation's pages: requests that waited for nothing else go on, the latest first."""
+        """Handle the arrival of an operation's pages: finish requests that wait for nothing else, latest first."""
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
         if waiter != NOBODY and self.cache.sequential.most:

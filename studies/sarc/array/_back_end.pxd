@@ -35,7 +35,7 @@ cdef enum:                          # what is counted
 cdef class BackEnd(Kernel):
     cdef readonly list drives       # kept alive
     cdef drive_t** members          # one per drive
-    cdef int64_t* turned            # offset of a drive's time, staggers its spindle, ns
+    cdef int64_t* turned            # offset of each drive's clock, which staggers the spindles, ns
     cdef int64_t n_drives           # drives of all arrays
     cdef int64_t track              # pages of a track
     cdef divisor_t by_track
@@ -45,7 +45,7 @@ cdef class BackEnd(Kernel):
     cdef flights_t flights
     cdef queue_t queue              # events of the whole controller
     cdef readonly int64_t now       # time reached, ns
-    cdef int64_t[COUNTS] counts     # since the last `take`
+    cdef int64_t[COUNTS] counts     # since the last `drain_counters`
     cdef bint from_cache            # whether a parity is computed from pages in the read cache
 
     # A subclass calls this first.
@@ -56,14 +56,14 @@ cdef class BackEnd(Kernel):
     cdef int await_drive(self, int64_t event, int32_t number) except -1 nogil
     # Complete a drive's operation, start its next one, and let whatever waits for the operation go on.
     cdef int leave_drive(self, int64_t now, int32_t number) except -1 nogil
-    # Begin the destages that the write cache's fill level calls for, in one array or in all; begin one; continue one.
+    # Begin as many destages as the fill level calls for, in one array or in all; begin, plan and continue one destage.
     cdef int destage(self, int64_t now, int64_t array) except -1 nogil
     cdef int destage_everywhere(self, int64_t now) except -1 nogil
     cdef int begin_destage(self, int64_t now, int64_t array) except -1 nogil
     cdef void plan(self, uint32_t which, plan_t* plan) noexcept nogil
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil
-    # To be defined by the front end: an operation's pages have arrived; the write cache has more room; mask of the
-    # pages of a track that the read cache holds.
+    # The front end overrides these: return a mask of the pages of a track that the read cache holds; handle the arrival
+    # of an operation's pages; handle new room in the write cache.
     cdef uint8_t held(self, int64_t track) noexcept nogil
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil
     cdef int drained(self, int64_t now) except -1 nogil

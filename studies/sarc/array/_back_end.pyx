@@ -1,4 +1,4 @@
-"""Kernel of a storage controller's back end; the model is defined in array.py."""
+"""Kernel of a storage controller's back end; the model is defined in controller.py."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -23,10 +23,10 @@ MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 
 
 cdef class BackEnd(Kernel):
-    """Drives and write cache; `layout` as `raid_t`, `marks` = room, low, high in pages, most destages per array,
-    `grouped` and `renewed` of `write_cache_t`.
+    """Drives and write cache. `layout` has the fields of `raid_t`; `marks` are room, low and high in pages, the maximum
+    number of destages per array, and `grouped` and `renewed` of `write_cache_t`.
 
-    Without drives only the caches are left: reads complete at once, and written pages are not kept.
+    Without drives, only the caches are simulated: reads complete at once, and written pages are not kept.
     """
 
     def __cinit__(self):
@@ -161,7 +161,7 @@ cdef class BackEnd(Kernel):
         )
 
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil:
-        """Handle the end of a destage's operation: after the last read come the writes, and the last write ends it."""
+        """Handle the end of an operation of a destage: the last read starts the writes, and the last write ends it."""
         cdef plan_t plan
         cdef entry_t* entry = &self.writes.entries[which]
         cdef int64_t array

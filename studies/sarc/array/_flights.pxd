@@ -1,4 +1,4 @@
-# Tracks in flight from disk: a small hash table from track to the drive operations that bring it, several per track.
+# Tracks in flight from disk: a small hash table from a track to the drive operations that bring it (one or several).
 #
 # Open addressing, linear probing, at most half full; an entry is deleted by moving later ones of its run back.
 

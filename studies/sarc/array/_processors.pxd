@@ -1,9 +1,9 @@
-# Processors of a controller: a station of servers with one queue, first come, first served, and the same service for all.
+# Processors of a controller: a station of servers with one queue, first come, first served, and equal service times.
 #
-# A model is a slice of its machine, but a processor of the machine serves several slices. The others' requests come to
-# the station as copies of the slice's own, each delayed by another multiple of `ECHO`: as many, as bursty and as
-# throttled by the host as its own, and independent of current events. With equal service times the n-th request to
-# arrive starts when the one `servers` before it has finished, whichever copy it belongs to: only the times matter.
+# A model is a slice of its machine, but a processor of the machine serves several slices. The requests of the other
+# slices are copies of the slice's own, each delayed by a different multiple of `ECHO`. They are therefore as many, as
+# bursty and as throttled by the host as its own, and independent of current events. With equal service times the n-th
+# request to arrive starts when the one `servers` before it has finished, whichever copy it belongs to.
 #
 # Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so the copies that arrive in one
 # window are the own requests of the `echoes` windows before it, merged by offset. From one window to the next, one
@@ -77,7 +77,7 @@ cdef inline void serve_copies(station_t* station, int64_t until, int64_t service
 
 
 cdef inline int hold_copies(station_t* station, int64_t most) except -1 nogil:
-    """Make room for that many copies in a window."""
+    """Make room for `most` copies in a window."""
     cdef int64_t* copies
     cdef int64_t* later
     while most > station.most:
@@ -141,7 +141,7 @@ cdef inline int advance(station_t* station, int64_t now, int64_t service) except
 
 
 cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
-    """Record a request for its copies."""
+    """Record a request, of which the copies are made."""
     cdef int64_t i, room = station.room
     cdef int64_t* own
     if station.written - station.began[(station.window + 1) % (station.echoes + 1)] == room:

@@ -85,10 +85,10 @@ cdef inline void plan_destage(
 ) noexcept nogil:
     """Choose the disk operations of a destage: `dirty`, `old`, `held` have a word per data strip and a bit per page.
 
-    A parity is made from the old one, which takes a read of each dirty strip and of the parity, or from all data, which
-    takes a read of each strip whose part is not fully known; the way with fewer reads is chosen, the first on a tie. A
-    single dirty strip is the small write of four operations; if everything is known there is no read. The on-disk
-    contents of `old` pages and the current contents of `held` pages are known without a read.
+    The new parity is computed either from the old one, by reading each dirty strip and the parity, or from all data, by
+    reading each strip whose part is not fully known. The way with fewer reads is chosen; on a tie, the first. A single
+    dirty strip is the small write of four operations; if everything is known, nothing is read. The on-disk contents of
+    `old` pages and the current contents of `held` pages are known without a read.
     """
     cdef int64_t data = raid.members - 1
     cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i

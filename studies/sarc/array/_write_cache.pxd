@@ -31,7 +31,7 @@ cdef struct order_t:                # order of one array's stripes
 
 cdef struct write_cache_t:
     entry_t* entries                # entry 0 means none
-    uint64_t* dirty                 # of entry e: words[e * strips] and on, one per data strip, one bit per page
+    uint64_t* dirty                 # of entry e from e * strips on: a word per data strip, a bit per page
     uint64_t* old                   # the same, of dirty pages whose contents on disk are known
     uint32_t* entry_of              # entry of each stripe; 0 = none
     order_t* orders                 # one per array
@@ -94,7 +94,7 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
-    """Prefetch what a write of a page will touch: first the number of its stripe's entry, later the entry."""
+    """Prefetch what a write of a page will touch: the number of its stripe's entry, or in a later call the entry."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef uint32_t which
     if entry:
@@ -210,7 +210,7 @@ cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept 
 
 
 cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept nogil:
-    """Take the entry that an array destages next, from the stripe written longest ago; it can no longer be found."""
+    """Take the entry that an array destages next, from the oldest stripe; lookups no longer find it."""
     cdef order_t* order = &cache.orders[array]
     cdef uint32_t which = order.oldest, taken
     if not cache.grouped:

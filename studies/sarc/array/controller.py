@@ -10,29 +10,29 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
    drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those already in
    flight. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
 4. the array's host adapter, which moves the data (FCFS);
-5. a delay proportional to the rate of the whole machine (`contention_us`), for what requests cost one another in a
-   front end whose buses and locks are not modelled.
+5. a delay proportional to the request rate of the whole machine (`contention_us`). It stands for contention in the
+   front end, whose buses and locks are not modelled.
 
 A miss reads the missing pages, also the later ones of their track, or the whole track (`staging`). Behind the caches,
-neighbouring pages on one drive form one operation. Of the operations that have waited longest, a
-drive takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache
-is destaged by stripe, each array's stripe with the oldest last write first, with linear thresholds (`destage_low`,
-`destage_high`, `destages`); `destage_order` "first" takes the stripe with the oldest first write, `destage_unit`
-"strip" takes one dirty strip of a stripe at a time. A stripe that is entirely dirty is written with its parity;
-otherwise the parity is computed from the old one or from the whole stripe, whichever reads less, so that a single dirty
-page costs four operations. Its space is freed when the last of them completes. With `parity_from_cache` nothing that
-the read cache holds is read for it: the other strips' current contents, and a page's old contents if the read cache
-held it when it was written.
+neighbouring pages on one drive form one operation. Of the operations that have waited longest (`drive_window`), a drive
+takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache is
+destaged stripe by stripe: each array takes the stripe with the oldest last write, and the number of destages rises
+linearly between two fill levels (`destage_low`, `destage_high`, `destages`). With `destage_order` "first" an array
+takes the stripe with the oldest first write; with `destage_unit` "strip" it takes one dirty strip of a stripe at a
+time. A stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the old one or
+from the whole stripe, whichever reads less, so a single dirty page costs four operations. The space is freed when the
+last operation completes. With `parity_from_cache`, what the read cache holds is not read for a parity: the other
+strips' current contents, and the old contents of a page that it held when the page was written.
 
 Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
 controller sees one volume per array: to sequential detection, a stream of the host is that many slower streams, each
 with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
-a record of `COMPONENTS`.
+recorded by component (`COMPONENTS`).
 
-Deviations and decisions, where the paper doesn't say: ``studies/sarc/machine.yaml`` has each parameter with its status.
-Which units are on which four arrays is not known, so each region is spread over all of them, and there are no hot
-spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: its requests share
-processors with those of the other slices, which are copies of its own, delayed by multiples of a tenth of a second, so
+Deviations, and decisions where the paper is silent: ``studies/sarc/machine.yaml`` has each parameter with its status.
+The paper does not say which units are on which four arrays, so each region is spread over all of them, and there are no
+hot spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: it shares
+processors with the other slices. Their requests are copies of its own, delayed by multiples of a tenth of a second, so
 that they are as many, as bursty and as throttled by the host as its own. Pages are in the read cache from the moment
 their read is issued, may be evicted while in flight, and then still serve the requests that wait. Pages of a stripe
 being destaged that are written again form a new entry, and the two may be written in either order; a read of pages
@@ -206,7 +206,7 @@ class Controller(MachineParameters):
 
     @property
     def stations(self):
-        """``(stations, servers, echoes)``: queues of processors, processors of each, other slices at each."""
+        """``(stations, servers, echoes)``: number of processor queues, processors and other slices of each."""
         if self.processor_queue == "none":
             return 1, 0, 0
         if self.processor_queue == "shared":
@@ -225,7 +225,7 @@ class Controller(MachineParameters):
         return self.host_stripe_arrays if self.host_stripe_kb else 1
 
     def host_turn(self, track):
-        """Return the pages that every unit must be a multiple of: a strip on each array, and whole tracks of `track`
+        """Return the number of pages that must divide every unit: one strip on each array, in whole tracks of `track`
         pages."""
         width = self.host_stripe_width
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
@@ -381,12 +381,12 @@ class StorageController:
         bases : sequence of int
             First page of each of its units, and the end of the last; each is the first page of a track.
         until_ns : int
-            Nothing at or after this time happens.
+            Events at or after this time stay pending.
 
         Returns
         -------
         Interval
-            Since the last call.
+            What happened since the last call.
         """
         bases = np.asarray(bases, np.int64)
         lengths = np.array(workload.blocks)
@@ -418,12 +418,12 @@ class StorageController:
             Lengths, 1 to `MAX_PAGES`.
         write : bool, shape (n,)
         until_ns : int
-            Nothing at or after this time happens; later than the last arrival.
+            Events at or after this time stay pending; later than the last arrival.
 
         Returns
         -------
         Interval
-            Since the last call.
+            What happened since the last call.
         """
         time_ns, page = np.ascontiguousarray(time_ns, np.int64), np.ascontiguousarray(page, np.int64)
         pages, write = np.ascontiguousarray(pages, np.int32), np.ascontiguousarray(write, np.uint8)

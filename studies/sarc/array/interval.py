@@ -42,15 +42,15 @@ class Interval:
     ----------
     seconds : float
     counts : dict of str to int
-        By `COUNTS`: reads and writes completed, reads that found all pages (in the cache or in flight), that waited for
-        drives, that missed only dirty pages; drive operations by purpose; destages, and those that needed no read; of
-        the staging operations, those ahead of any request.
+        By the names in `COUNTS`: completed reads and writes; reads that found all pages (in the cache or in flight),
+        that waited for drives, that missed only dirty pages; drive operations by purpose; destages, and those that
+        needed no read; staging operations that ran ahead of any request.
     staged : dict of str to int
-        Tracks read into the cache, by `STAGED`: asked for, rest of a synchronous group, asynchronous group.
+        Tracks read into the cache, by `STAGED`: requested tracks, rest of synchronous groups, asynchronous groups.
     read_ns, write_ns : dict of str to int
-        Time spent by reads, by writes, by component of `COMPONENTS`.
+        Time spent by reads and by writes in each of `COMPONENTS`.
     response_ns : (int, int)
-        The same from arrival to completion, by the clock.
+        Sum of the response times of reads and of writes, from arrival to completion.
     utilisation : float
         Mean over the drives, a fraction; 0 without drives.
     state : dict of str to float
@@ -86,7 +86,7 @@ class Interval:
         return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
 
     def row(self):
-        """Everything as a flat dict; times by component in ms per request."""
+        """Return everything as a flat dict; times by component are in ms per request."""
         row = {"seconds": self.seconds, **self.counts, **{f"staged_{name}": n for name, n in self.staged.items()}}
         row |= {"read_ms": self.read_ms, "write_ms": self.write_ms, "response_ms": self.response_ms}
         for side, spent in (("read", self.read_ns), ("write", self.write_ns)):

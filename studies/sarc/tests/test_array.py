@@ -1,4 +1,4 @@
-"""Test the storage controller against counted operations, closed formulas and a drive asked by itself."""
+"""Test the storage controller against counted operations, closed formulas and one drive on its own."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ def operations(interval):
     return interval.counts["destage_reads"], interval.counts["destage_writes"]
 
 
-DESTAGE_ALL = replace(SMALL, destage_low=0.0, destage_high=1.0)  # whatever is dirty leaves
+DESTAGE_ALL = replace(SMALL, destage_low=0.0, destage_high=1.0)  # every dirty page is destaged
 STRIPE = SMALL.stripe_pages
 
 
@@ -81,8 +81,8 @@ def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
     ("held", "reads_and_writes"),
     [
         ([], (2, 2)),
-        ([(0, 1)], (1, 2)),  # the page as it was: the old parity alone is read
-        ([(8 * strip, 1) for strip in range(1, 6)], (0, 2)),  # the other strips as they are: the parity from all data
+        ([(0, 1)], (1, 2)),  # the page's old contents: only the old parity is read
+        ([(8 * strip, 1) for strip in range(1, 6)], (0, 2)),  # the other strips: the parity is computed from data
         ([(8 * strip, 1) for strip in range(6)], (0, 2)),
         ([(1, 7)], (2, 2)),  # other pages are no help
     ],
@@ -111,7 +111,7 @@ def test_parity_goes_round_the_drives():
 def test_a_miss_takes_what_the_drive_takes_and_a_hit_the_controller_alone():
     miss = run(SMALL, [(0, 8, 2, False)])
     overhead, transfer = round(1000 * SMALL.controller_us), 2 * round(1000 * PAGE / SMALL.adapter_mb_per_s)
-    miss_arrival = (1 * 6 * MS) // SMALL.array_members  # by the drive's own clock, which is turned
+    miss_arrival = (1 * 6 * MS) // SMALL.array_members  # by the drive's own clock, which is staggered
     record = DRIVE.drive().service(miss_arrival + overhead, 0, 16)
     assert miss.response_ns[0] == record["done"] - miss_arrival + transfer
     assert miss.counts["read_waits"] == 1
@@ -282,7 +282,7 @@ def test_slices_of_time_change_nothing():
 
 
 def test_detection_is_judged_by_what_the_generator_knows():
-    """Without drives and queues the cache sees the requests in order, so a slow cache can be shown them as well."""
+    """Without drives and queues the cache sees the requests in order, so the slow cache can be given the same ones."""
     workload, pages = Workload(400 << 20, bsus=4, seed=5), 102440
     bases = [0, 46096, 92192, pages]
     settings = {"degree": 8, "trigger": 4, "threshold": 3}

@@ -26,8 +26,8 @@ MS = 1_000_000
 
 @st.composite
 def small_controllers(draw):
-    """Return the controllers of every shape, with caches so small that writes stall and pages are evicted on their
-    way."""
+    """Draw a controller of any shape, with caches so small that writes stall and pages are evicted while they are in
+    flight."""
     low = draw(st.sampled_from([0.0, 0.3]))
     queue, slices = draw(
         st.sampled_from([("none", 16), ("shared", 1), ("shared", 3), ("shared", 16), ("own", 4), ("own", 16)])
@@ -62,7 +62,7 @@ def small_controllers(draw):
 
 @st.composite
 def loads(draw):
-    """Return the requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
+    """Draw requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
     kinds = st.tuples(
         st.sampled_from([0, 0, 1, 10, 200]),  # ms since the last
         st.booleans(),  # write

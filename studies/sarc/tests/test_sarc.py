@@ -241,7 +241,7 @@ def test_a_search_doubles_what_has_strides_of_doublings():
 
 
 def made_up_responses(published, seen):
-    """Return responses that fit best at the values returned with them; the first seed alone prefers another group."""
+    """Return values, and a simulation whose responses fit best at them; the first seed alone prefers another degree."""
     best = {"load_factor": 0.93, "host_slots": 4, "controller_us": 140, "contention_us": 7.5}
     best |= {"footprint_sensitive_gb": 240, "insertion": 0.16, "degree": 16, "staging": 0}
     scale = {"host_slots": 10, "controller_us": 1000, "contention_us": 100, "footprint_sensitive_gb": 1000}
@@ -331,7 +331,7 @@ def test_detection_is_the_same_without_drives(shark):
 
 
 def test_hits_gained_are_divided_by_the_cache_that_random_data_gain():
-    """LRU Bottom gives random data half the cache more: 20 % more hits in one configuration, 10 % in the other."""
+    """Read hits gain 20 (or 5) points in one configuration and 10 in the other, for half the cache each."""
     keys = ["config", "scaled_iops", "policy"]
     verdicts = {}
     for gain in (0.2, 0.05):

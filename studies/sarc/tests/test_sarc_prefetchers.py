@@ -66,7 +66,7 @@ def test_streams_get_what_they_ask_for_or_what_the_drives_can_give(table):
         rates = hundred.loc[(cache_mb, 0.25), "mb_per_s"]
         assert rates.between(24.5, 25.5).all()
         assert (hundred.loc[(cache_mb, 2.0), "mb_per_s"] < 150).all()
-    # In the smallest cache a stream's tracks have left before its next read: nothing is ever detected or prefetched.
+    # In the smallest cache a stream's tracks are evicted before its next read: nothing is ever detected or prefetched.
     assert hundred.loc[(256, 2.0), "operations_per_request"].tolist() == pytest.approx([8.0] * 14, rel=1e-3)
     # In the largest, a prefetcher that reads ahead of the streams gives more than one that waits for misses.
     large = hundred.loc[(8192, 2.0, "lru_top"), "mb_per_s"]

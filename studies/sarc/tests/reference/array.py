@@ -43,7 +43,7 @@ class Request:
 
     @property
     def range(self):
-        """Its pages."""
+        """The pages of the request."""
         return range(self.page, self.page + self.pages)
 
 
@@ -62,18 +62,18 @@ class Operation:
 
 @dataclass(eq=False)
 class Destage:
-    """A stripe on its way to its drives."""
+    """A stripe that is being written to its drives."""
 
     array: int
     stripe: int
     dirty: set
-    old: set  # of which the contents on disk are known
+    old: set  # dirty pages whose contents on disk are known
     left: int = 0
     writing: bool = False
 
 
 class Station:
-    """Processors with one queue, which also serve other slices of the machine: delayed copies of what arrives."""
+    """Processors with one queue; they also serve other slices, whose requests are delayed copies of this one's."""
 
     def __init__(self, servers, echoes):
         self.free, self.delays = [0] * servers, [(n + 1) * ECHO for n in range(echoes)]
@@ -230,7 +230,7 @@ class Reference:
                 self.finish(request)
 
     def end(self, track):
-        """Return the last track of the host's part on one array."""
+        """Return the first track after the part of a host's unit that is on one array."""
         return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
@@ -297,7 +297,7 @@ class Reference:
         return operation.pages[0] // size <= track <= operation.pages[-1] // size
 
     def stage(self, request, reads):
-        """Yield neighbouring pages that are read for the same reason, one drive at a time."""
+        """Read neighbouring pages that are needed for the same reason, drive by drive."""
         runs = []
         for track, mask, why in reads:
             for bit in range(self.track):
