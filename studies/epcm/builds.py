@@ -1,4 +1,4 @@
-"""Run the EPCM study's jobs: recorded builds in, tables of runs out."""
+"""Run the EPCM study's jobs, which turn recorded builds into tables of runs."""
 
 import sys
 from dataclasses import replace
@@ -18,17 +18,17 @@ def _machine(path):
     return load_machine(path, ClientMachine)
 
 
-WHOLE_RUN = 1024  # events that perfect foresight knows on the surface: most of an Andrew run
+WHOLE_RUN = 1024  # events that perfect foresight knows in the surface: most of an Andrew run
 COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 
 def _value(path):
-    """Read the value of a table of a fit."""
+    """Read the fitted value from the table of a fit."""
     return float(pd.read_csv(path)["value"].item())
 
 
 def _copy_times(path):
-    """Read the copy times of the table of `copy_fit`, by parameter of the machine."""
+    """Read the copy times from the table of `copy_fit`, by parameter of the machine."""
     return {name: float(value) for name, value in pd.read_csv(path).set_index("parameter")["value"].items()}
 
 
@@ -182,7 +182,7 @@ def judge_otherwise(
     settings,
     threads=1,
 ):
-    """Replay Andrew under other conditions, over training runs and head start, and from other recordings.
+    """Replay Andrew under other conditions, for each number of training runs and head start, and from other recordings.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def judge_otherwise(
 
 
 def _other_recording(path, testbed, calibration, build, settings):
-    """Return the name and study of another recording, with a factor on compute of its own."""
+    """Return the name and study of another recording, with its own factor on compute."""
     recorded = setup.recorded(path)
     study, _ = setup.set_up(build, recorded, testbed, **setup.options(settings))
     scale = as_written(_scale_fit(study, calibration))["value"].item()

@@ -40,7 +40,7 @@ def smallest(values):
 
 
 def elapsed_share(runs):
-    """Return what runs save of the elapsed time of the cold run, in %."""
+    """Return the share of the cold run's elapsed time that runs save, in %."""
     return 100 * runs.elapsed_reduction_s / (runs.elapsed_s + runs.elapsed_reduction_s)
 
 
@@ -119,7 +119,7 @@ def _histogram(record, events):
 
 
 def logged(leads, runs, workload, partition_size, model_order):
-    """Return values for the notes of claims that no table decides.
+    """Return notes with the values obtained for claims that no table decides.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Replay the EPCM study under other conditions than the criterion's, singly and jointly, for its claims and as a
-surface.
+"""Replay the EPCM study under conditions other than the criterion's, one at a time and jointly, for its claims; also
+over training runs and head starts.
 """
 
 from dataclasses import replace
@@ -97,12 +97,12 @@ def conditions(benchmark=JUDGED):
     }
 
 
-_ELSEWHERE = (_ONCE, _LARGE, "nothing in memory at the start")  # varied on other workloads alone
+_ELSEWHERE = (_ONCE, _LARGE, "nothing in memory at the start")  # varied only on the other workloads
 
 
 def under_conditions(study, capture, bars, placement, partition_size, model_order, wanted=None, threads=1):
-    """Compute Figures 7 and 8 under each condition, otherwise under the protocol that is judged: all measured runs
-    count.
+    """Compute Figures 7 and 8 under each condition; the protocol is otherwise the one that is judged, with all measured
+    runs.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def learning(study, settings, threads=1):
 
 
 def surface(study, settings, trainings, head_starts, measured, threads=1):
-    """Compute the remaining wait and read latency, over training runs and head start.
+    """Compute the remaining wait and read latency for each number of training runs and each head start.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     trainings : sequence of int
         Numbers of training runs; they precede the measured ones, and start over from the first if more are asked for.
     head_starts : sequence of float
-        s.
+        Head starts, s.
     measured : int
         How many of the last recorded runs are measured.
     threads : int

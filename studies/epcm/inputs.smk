@@ -1,4 +1,4 @@
-# What the rules of the study epcm take.
+# Inputs of the rules of the EPCM study.
 EPCM = config["epcm"]
 BUILDS = list(EPCM["captures"])
 
@@ -8,17 +8,17 @@ wildcard_constraints:
 
 
 def build_files(build):
-    """Calls, files and processes of a recorded build."""
+    """Return the tables of a recorded build: calls, files and processes."""
     return recorded_files(EPCM["captures"][build])
 
 
 def recorded_files(path):
-    """Calls, files and processes of the recording whose calls are at `path`."""
+    """Return the tables of the recording whose calls are at `path`: calls, files and processes."""
     calls = Path(path)
     others = [f"{calls.stem}_files.parquet", f"{calls.stem}_processes.parquet"]
     return [str(calls), *(str(calls.parent / name) for name in others)]
 
 
 def build_of(wildcards):
-    """The files of the recorded build that a rule is about."""
+    """Return the tables of the recorded build that a rule is about."""
     return build_files(wildcards.build)

@@ -175,7 +175,7 @@ plan.simulation(
         today="results/epcm/runs/today_{build}.csv",
     ),
     params=dict(settings=EPCM),
-    threads=8,  # of the settings that are played on each study
+    threads=8,  # settings of a study that are replayed in parallel
     priority=2,  # another long job waits for it
 )
 
@@ -195,7 +195,7 @@ plan.simulation(
         limits="results/epcm/runs/limits_{build}.csv",
     ),
     params=dict(settings=EPCM),
-    threads=8,  # of the settings that are played on each study
+    threads=8,  # settings of a study that are replayed in parallel
     priority=2,
 )
 
@@ -212,7 +212,7 @@ plan.simulation(
     ),
     outputs=dict(table="results/epcm/runs/conditions_{build}.csv"),
     params=dict(settings=EPCM),
-    threads=8,  # of the settings that are played on each study
+    threads=8,  # settings of a study that are replayed in parallel
     priority=2,  # epcm_under_conditions waits for it
 )
 
@@ -246,6 +246,6 @@ plan.simulation(
         build="andrew",
         settings=EPCM,
     ),
-    threads=8,  # of the settings that are played on each study
+    threads=8,  # settings of a study that are replayed in parallel
     priority=1,
 )

@@ -4,10 +4,10 @@ Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive 
 2001. Recorded calls of four workloads like the paper's are replayed on `misspenalty_studies.epcm.file_client.client`:
 with cold caches, with hot ones, and cold with a predictor that has learnt from the training runs.
 
-The criterion was reviewed on 2026-11-23 and fixed again before any build had been replayed with it, by what the papers
-state; where they state nothing, by what is simplest. The judged results follow it, whatever the outcome. The report's
-section on EPCM has the table of readings with the sentences behind them, and `misspenalty_studies.epcm.sensitivity`
-shows every other reading.
+The criterion was reviewed on 2026-11-23 and fixed again before any build had been replayed with it. It follows what the
+papers state and, where they state nothing, what is simplest. The judged results follow it, whatever the outcome. The
+report's section on EPCM has the table of readings with the sentences behind them;
+`misspenalty_studies.epcm.sensitivity` shows every other reading.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
   orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best
@@ -24,7 +24,7 @@ shows every other reading.
   which living processes map. Programs have their recorded size.
 - Runs: the capture's training runs teach the models and warm up the hot runs; its measured runs are measured. Models
   continue to learn during them.
-- Fitted, and nothing else: two times to copy a KB, to the reader and from a buffer to a page, at the same relative
+- Only the following is fitted: two times to copy a KB, to the reader and from a buffer to a page, at the same relative
   position in their ranges, to the hot read latency on Andrew; and for each workload the factor on recorded compute, to
   the paper's compute time of the cold run.
 
@@ -35,15 +35,15 @@ the results:
   only before a cold run, and data could evict them: a hot run of Glimpse read its inodes again and was slower than its
   cold run. Linux 2.2 keeps them in caches of their own, and the models, which are attached to them, would be lost.
 - The engine's time is charged for each of its calls, after every open and exec, and not for each file prefetched.
-  Charged for each file it costs Glimpse 15 s; print excludes that, since 31 % of 89.3 s of wait and 16 % of 172.0 s
-  elapsed leave 0.2 s, to within 1.3 s. Its 0.05 s on Andrew are divided by our 1251 calls: 40 us.
+  Charged for each file, it costs Glimpse 15 s. The printed numbers exclude that: 31 % of 89.3 s of wait and 16 % of
+  172.0 s elapsed leave 0.2 s for it, to within 1.3 s. Its 0.05 s on Andrew, divided by our 1251 calls, are 40 us.
 - Glimpse's documents lie on disk in the order in which the program walks them, because the paper says that it walks a
   directory that was static since installation in directory order, and on ext2 that is the order of creation. The
   recording machine's file system lists names by their hash, which made the reading order random on disk.
 
-The drive's bus was corrected after the very first replay, because it contradicted the paper. The description used first
-passes 3.8 MB/s, the Ultra Wide SCSI of the paper's machine 40 MB/s; `misspenalty_studies.epcm.sensitivity` keeps that
-drive as an alternative reading.
+The drive's bus was corrected after the very first replay, because it contradicted the paper. The first description of
+the drive passes 3.8 MB/s, but the Ultra Wide SCSI of the paper's machine passes 40 MB/s.
+`misspenalty_studies.epcm.sensitivity` keeps that drive as an alternative reading.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -148,8 +148,8 @@ class Study(NamedTuple):
         Time between the last command of whatever starts the runs, an event to the predictor, and the start of the
         clock, s. 0 = there is no such command.
     apart : bool
-        Whether the predictor of each measured run has learnt from the training runs alone, and not from the measured
-        runs before it, too.
+        Whether the predictor of each measured run has learnt from the training runs alone, rather than also from the
+        measured runs before it.
     """
 
     benchmark: str

@@ -60,7 +60,7 @@ def variations_of(choices, machine=None):
         return listed + [Variation(MACHINE, parameter, value) for parameter in few for value in few[parameter]]
     listed += [Variation(MACHINE, *pair) for pair in machine.variations(machine.testbed)]
     price = machine.testbed.copy_us_per_kb
-    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # both copies have the same price
+    return [*listed, Variation(MACHINE, "buffer_copy_us_per_kb", price)]  # both copies take the same time per KB
 
 
 def sensitivity(study, capture, settings, variations, placement, runs, threads=1):

@@ -35,7 +35,7 @@ def fig7(runs):
     Parameters
     ----------
     runs : DataFrame
-        Of `misspenalty_studies.epcm.runs.simulate`, including the cold runs.
+        From `misspenalty_studies.epcm.runs.simulate`, including the cold runs.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def fig8(runs, benchmark, partition_size, model_order):
     Parameters
     ----------
     runs : DataFrame
-        Of `misspenalty_studies.epcm.runs.simulate`.
+        From `misspenalty_studies.epcm.runs.simulate`.
     benchmark : str
     partition_size, model_order : int
         Parameters of the EPCM run.
@@ -142,8 +142,8 @@ def leads(runs):
         used afterwards), ``correct`` (correct predictions: used within n events, where n is the rank in the list),
         ``never_used`` (files prefetched that are not opened or executed in the rest of the run), ``pages, pages_used,
         copies_in_reads, copies_ahead``; ``lead_ms`` and ``correct_lead_ms``, the mean time from prefetch to first use;
-        ``first_predicted`` (events that were the first file just predicted, whether or not any of it was absent) and
-        ``first_predicted_lead_ms``, the mean time from that prediction to the event.
+        ``first_predicted`` (events on the file that had just been predicted first, whether or not any of it was absent)
+        and ``first_predicted_lead_ms``, the mean time from that prediction to the event.
     """
     runs = runs[~runs["model"].isin(["cold", "hot"])]
     totals = runs.groupby(KEYS, sort=False, dropna=False)[
@@ -239,7 +239,7 @@ EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
 
 
 def workload_facts(study, capture, published):
-    """Compute what a recorded workload consists of, means over the measured runs, next to the paper's values.
+    """Compute facts of a recorded workload, as means over the measured runs, next to the paper's values.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def workload_facts(study, capture, published):
     -------
     DataFrame
         ``benchmark, quantity, value, published``; the last is empty if the paper states nothing. Sources and objects
-        are the files of the source tree whose names end in .c and .o; data read from one more than once counts once.
+        are the files of the source tree whose names end in .c and .o; data that is read more than once counts once.
         ``wait_early_5_pct`` and so on: percent of the first cold run's I/O wait within that share of its compute.
     """
     benchmark, measured = study.benchmark, study.measured
@@ -327,7 +327,7 @@ def from_runs(runs, partition_size, model_order, benchmark="andrew"):
     Parameters
     ----------
     runs : DataFrame
-        Of `misspenalty_studies.epcm.runs.simulate`.
+        From `misspenalty_studies.epcm.runs.simulate`.
     partition_size, model_order : int
         Parameters of the EPCM run of Figure 8.
     benchmark : str

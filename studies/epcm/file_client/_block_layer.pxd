@@ -1,6 +1,6 @@
-# Blocks in memory and requests to the disk, as in Linux 2.2; the file client is built on it.
-# An entry is a page's worth of a file, or a block of metadata: its state and its place in memory. A request is a
-# contiguous stretch of entries on its way to or from the disk. Nothing below the file client knows files.
+# Blocks in memory and requests to the disk, as in Linux 2.2; the file client is built on them. An entry describes a
+# page of a file or a block of metadata: its state and its place in memory. A request is a contiguous stretch of entries
+# on its way to or from the disk. Only the layers above this one know files.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -197,7 +197,7 @@ cdef class BlockLayer(Kernel):
             self.insert(i)
 
     cdef int submit(self, int32_t entry, bint write, int64_t now) except -1 nogil:
-        """Ask for an entry to be read or written; an empty queue is plugged first."""
+        """Request that an entry be read or written; an empty queue is plugged first."""
         self.advance(now)
         if self.head == NOTHING:
             self.plugged = True
@@ -315,7 +315,7 @@ cdef class BlockLayer(Kernel):
         return now
 
     cdef void release(self, int32_t entry, bint buffer) noexcept nogil:
-        """Return the frame."""
+        """Give the frame of an entry back."""
         cdef entry_t* e = &self.entries[entry]
         cdef int32_t frame = e.buffer_frame if buffer else e.page_frame
         if buffer:

@@ -28,7 +28,7 @@ cdef class FileClient(PrefetchEngine):
     """One processor that replays the calls of serial programs on files; see `misspenalty_studies.epcm.file_client.client`."""
 
     cdef readonly int64_t began     # when the run began, ns
-    cdef readonly int64_t ended     # … and ended
+    cdef readonly int64_t ended     # when it ended, ns
 
     def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, double scale,
             int64_t start, Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):

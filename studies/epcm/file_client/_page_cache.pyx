@@ -61,7 +61,7 @@ cdef class PageCache(BlockLayer):
             self.inodes[i].present, self.inodes[i].ahead = 0, NOTHING
 
     def keep(self, const int32_t[::1] named):
-        """Hold the metadata of files outside the caches, where nothing evicts it: the inode and directory caches."""
+        """Hold the metadata of files in the inode and directory caches, outside the frames, where nothing evicts it."""
         cdef Py_ssize_t i, j
         for i in range(named.shape[0]):
             if not 0 <= named[i] < self.paths:
@@ -97,7 +97,7 @@ cdef class PageCache(BlockLayer):
             self.inodes[self.owners[entry]].present -= 1
 
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil:
-        """Set the size as recorded; whatever no recorded call has written is on disk."""
+        """Set the recorded size; pages that no recorded call has written are on disk."""
         if size > inode.size:
             inode.stored = <int32_t>((size + BYTES - 1) >> SHIFT)
         inode.size = size
@@ -227,7 +227,7 @@ cdef class PageCache(BlockLayer):
         return self.wait(entry, now) if self.entries[entry].flags & COMING else now
 
     cdef int64_t cut(self, inode_t* inode, int64_t page, int64_t now) except -1 nogil:
-        """Drop the data from a page on; operations in progress have to end first."""
+        """Drop the data from a page on, after waiting for operations in progress on it."""
         cdef int64_t began = now
         cdef int32_t entry
         inode.ahead = NOTHING

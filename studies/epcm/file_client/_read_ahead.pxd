@@ -8,13 +8,13 @@ from misspenalty_studies.epcm.file_client._page_cache cimport PageCache, inode_t
 cdef enum class_t:                  # classes of a read call
     HIT = 0                         # all its data is in the page or buffer cache
     PARTIAL = 1                     # some is being read already
-    MISS = 2                        # some has to be asked for
+    MISS = 2                        # some has to be requested
 
 
 cdef struct ahead_t:                # read-ahead of an open file, bytes; the fields of `struct file`
     int64_t end                     # f_raend: end of the last page read ahead
     int64_t length                  # f_ralen: length of the last request
-    int64_t most                    # f_ramax: most that the next request may read
+    int64_t most                    # f_ramax: maximum that the next request may read
     int64_t window                  # f_rawin: length of the last two requests
 
 

@@ -29,7 +29,7 @@ Deviations and decisions:
   `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
   recorded, scaled processor time. That includes the copying of writes.
 - Files are contiguous: indirect blocks, fragments and reading a block before a part of it is overwritten are left out.
-- The table of requests has no limit of 128. Between runs everything is written back.
+- The number of requests is unlimited (128 in Linux). Between runs everything is written back.
 - Predicted files that do not exist, so that the file system does not know their size, are skipped.
 """
 
@@ -171,11 +171,11 @@ class ClientRun:
         Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), the blocks it copied from buffers.
     counts : dict of str to int
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
-        prefetches that asked for anything (`files_ahead`), their pages (`pages_ahead`), how many of those were used
+        prefetches that requested anything (`files_ahead`), their pages (`pages_ahead`), how many of those were used
         (`pages_used`); files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same for
         files used within n events, where n is their rank among the predicted (`foretold`, `foretold_time`); files
-        prefetched and not opened or executed in the rest of the run (`wrong`); events that were the first file just
-        predicted, and the time from the prediction to them, ns, whether or not anything had to be fetched (`right`,
+        prefetched and not opened or executed in the rest of the run (`wrong`); events on the file that had just been
+        predicted first, and the time from the prediction to them, ns, whether or not anything was fetched (`right`,
         `right_time`); disk requests (`reads`, `writes`) and their sectors; frames evicted (`evictions`).
     """
 

@@ -1,9 +1,9 @@
 """Place files on the client's disk: an ext2 file system, freshly filled.
 
-Disk space is divided into groups of 8 blocks per byte of a block-sized bitmap; each has an inode table and data blocks.
-A directory gets a group, so that its files, and their inodes, are near each other; ext2 spreads directories over the
-groups with room; here the order is drawn once by a seeded generator. Within a directory files are contiguous, in the
-order of their names or one that is given, as unpacked or installed; files that a build makes follow them. Files larger
+Disk space is divided into groups, each of as many blocks as a block has bits; a group has an inode table and data
+blocks. Each directory gets a group, so that its files and their inodes are near each other. Ext2 spreads directories
+over the groups with room; here a seeded generator draws the order once. Within a directory files are contiguous, in the
+order of their names or in a given order (as unpacked or installed); files that a build makes follow them. Files larger
 than a group's data take whole groups of their own or, if too few are left, the free ends of groups, starting with their
 own.
 
@@ -114,7 +114,7 @@ def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     made : sequence of bool
         Whether a file is made in the runs, and so is placed after those that existed before.
     rank : sequence of int
-        Order in which files are placed, before that of their names.
+        Order in which files are placed; files of equal rank are in the order of their names.
     sectors : int
         Sectors of the disk.
     block_bytes : int

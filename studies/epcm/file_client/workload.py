@@ -20,7 +20,7 @@ MOST_BYTES = 2**40  # largest size of a file
 
 @dataclass
 class FileWorkload:
-    """What the client replays.
+    """Calls that the client replays, and the place of their files on disk.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class FileWorkload:
         return replace(self, **_placed(*self.layout, sectors, block_kb, generator))
 
     def events(self, number):
-        """Return what the predictor sees of a run, uint32."""
+        """Return the files of the events of a run, in the numbers of the predictor, uint32."""
         file = self.run(number)["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
@@ -170,7 +170,7 @@ def _page_sectors(stretches, pages):
 
 
 def _check(calls, run, paths, files):
-    """Stop at the first invalid call."""
+    """Raise an error for the first invalid call."""
     kind, path = calls["kind"], calls["path"]
     moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault", "truncate")])
     named = kind == CALLS.index("rename")
@@ -381,7 +381,7 @@ TRUNCATED, EXECUTABLE, NOT_THERE = 8, 4, 2
 
 
 def _codes(kinds):
-    """Return the places of recorded kinds in `KINDS`.
+    """Return the indices of recorded kinds in `KINDS`.
 
     Raises
     ------

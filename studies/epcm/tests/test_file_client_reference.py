@@ -1,4 +1,4 @@
-"""The file client's kernel must equal its reference to the nanosecond: any calls and caches, with or without
+"""Test that the file client's kernel equals its reference to the nanosecond, for any calls and caches, with and without
 predictors."""
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Test recorded calls made ready for the client, and files placed on its disk."""
+"""Test the preparation of recorded calls for the client, and the placement of files on its disk."""
 
 from types import SimpleNamespace
 

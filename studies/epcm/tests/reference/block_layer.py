@@ -9,14 +9,14 @@ AT_DISK_DONE, AT_WRITEBACK = range(2)
 
 
 class Entry(SimpleNamespace):
-    """A page's worth of a file, or a block of metadata: where it is on disk, and where in memory."""
+    """A page of a file or a block of metadata, with its place on disk and its state in memory."""
 
     def __init__(self, lba, sectors, metadata):
         super().__init__(lba=lba, sectors=sectors, metadata=metadata)
         self.forget()
 
     def forget(self):
-        """Forget that anything is in memory or under way."""
+        """Mark the entry as neither in memory nor being read or written."""
         self.page = self.buffer = self.coming = self.leaving = False
         self.page_used = self.buffer_used = self.ahead = self.stored = False
         self.dirtied = self.request = None
@@ -61,7 +61,7 @@ class BlockLayerReference:
         self.count_from_zero()
 
     def count_from_zero(self):
-        """Begin to count."""
+        """Reset the counts to zero."""
         self.counts = dict.fromkeys(("reads", "writes", "read_sectors", "write_sectors", "evictions"), 0)
 
     def schedule(self, time, priority, what):
@@ -72,7 +72,7 @@ class BlockLayerReference:
     # requests
 
     def submit(self, entry, write, now):
-        """Ask for an entry to be read or written."""
+        """Request that an entry be read or written."""
         self.advance(now)
         if not self.queue:
             self.plugged = True
@@ -106,7 +106,7 @@ class BlockLayerReference:
         return False
 
     def _insert(self, request):
-        """Insert a request into the one-way elevator: between two that enclose it, or where the sectors fall back."""
+        """Insert a request into the one-way elevator: between two that enclose it, or where the sectors start over."""
         request.entries[0].request = request
         places = [-1 if self.plugged else None, *(other.lba for other in self.queue)]  # the plug is below all sectors
         begin = 0 if self.plugged else 1
@@ -119,7 +119,7 @@ class BlockLayerReference:
         self.queue.append(request)
 
     def unplug(self, now):
-        """Let the disk begin."""
+        """Unplug the queue, so that the disk begins."""
         self.advance(now)
         self.plugged = False
         self._dispatch(now)
@@ -157,7 +157,7 @@ class BlockLayerReference:
         self._dispatch(now)
 
     def step(self):
-        """Let the next event happen; return its time."""
+        """Process the next event; return its time."""
         time, priority, _, what = heapq.heappop(self.events)
         if priority == AT_DISK_DONE:
             self._complete(what, time)
@@ -167,7 +167,7 @@ class BlockLayerReference:
         return time
 
     def advance(self, now):
-        """Let all events happen that are due."""
+        """Process all events that are due."""
         while self.events and self.events[0][0] <= now:
             self.step()
 
@@ -237,7 +237,7 @@ class BlockLayerReference:
             self.dirty.remove(entry)
 
     def write_back(self, older, now):
-        """Give the disk everything that became dirty by the time `older`."""
+        """Issue everything that became dirty by the time `older` to the disk."""
         old = [entry for entry in self.dirty if entry.dirtied <= older and not (entry.leaving or entry.coming)]
         for entry in old:
             self.clean(entry)

@@ -17,7 +17,7 @@ class FileClientReference(BlockLayerReference):
     ----------
     workload : FileWorkload
     machine : dict
-        Costs and sizes as `Machine.kernel` gives them.
+        Costs and sizes, from `ClientMachine.kernel`.
     drive : Drive, optional
         None = the fixed-service device.
     """
@@ -63,7 +63,7 @@ class FileClientReference(BlockLayerReference):
                         setattr(entry, f"{kind}_used", True)
 
     def run(self, calls, sizes, known, start, predictor=None):
-        """Replay calls; (latency, class, copies) of each read call."""
+        """Replay calls; return (latency, class, copies) of each read call."""
         self.spent, self.copied, self.leads = dict.fromkeys(COMPONENTS, 0), dict.fromkeys(COMPONENTS, 0), []
         self.foretold, self.event = [], 0
         self.right, self.predicted, self.predicted_at = [], [], None
@@ -187,7 +187,7 @@ class FileClientReference(BlockLayerReference):
 
     @staticmethod
     def _note_size(inode, size):
-        """Note the recorded size; what no recorded call has written lies on disk."""
+        """Note the recorded size; pages that no recorded call has written are on disk."""
         if size > (-1 if inode.size is None else inode.size):
             inode.stored = -(-size // PAGE_BYTES)
         inode.size = size
