@@ -1,6 +1,6 @@
 """Add and parse the command line's arguments: traces and their formats, policies, sizes, settings.
 
-Each module of commands has ``add(commands)``, which adds its own to the parser with `add_command` and the options here.
+Each command module has a function ``add(commands)`` that adds its commands to the parser, using the functions below.
 """
 
 import argparse
@@ -28,10 +28,10 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help that fits on a screen: its first line names only the arguments that a command requires."""
+    """Help that fits on a screen: its usage line shows only the required arguments of a command."""
 
     def add_usage(self, usage, actions, groups, prefix=None):
-        """Show options as one word, unless they are required."""
+        """Abbreviate all optional options to ``[options]`` in the usage line."""
         optional = any(action.option_strings and not action.required for action in actions)
         parts = ["%(prog)s", *(["[options]"] if optional else [])]
         for action in actions:
@@ -83,7 +83,7 @@ def number(text):
 
 
 def add_format_options(command):
-    """Add the options that say how a raw trace is read; 'misspenalty trace options' explains all but the first."""
+    """Add the options that control how a raw trace is read; the help shows only the first, ``--format``."""
     group = command.add_argument_group("how a raw trace is read ('misspenalty trace options' lists further options)")
     group.add_argument("--format", metavar="NAME", help="one of 'misspenalty trace formats'")
     for option in format_options():
@@ -94,7 +94,7 @@ def add_format_options(command):
         )
 
 
-READING = {  # options of every raw trace: what each means, and how it is parsed
+READING = {  # options for raw traces of every format: the meaning of each, and its argparse keywords
     "block_size": ("block size, such as 8KB (default: the format's)", {}),
     "most_references": (
         "most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
@@ -104,7 +104,7 @@ READING = {  # options of every raw trace: what each means, and how it is parsed
 
 
 def format_options():
-    """List the options that say how a raw trace is read.
+    """Return the options that control how a raw trace is read, except ``--format``.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def add_replay_options(command):
 
 
 def add_size_options(command):
-    """Add the options that say what a size means for objects of different sizes."""
+    """Add the options that decide whether sizes count bytes or objects, and what happens if an object changes size."""
     unit = command.add_mutually_exclusive_group()
     unit.add_argument(
         "--by-bytes",
@@ -201,7 +201,7 @@ def open_warmed(options):
 
 
 def open_named(options):
-    """Open the trace that the options name, and print a notice if it was read in a way the user should know."""
+    """Open the trace that the options name; print a notice if its reader ignored, guessed or adjusted anything."""
     size = None if options.block_size is None else parse_bytes(options.block_size, "block size")
     chosen = {name: getattr(options, f"format_{name}") for name in _options_of_formats()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
@@ -223,7 +223,7 @@ def replay_settings(options, policies):
 
 
 def policy_settings(options, policies, function):
-    """Parse the policies' parameters that ``--set`` gives; refuse one that `function` takes for itself.
+    """Parse the policy parameters given by ``--set``; refuse names that are arguments of `function` itself.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def policy_settings(options, policies, function):
 
 
 def parse_policies(text):
-    """Parse names of policies, in either case, and your own classes, ``lru,./mine.py:Mine``, for `simulate`.
+    """Parse policy names, in upper or lower case, and Python classes, as in ``lru,./mine.py:Mine``.
 
     Raises
     ------
@@ -282,12 +282,12 @@ def refuse_input(path, *inputs):
     path : Path
         The output.
     *inputs : str
-        Files that are read; a name of no file is ignored.
+        Names of the files that are read; names that do not exist are ignored.
 
     Raises
     ------
     ParameterError
-        The output is one of them, perhaps by another name.
+        The output is one of these files, possibly under another name.
     """
     for name in inputs:
         if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
@@ -328,7 +328,7 @@ def parse_prefetch(text):
 
 
 def parse_setting(text, option="--set"):
-    """Parse ``NAME=VALUE`` into a name and a number; a whole number is exact, however long.
+    """Parse ``NAME=VALUE`` into a name and a number; a whole number of up to 30 digits becomes an exact integer.
 
     Raises
     ------

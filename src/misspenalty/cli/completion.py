@@ -63,7 +63,7 @@ def _completion(options):
 
 
 def commands(parser, path=()):
-    """Yield the path and the parser of a command and of each one below it."""
+    """Yield the path and the parser of a command and of all its subcommands."""
     yield path, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -72,7 +72,7 @@ def commands(parser, path=()):
 
 
 def words(parser):
-    """List what may follow each command: its options and the commands below it, by path of the command.
+    """Map the path of each command to the words that may follow it: its options and its subcommands.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def words(parser):
 
 
 def known_values(parser):
-    """List the names that each command's options take, by path of the command and option.
+    """Map each command path and option to the values that the option accepts, where these are known.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def known_values(parser):
 
 
 def bash(tree, values):
-    """Return the script for bash, which zsh's bashcompinit reads as well."""
+    """Return the script for bash, which zsh can also run with bashcompinit."""
     paths = "|".join(f'" {" ".join(path)}"' for path in tree if path)
     shown = "\n".join(
         f'    "{"".join(f" {word}" for word in (*path, option))}") words="{" ".join(names)}" ;;'
@@ -126,7 +126,7 @@ def bash(tree, values):
 
 
 def fish(tree, values):
-    """Return the script for fish, made from the words of each command and the known values of its options."""
+    """Return the script for fish, built from the results of `words` and `known_values`."""
     lines = ["# Completion for misspenalty; in config.fish: misspenalty completion fish | source"]
     for path, names in tree.items():
         others = [f"; and __fish_seen_subcommand_from {word}" for word in path]

@@ -78,7 +78,7 @@ def _is_policy(subject):
 
 
 def _described(verdict):
-    """Describe in words what differs; JSON and CSV show the verdict's table."""
+    """Describe a verdict: as text, the vectors that differ and the totals; for JSON and CSV, one row per vector."""
     suite = verdict.suite
     lines = []
     for finding in verdict.findings:
@@ -131,7 +131,7 @@ def _vectors(options):
 
 
 def _write(options):
-    """Copy the vectors of a policy, or of all, with schema and long traces into a new folder."""
+    """Copy the vectors of one or all policies into a new folder, with their schema and long traces."""
     from misspenalty import conformance
     from misspenalty.conformance.suite import folder
 

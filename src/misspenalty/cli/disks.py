@@ -106,7 +106,7 @@ def _summary(kind):
     rates = [count * geometry["sector_bytes"] * mechanics["rpm"] / 60e6 for count in sectors]
     distance = np.arange(1, kind.mechanics.cylinders)
     seeks = np.array([kind.mechanics.seek(int(d)) for d in distance]) / 1e6
-    pairs = kind.mechanics.cylinders - distance  # how many pairs of cylinders are this far apart
+    pairs = kind.mechanics.cylinders - distance  # the number of pairs of cylinders at each distance
     return {
         "drive": kind.name,
         "model": kind.model,

@@ -57,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signals.stop_at_signals()
         return _guarded(sys.argv[1:])
     except (KeyboardInterrupt, signals.Stopped) as error:
-        remove_temporary()  # files may be left if the exception was raised while they were made or removed
+        remove_temporary()  # files may remain if the exception interrupted their creation or removal
         return _stopped(error)
     finally:
-        signals.leave_at_signals()  # all is written, and an exception from here on would be lost
+        signals.leave_at_signals()  # all output is written, and nothing would catch an exception from here on
 
 
 def _stopped(error: BaseException) -> int:
@@ -91,7 +91,7 @@ def _guarded(arguments: Sequence[str]) -> int:
 def _closed() -> bool:
     """Tell whether standard output is closed, and open each closed standard stream on the null device.
 
-    Otherwise a file that is opened later would take its place, and receive messages that a library prints.
+    Otherwise a file opened later would get the descriptor of the closed stream, and libraries would print to that file.
     """
     closed = sys.stdout is None
     for number in range(3):
@@ -143,16 +143,16 @@ def _show_warning(message: Warning | str, *place: Any) -> None:
 
 
 def _drop_output() -> None:
-    """Discard buffered output, whose write would fail again at exit."""
+    """Discard buffered output, because writing it would fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose error about a misspelt command, option or choice names the nearest one."""
+    """A parser that suggests the closest match for a misspelt command, option or choice."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a whole command line, after checking for errors that argparse would not explain."""
+        """Parse a whole command line, after checking for errors that argparse would report unclearly."""
         for argument in itertools.takewhile(lambda word: word != "--", args):
             if re.match(r"-[0-9.]", argument) and not re.fullmatch(r"-[0-9]+|-[0-9]*\.[0-9]+", argument):
                 self.error(f"{argument!r} is negative; expected a number or size of at least 0")
@@ -170,14 +170,14 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help; argparse's own method hides that the output is full or closed."""
+        """Print help; unlike argparse's own method, raise an error if the output is full or closed."""
         (file or sys.stderr).write(message)
 
 
 def unknown_options(
     tree: dict[tuple[str, ...], list[str]], arguments: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
-    """Yield the options that a command does not have, not even as an abbreviation.
+    """Yield the given options that are neither options of the command nor abbreviations of one.
 
     Parameters
     ----------

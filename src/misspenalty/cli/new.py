@@ -1,4 +1,4 @@
-"""Run the command ``new``: write a package of your own, which `misspenalty` finds once it is installed."""
+"""Run the command ``new``: write a template of a plug-in package, which `misspenalty` finds once it is installed."""
 
 import keyword
 import re
@@ -76,7 +76,7 @@ def write_package(kind, name, folder):
     kind : str
         Folder of `TEMPLATES`.
     name : str
-        Replaces ``$name`` and, with dashes, ``$dashed``.
+        Replaces ``$name``; with dashes instead of underscores, it replaces ``$dashed``.
     folder : Path
 
     Returns

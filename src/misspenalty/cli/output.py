@@ -15,7 +15,7 @@ from misspenalty.io.later import pd
 class Described:
     """Result of a command: data for JSON and CSV; text for people, or a function ``text(wide)``; the exit status.
 
-    The data may be a function that makes a table, which is not called for text.
+    The data may be a function that returns a table; it is called only for JSON and CSV.
     """
 
     table: pd.DataFrame | dict | Callable[[], pd.DataFrame]
@@ -24,7 +24,7 @@ class Described:
 
 
 def encodable(value):
-    """Return `value`, with bytes of a file name that are not UTF-8 escaped (pandas cannot hold them)."""
+    """Return `value`; escape bytes of a file name that are not valid UTF-8, which pandas cannot hold."""
     return (
         value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if isinstance(value, str)

@@ -87,11 +87,11 @@ def add(commands):
     add_format_options(command)
 
 
-QUEUED = 0.9  # a device is taken to be overrun if fetches spend more than this share of their time in its queue
+QUEUED = 0.9  # a device counts as overrun if fetches spend more than this share of their time in its queue
 
 
 def overrun(table):
-    """Return a hint about devices that a trace overruns at its own times, so that response times grow with its length.
+    """Return a hint if requests arrive faster than a device serves them, so that response times depend on trace length.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def _opened(options):
 
 
 def _warm_up(options, prompts):
-    """Return how many prompts warm up the cache; the option names a number or a share."""
+    """Return the number of prompts that warm up the cache; the option gives it as a number or a share."""
     if share := SHARE.fullmatch(options.warm_up):
         return int(float(share[1]) / 100 * len(prompts) + 0.5)
     if not re.fullmatch(r"[0-9]{1,18}", options.warm_up):

@@ -14,14 +14,14 @@ from misspenalty.traces.trace import format_bytes
 
 WIDTH = 100  # characters
 TIME_UNITS = ((1e6, "s"), (1e3, "ms"), (1, "µs"))
-DECIMALS = 3  # decimals in a column whose largest time is below 10 of its unit
-FAR = 1000  # times in one column that are further apart are shown in the unit of the smallest
+DECIMALS = 3  # decimals in a column of times below 10; larger times get fewer
+FAR = 1000  # if the largest time of a column is more than this many times the smallest, the smallest selects the unit
 
 
 def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str:
     """Render a table as text.
 
-    Columns that do not fit are left out with a note, the last ones first.
+    If the table is too wide, the last columns are left out and a note says so.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def render(table: pd.DataFrame, wide: bool = False, most_rows: int = 200) -> str
     wide : bool
         Whether to show all columns, however wide.
     most_rows : int
-        Rows that are shown.
+        Maximum number of rows that are shown.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _column(name: str, values: pd.Series) -> list[str]:
         return [name.replace("_", " "), *(_cell(value, lambda v: f"{100 * v:.2f} %") for value in values)]
     if name.endswith("_us"):
         top, least = values.max(), values[values > 0].min()
-        base = least if top > FAR * least else top  # a far smaller time must not become 0.00
+        base = least if top > FAR * least else top  # keeps a very small time from being shown as 0.00
         scale, unit = next((s, u) for s, u in TIME_UNITS if base >= s or s == 1)
         size = base / scale if base == base else 0.0
         decimals = max(DECIMALS - max(int(math.log10(size)), 0), 0) if size >= 1 else DECIMALS
@@ -95,7 +95,7 @@ def _plain(value: Any) -> str:
 
 
 def with_sizes(table: pd.DataFrame, given: CacheSizes) -> pd.DataFrame:
-    """Replace a table's column of sizes by the sizes as the user gave them, and in blocks and bytes.
+    """Replace a table's size column by the size as the user gave it and as bytes, objects, or blocks and bytes.
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ def result_text(row: dict[str, Any], given: CacheSizes) -> str:
 
 
 def curve_text(table: pd.DataFrame, given: CacheSizes, offline: set[str], wide: bool) -> str:
-    """Render the rows of a curve, then the best policy at each size and the size at which the best one's curve bends.
+    """Render the rows of a curve, the best policy at each size, and the size where the best policy's curve bends most.
 
     Parameters
     ----------
     table, given
         As in `with_sizes`.
     offline : set of str
-        Policies that look into the future, and bounds, which do not compete.
+        Policies that look into the future, and bounds; these are never named as the best.
     wide : bool
         As in `render`.
     """
@@ -186,7 +186,7 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
         mean = online.groupby("policy")["hit_ratio"].mean()
         best = max(winners, key=lambda name: (winners[name], mean[name]))
         bends = knees(online[online["policy"] == best], size)
-        bends = bends[bends[size] < online[size].max()]  # the curve beyond the largest size is not known
+        bends = bends[bends[size] < online[size].max()]  # a bend at the largest size cannot be seen
         if bends.empty:
             lines.append(f"the curve of {best} bends at none of these sizes")
         else:
@@ -202,7 +202,7 @@ COUNTS = ("requests", "hits", "delayed_hits", "misses")
 
 
 def penalty_text(table: pd.DataFrame, given: CacheSizes, wide: bool) -> str:
-    """Render the rows of `misspenalty.penalty`, times first; show components that are 0 everywhere only if `wide`.
+    """Render the rows of `misspenalty.penalty`; components of the time that are 0 in all rows are shown only if `wide`.
 
     Parameters
     ----------
