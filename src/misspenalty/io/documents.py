@@ -8,8 +8,8 @@ import yaml
 from misspenalty.errors import InputError
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML may lack the C loader, which is ten times as fast
-MOST_NODES = 1_000_000  # values of a document after expanding its aliases (*name)
-MAX_NESTING = 10_000  # brackets, and characters of a line: up to this many, no nesting exhausts the loader's stack
+MOST_NODES = 1_000_000  # maximum number of values in a document after its aliases (*name) are expanded
+MAX_NESTING = 10_000  # a document with fewer brackets and shorter lines cannot exhaust the C loader's stack
 
 
 def read_yaml(path, expected=None, remedy=None):
@@ -93,7 +93,7 @@ def read_checked(path, schema=None, expected=None):
     schema : path-like, optional
         Its JSON Schema, as YAML; by default ``<name>.schema.yaml`` next to it.
     expected : str, optional
-        What an unreadable file should have been.
+        What the file should contain; shown if it cannot be read.
 
     Raises
     ------

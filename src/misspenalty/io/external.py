@@ -1,11 +1,11 @@
-"""Get external data: files that are registered but not shipped, from a mirror folder or by download on request.
+"""Get external data, files that are registered but not shipped, from a mirror folder or by downloading them.
 
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
-folder; a copy may be compressed (``.xz``, ``.zst``) and then has that suffix too. A file is used only if its sha256 (of
-the decompressed content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before it
-runs and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external classics`` gets
+folder; a copy may be compressed, and then has the suffix ``.xz`` or ``.zst`` as well. A file is used only if its sha256
+(of the decompressed content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before
+it runs and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external classics`` gets
 every file of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is made from a folder
-of its repository, after the archive of that commit has been downloaded.
+of its repository, which is downloaded as an archive of the registered commit.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from misspenalty.io.files import atomic_path
 MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
 DOWNLOADS = "data/external"
 CHUNK = 1 << 20  # bytes
-TIMEOUT_S = (5, 30)  # longest wait for a connection, and for the next part of an answer
+TIMEOUT_S = (5, 30)  # maximum wait for a connection, and for the next part of an answer
 COMPRESSED = {  # by the suffix that a compressed copy adds to its registered name
     ".xz": lzma.open,
     ".zst": lambda path: pa.CompressedInputStream(pa.OSFile(os.fsencode(path)), "zstd"),
@@ -137,7 +137,7 @@ def fetch_all(register, report=lambda text: None):
     Returns
     -------
     dict of str to str
-        The reason, by name of each file that cannot be obtained. After the first failure to reach a host, its other
+        Maps the name of each file that cannot be obtained to the reason. Once a host cannot be reached, its remaining
         files are not tried.
 
     Raises
@@ -164,7 +164,7 @@ def fetch_all(register, report=lambda text: None):
 
 
 def _cannot_connect(error):
-    """Tell whether a download failed because nothing answered."""
+    """Tell whether a download failed because the host did not answer."""
     import requests
 
     return isinstance(error.__cause__, requests.ConnectionError | requests.Timeout)
@@ -210,7 +210,7 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
 
 
 def download(url, sha256, path):
-    """Download a file, or the rest of it, and verify it; the file gets its name only when it is complete.
+    """Download a file, or the rest of a partial download, and verify it; a partial file has another name.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def download(url, sha256, path):
 
     try:
         pooch.retrieve(url, f"sha256:{sha256}", path.name, path.parent, downloader=resume)
-    except ValueError as error:  # the download has another hash
+    except ValueError as error:  # raised if the hash of the download is not the registered one
         partial.unlink(missing_ok=True)
         remedy = "the file has changed at its source; name a mirror folder that has it"
         raise InputError(
@@ -318,7 +318,7 @@ def _sha256(stream, path):
 
 
 def main(arguments):
-    """Fetch the files of the named studies; return 0 if all are there, 2 if not."""
+    """Fetch the files of the named studies; return 0 if all of them are available, 2 if not."""
     try:
         register = open_register()
         known = sorted({study for entry in register.files.values() for study in entry.studies})

@@ -1,4 +1,4 @@
-"""Write files atomically, and so that the same content always gives the same bytes."""
+"""Write files atomically and reproducibly: the same content always gives the same bytes."""
 
 import bz2
 import contextlib
@@ -24,7 +24,7 @@ _partial = set()  # temporary paths that `atomic_path` has not removed yet
 
 @contextlib.contextmanager
 def atomic_path(path):
-    """Yield a temporary path next to `path` that replaces it when the block succeeds.
+    """Yield a temporary path next to `path`, which replaces `path` if the ``with`` block succeeds.
 
     The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it is
     published, and it is published in one step: a process that is killed at any moment leaves the old content or the
@@ -91,7 +91,7 @@ def temporary_folder():
 
 
 def remove_temporary():
-    """Remove all temporary files and folders of this process: at its end, after a signal that came at any moment."""
+    """Remove all temporary files and folders of this process, when a signal or Ctrl-C ends it."""
     for path in (*_partial, *Path(tempfile.gettempdir()).glob(f"{glob.escape(_own_prefix())}*")):
         _remove(path)
 
@@ -105,13 +105,13 @@ def _host():
 
 
 def _partial_prefix(path):
-    """Return the prefix of temporary names for `path`: short however long its name is, and specific to this host."""
+    """Return the prefix of temporary names for `path`: specific to this host, and short even if the name is long."""
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]
     return f".{digest}.{_host()}."
 
 
 def _remove_abandoned(folder, prefix, rest=".partial*"):
-    """Remove temporary files of processes on this host that no longer exist."""
+    """Remove temporary files that were left by processes on this host which no longer run."""
     for left in folder.glob(f"{glob.escape(prefix)}*{rest}"):
         number = left.name[len(prefix) :].partition(".")[0]
         if re.fullmatch("[0-9]{1,9}", number) and not _is_running(int(number)):
@@ -139,7 +139,7 @@ def _sync(path):
 
 
 def _sync_folder(folder):
-    """Flush the names in a folder to disk, if the file system can."""
+    """Flush the entries of a folder to disk, if the file system supports this."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -151,13 +151,13 @@ def _sync_folder(folder):
 
 
 def _exchange(partial, path):
-    """Replace the folder `path` with `partial`; the old one is then at `partial`.
+    """Replace the folder `path` with the folder `partial`.
 
-    Linux exchanges the two in one step. Elsewhere the old folder is moved aside first.
+    Linux exchanges the two in one step: the old folder is then at `partial`. Elsewhere it is moved aside and removed.
     """
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     if rename is not None and rename(-100, os.fsencode(partial), -100, os.fsencode(path), 2) == 0:
-        return  # AT_FDCWD twice, RENAME_EXCHANGE
+        return  # -100 is AT_FDCWD, 2 is RENAME_EXCHANGE
     old = partial.with_name(f"{partial.name}.old")
     os.replace(path, old)
     try:

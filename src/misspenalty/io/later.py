@@ -1,4 +1,4 @@
-"""Import pandas, as `pd`, only when it is first used: that takes longer than all other imports of a command."""
+"""Import pandas, as `pd`, only when it is first used, since it takes longer than all other imports of a command."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -19,7 +19,7 @@ def add_plugins(group: str, enter: Callable[[str, Any], Any]) -> None:
     Warns
     -----
     RuntimeWarning
-        An entry point cannot be loaded or is rejected; another package's fault must not disable the built-in ones.
+        An entry point cannot be loaded or is rejected. It is skipped, so a faulty package disables nothing else.
 
     Examples
     --------

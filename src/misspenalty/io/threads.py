@@ -1,4 +1,4 @@
-"""Run independent work in parallel threads, which an error or Ctrl-C stops; the kernels run side by side."""
+"""Run independent work in parallel threads, which an error or Ctrl-C stops; kernels do not hold Python's lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from misspenalty.io.later import pd
 MAX_THREADS = 1 << 16
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # takes a function that counts references
+Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # its argument is a function that counts references
 
 
 def processors() -> int:
@@ -47,7 +47,7 @@ class _Stopped(Exception):
 def in_threads(
     jobs: Sequence[Callable[[Callable[[int], Any]], Made]], advance: Callable[[int], Any], threads: int
 ) -> list[Made]:
-    """Run the jobs; an error or Ctrl-C stops the others when they next call the function that they are given."""
+    """Run the jobs and return their results; after an error or Ctrl-C, each job stops when it next calls `advance`."""
     stop = threading.Event()
 
     def advance_or_stop(references: int) -> None:

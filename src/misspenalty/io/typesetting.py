@@ -22,7 +22,7 @@ def paper_inputs(source, root):
     source : path-like
         The main Typst file.
     root : path-like
-        Folder at which the absolute paths inside the sources start.
+        Folder that absolute paths in the sources are relative to.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def compile_paper(source, root, output, config=None):
         pdf = typst.compile(
             str(source), root=str(root), ignore_system_fonts=True, format="pdf", sys_inputs=inputs, timestamp=0
         )
-    except RuntimeError as error:  # typst.TypstError, and what it raises before it reads the source
+    except RuntimeError as error:  # typst.TypstError, or an error raised before the source is read
         raise _explain(error, source, root) from error
     with atomic_path(output) as partial:
         partial.write_bytes(pdf)
