@@ -1,4 +1,4 @@
-"""Run a policy on a trace and record its answers: a compiled kernel, a readable definition, or a class of your own."""
+"""Run a policy (a compiled kernel, a readable definition, or a class of your own) on a trace and record its answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Answer:
     Attributes
     ----------
     hits : str
-        A character per reference, 1 if the block was in the cache.
+        One character per reference: 1 if the block was in the cache, else 0.
     evicted : dict of int to list of int, or None
-        Blocks that a reference evicted, ascending, by its number; None if the policy does not report evictions.
+        Number of a reference to the blocks that it evicted, ascending; None if the policy does not report evictions.
     cached, ghosts : list of str or None
         Digest of the blocks in the cache, and of those that are remembered, after each reference; None if not reported.
     """
@@ -38,7 +38,7 @@ Run = Callable[[int, Sequence[int], dict[str, Any], bool], Answer | None]
 def answer_reference(
     make: Callable[..., Any], capacity: int, trace: Sequence[int], parameters: dict, details: bool
 ) -> Answer:
-    """Return the answer of the readable definition ``make(capacity, [future,] **parameters)``, in full if `details`.
+    """Run the readable definition ``make(capacity, [future,] **parameters)``; report only its hits unless `details`.
 
     Examples
     --------

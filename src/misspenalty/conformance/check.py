@@ -1,4 +1,4 @@
-"""Compare what a cache answers with the vectors of the policy that it claims to have."""
+"""Compare the answers of a cache with the vectors of the policy that it claims to have."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Verdict:
     findings: list[Finding]
 
     def count(self, result: str) -> int:
-        """Return the vectors with this result."""
+        """Return the number of vectors with this result."""
         return sum(finding.result == result for finding in self.findings)
 
     @property
     def conforms(self) -> bool:
-        """Whether something was run, and nothing differs."""
+        """Whether at least one vector was run, and none differs."""
         return self.count(PASSED) > 0 and self.count(DIFFERS) == 0
 
     @property
@@ -78,8 +78,8 @@ def check_run(suite: Suite, run: Run) -> Verdict:
     ----------
     suite : Suite
     run : callable
-        ``run(capacity, trace, parameters, details)`` returns an `Answer` for an empty cache, or None to leave a vector
-        out. `details` asks for evictions as well, if the policy can tell.
+        ``run(capacity, trace, parameters, details)`` replays a trace through an empty cache and returns an `Answer`, or
+        None to leave the vector out. If `details`, the answer includes evictions, if the policy reports them.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def check_run(suite: Suite, run: Run) -> Verdict:
 
 
 def check_results(suite: Suite, results: Iterable[Result]) -> Verdict:
-    """Compare what a library answered with a suite; results of other policies are ignored."""
+    """Compare the answers of a library with a suite; results of other policies are ignored."""
     answers: dict[str, list[Answer]] = defaultdict(list)
     for result in results:
         answers[result.id].append(Answer(result.hits, result.evicted))
@@ -116,7 +116,7 @@ def _findings(suite, reading, answers):
 
 
 def _compare(vector: Vector, reading: str, answers: Sequence[Answer]) -> Finding:
-    """Check that every run has an outcome that the reading allows; describe the difference from the nearest one."""
+    """Check that every run has an outcome that the reading allows; if not, describe the difference from the nearest."""
     allowed = [outcome for outcome in vector.outcomes if reading in outcome.readings]
     for answer in answers if allowed else ():
         differences = [_first_difference(vector, outcome, answer) for outcome in allowed]

@@ -1,4 +1,4 @@
-"""Define other readings of what papers leave open, next to the first reading, which is Miss Penalty's own."""
+"""Define alternative readings of what papers leave open; a policy's first reading is Miss Penalty's definition."""
 
 import random
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from misspenalty.policies.twoq import TwoQ
 
 
 class WholeTargetARC(ARC):
-    """Steps of the target are whole numbers: the ratio of the ghost lists is rounded down."""
+    """ARC whose target changes by whole numbers: the ratio of the lengths of the ghost lists is rounded down."""
 
     def _adapt(self, step):
         super()._adapt(int(step))
 
 
 class WholeTargetCAR(CAR):
-    """Steps of the target are whole numbers: the ratio of the ghost lists is rounded down."""
+    """CAR whose target changes by whole numbers: the ratio of the lengths of the ghost lists is rounded down."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -37,7 +37,7 @@ class WholeTargetCAR(CAR):
 
 
 class SetAtLoadClock(Clock):
-    """The reference that loads a block sets its bit, as hardware does."""
+    """CLOCK in which the reference that loads a block also sets its bit, as hardware does."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -47,7 +47,7 @@ class SetAtLoadClock(Clock):
 
 
 class OldestOnTieLFU(LFU):
-    """LFU that evicts, of blocks used equally often, the one that was loaded first."""
+    """LFU that breaks ties by evicting, of the least used blocks, the one that was loaded first."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -60,7 +60,7 @@ class OldestOnTieLFU(LFU):
 
 
 class RefusingGDSF(GDSF):
-    """GDSF that ranks a new block before it evicts another for it, and may refuse the new one."""
+    """GDSF that ranks a new block before it evicts another for it, and does not load a block that ranks lowest."""
 
     def __init__(self, capacity):
         super().__init__(capacity)
@@ -68,7 +68,7 @@ class RefusingGDSF(GDSF):
 
 
 class OldestOnTieGDSF(GDSF):
-    """GDSF that evicts, of blocks of the same rank, the one that was loaded first."""
+    """GDSF that breaks ties by evicting, of the lowest ranked blocks, the one that was loaded first."""
 
     def __init__(self, capacity):
         super().__init__(capacity)
@@ -76,7 +76,7 @@ class OldestOnTieGDSF(GDSF):
 
 
 class ReclaimFirst2Q(TwoQ):
-    """A miss reclaims a slot before it looks its block up in A1out, so that a full A1out may drop that very name."""
+    """2Q that reclaims a slot before it looks a missed block up in A1out; a full A1out may then drop that block."""
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
@@ -91,7 +91,7 @@ class ReclaimFirst2Q(TwoQ):
 
 
 class AuthorsLIRS(LIRS):
-    """The authors' program: at least two blocks for HIR blocks, and a repeated reference is skipped."""
+    """LIRS as in the authors' program: it keeps at least two HIR blocks, and skips an immediate repetition."""
 
     def __init__(self, capacity, hirs=0.01, stack_limit=None):
         super().__init__(capacity, hirs, stack_limit)
@@ -105,8 +105,8 @@ class AuthorsLIRS(LIRS):
 
 
 class AlgorithmS3FIFO(S3FIFO):
-    """S3-FIFO by the letter of algorithm 1: a miss evicts before it looks into G; a block that enters a full M evicts
-    at once.
+    """S3-FIFO exactly as in algorithm 1: a miss evicts before it searches G, and a block that moves from S to a full M
+    evicts another from M at once.
     """
 
     def access(self, block):
@@ -123,15 +123,15 @@ class AlgorithmS3FIFO(S3FIFO):
         return False
 
     def _promote(self, block):
-        """Move a block that left S to M, for which M evicts a block if it is full."""
+        """Move a block from S to M; if M is full, evict a block from it first."""
         if len(self.main) >= self.capacity - self.share and self.main:
             self._evict_main()
         super()._promote(block)
 
 
 def with_exact_counts(policy):
-    """Return ``make(capacity, **parameters)`` of a policy with exact counts, which no hash affects, in place of its
-    sketch.
+    """Return a function ``make(capacity, **parameters)`` that makes the policy with exact counts instead of a sketch,
+    so that no hash affects its outcomes.
     """
     counts = UnboundedCounts if policy == "merlin" else ExactCounts
 
@@ -144,7 +144,7 @@ def with_exact_counts(policy):
 
 
 class ExactCounts:
-    """Counts of blocks up to 15, with ageing."""
+    """Exact counts of up to 15 per block, which are all halved when `sample` accesses have been counted."""
 
     def __init__(self, sketch):
         self.sample, self.size, self.counts = sketch.sample, 0, {}
@@ -164,7 +164,7 @@ class ExactCounts:
 
 
 class UnboundedCounts:
-    """Counts of blocks that are halved on demand."""
+    """Exact counts per block, without an upper limit, which are halved on demand."""
 
     def __init__(self, sketch):
         self.counts = {}
@@ -183,7 +183,7 @@ class UnboundedCounts:
 
 
 def with_hash(policy):
-    """Return ``make(capacity, seed, **parameters)`` of a policy with a sketch: another hash for each `seed`."""
+    """Return a function ``make(capacity, seed, **parameters)`` that numbers blocks, and thus hashes them, by `seed`."""
 
     def make(capacity, seed, **parameters):
         made = find_policy(policy).reference(capacity, **parameters)
@@ -194,19 +194,19 @@ def with_hash(policy):
 
 
 class Numbers(dict):
-    """Numbers of blocks in order of first use, from `first`."""
+    """Numbers of blocks in order of first use, starting with `first`."""
 
     def __init__(self, first):
         super().__init__()
         self.first = first
 
     def setdefault(self, block, number):
-        """Return the block's number, or its new one."""
+        """Return the block's number, after assigning one if it has none."""
         return super().setdefault(block, self.first + number)
 
 
 class DrawnVictim(Reference):
-    """A policy that draws its victim from those that a reading allows."""
+    """A policy that draws each victim at random from those that a reading allows."""
 
     CACHED = ("counts",)
 
@@ -225,19 +225,19 @@ class DrawnVictim(Reference):
 
 @dataclass(frozen=True)
 class DefinedReading:
-    """A reading, and the definition that follows it.
+    """A reading of a policy's paper, and the definition of the policy that follows it.
 
     Attributes
     ----------
     make : callable
         ``make(capacity, **parameters)``, or for an offline policy ``make(capacity, future, **parameters)``.
     parameters : dict
-        Parameters that `make` gets unless a vector sets them.
+        Parameters that are passed to `make` unless a vector sets them.
     victims : callable or None
-        If several victims are allowed: ``victims(counts)`` lists them, given the references of each cached block since
-        it was loaded.
+        Set if a reading allows several victims: ``victims(counts)`` lists them, where `counts` has the number of
+        references to each cached block since it was loaded.
     by_seed : callable or None
-        ``by_seed(capacity, seed)``, if the outcome of a long trace depends on chance.
+        Set if the outcome of a long trace depends on chance: ``by_seed(capacity, seed)`` makes the policy.
     """
 
     name: str
@@ -255,7 +255,7 @@ def least_used(counts):
 
 
 def all_outcomes(reading, capacity, trace, most):
-    """Return every sequence of hits that a policy with free choice among `reading.victims` can have.
+    """Return every sequence of hits that is possible if each victim is any of those that `reading.victims` lists.
 
     Returns
     -------

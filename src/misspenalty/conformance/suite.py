@@ -14,17 +14,17 @@ from misspenalty.errors import InputError, ParameterError, did_you_mean
 
 @dataclass(frozen=True)
 class Pattern:
-    """Annotate text with the expression that it matches, for the schema, which pydantic makes."""
+    """Annotation of a string type with a regular expression, which pydantic adds to the schema that it makes."""
 
     expression: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict]) -> dict:
-        """Add the expression to the schema of text."""
+        """Return the string's schema with the regular expression added."""
         return handler(source) | {"pattern": self.expression}
 
 
 def _schema(description: str | None = None, **limits: Any) -> dict[str, Any]:
-    """Return what the schema says of a field."""
+    """Return the metadata of a field that pydantic copies into the schema."""
     return {"description": description} | limits
 
 
@@ -145,7 +145,7 @@ class Suite(Strict):
 
 @dataclass(frozen=True)
 class Result:
-    """A line of a results file: what a library answered to a vector."""
+    """A line of a results file: the answer of a library to a vector."""
 
     id: str
     hits: str
@@ -153,7 +153,7 @@ class Result:
 
 
 def set_digest(blocks: Iterable[int]) -> str:
-    """Return the digest of a set of blocks: 8 digits of the SHA-256 of their numbers, ascending, with spaces between.
+    """Return the first 8 hexadecimal digits of the SHA-256 of a set's block numbers, ascending, separated by spaces.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def load_suite(policy: str) -> Suite:
     Raises
     ------
     ParameterError
-        There are none.
+        The policy has no vectors.
     InputError
         The file of the vectors is damaged.
 
@@ -225,7 +225,7 @@ def load_suite(policy: str) -> Suite:
 
 
 def _suite(record: dict[str, Any]) -> Suite:
-    """Return the suite of a file, which the tests compare with the schema."""
+    """Return the suite that a file's contents describe, without checking it; tests check the files by the schema."""
 
     def outcome(each: dict[str, Any]) -> Outcome:
         return Outcome(**each | {"evicted": _numbered(each.get("evicted"))})
@@ -244,7 +244,7 @@ def _suite(record: dict[str, Any]) -> Suite:
 
 
 def _numbered(evicted: Mapping[str, list[int]] | None) -> dict[int, list[int]] | None:
-    """Return evictions by the number of the reference, which JSON has as text."""
+    """Return the evictions with the numbers of references, which are strings in JSON, as integers."""
     return None if evicted is None else {int(number): blocks for number, blocks in evicted.items()}
 
 
@@ -267,10 +267,10 @@ def load_trace(vector: LongVector) -> list[int]:
 
 
 def read_results(path: str | Path) -> list[Result]:
-    """Return what a library answered: JSON, an object ``{"id": …, "hits": …}`` per line; ``evicted`` is optional.
+    """Read the answers of a library: a JSON object ``{"id": …, "hits": …}`` per line; ``evicted`` is optional.
 
-    A line whose object has no ``id`` describes the library, and is ignored here. An id may occur several times, once
-    per run, if the library's outcomes depend on chance.
+    A line whose object has no ``id`` describes the library, and is ignored here. If the library's outcomes depend on
+    chance, an id may occur several times, once per run.
 
     Raises
     ------
