@@ -1,4 +1,4 @@
-"""Record the requests queued to block devices, as blkparse prints them; the format `blkparse` reads the file."""
+"""Record the requests queued to block devices, in the form that blkparse prints and the format `blkparse` reads."""
 
 import time
 from pathlib import Path
@@ -28,7 +28,7 @@ def device_number(path):
 
 
 def blkparse_lines(lines, source, begin=0, end=2**64):
-    """Turn lines of the probe into lines of blkparse, in time order.
+    """Turn lines of the probe into lines such as blkparse prints, in time order.
 
     Parameters
     ----------

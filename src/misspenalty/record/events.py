@@ -1,4 +1,4 @@
-"""Turn the lines of ``probes/postgres.bt`` into a table of block reads and writes, without a server or tracer."""
+"""Turn the lines of ``probes/postgres.bt`` into a table of block reads and writes; this needs no server or tracer."""
 
 import re
 from array import array
@@ -27,7 +27,7 @@ class Events:
     names : list of str
         Relations, with a separate entry per fork (``stock``, ``stock.fsm``).
     nanoseconds : ndarray of uint64
-        Monotonic clock.
+        Time of the event by the monotonic clock.
     relation : ndarray of uint16
         Index into `names`.
     block : ndarray of uint32
@@ -68,7 +68,7 @@ class Nodes(dict):
 
 
 def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
-    """Return the relation (with its fork) and the first block of a data file; `relations` maps file nodes to names.
+    """Return a data file's relation (with its fork) and its first block's number; `relations` maps file nodes to names.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
 
 
 def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Events:
-    """Parse what the probe prints, and sort it by time.
+    """Parse the lines that the probe prints, and sort the events by time.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def cut(events: Events, start: int, reads: int) -> Events:
 def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray:
     """Mark the writes that append a block to a relation.
 
-    PostgreSQL 15 counts the new block of an extension in ``blks_read`` although it only writes it,
-    so the comparison with that counter needs their number.
+    PostgreSQL 15 counts a block that it appends in ``blks_read`` although it only writes it,
+    so a comparison with that counter needs the number of these writes.
 
     Parameters
     ----------
@@ -199,9 +199,9 @@ def distinct_blocks(events: Events) -> int:
 def write_parquet(events: Events, path: Path, relations: Iterable[str] = ()) -> None:
     """Write the capture as Parquet: ``time_ms``, ``relation``, ``block``, ``write`` in capture order.
 
-    The dictionary lists the relations of the events and also those in `relations`: with 129 entries or more an index
-    takes a whole byte, which zstd compresses to three quarters of the size of the five bits that the relations in use
-    would need. It is sorted, so equal events give equal bytes.
+    The dictionary lists the relations of the events and also those in `relations`. With 129 entries or more, an index
+    takes a whole byte; zstd compresses these bytes to three quarters of the size of the five-bit indices that the
+    relations of the events would need. The dictionary is sorted, so equal events give equal bytes.
     """
     used = np.unique(events.relation)
     names = sorted({events.names[index] for index in used} | set(relations))

@@ -1,7 +1,7 @@
 """Record what a command and all its children do with files: reads, writes and pages touched, as an SPC trace.
 
-Each file, identified by its inode, is a unit; a request's size is the number of bytes that were asked for. The command
-runs below a process that bpftrace follows (the gate), with the same probe as the builds of the EPCM study. Files with
+Each file, identified by its inode, is a unit; a request covers the bytes that were read or written. The command runs as
+a child of a process that bpftrace follows (the gate), with the same probe as the builds of the EPCM study. Files with
 equal inode numbers on two file systems count as one.
 """
 
@@ -47,7 +47,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Access:
-    """One read, write or touch of a file; times in ns, places in bytes."""
+    """One read, write or touch of a file; `time` is in ns, `offset` and `size` are in bytes."""
 
     time: int
     inode: int
@@ -69,7 +69,7 @@ def parse(lines, source):
     Returns
     -------
     accesses : list of Access
-        The accesses in time order, only those of regular files, and without empty ones.
+        The accesses to regular files that moved at least one byte, in time order.
     names : dict of int to str
         The name by which each inode was last opened.
 
@@ -101,7 +101,7 @@ def parse(lines, source):
 
 
 def _call(fields):
-    """Return the access that a system call made, in a list; an empty list if it read or wrote no regular file."""
+    """Return the access that a system call made, as a list, empty if the call moved no byte of a regular file."""
     _, call, _, end, _, _, result, _, _, _, offset, mode, inode, _, position = fields
     if call not in READS | WRITES or result <= 0 or not stat.S_ISREG(mode):
         return []
@@ -112,7 +112,7 @@ def _call(fields):
 def spc_lines(accesses):
     """Write accesses as lines of an SPC trace: ``ASU,LBA,size,opcode,timestamp``.
 
-    A unit is a file, numbered in order of first use; a request begins at the sector that its first byte is in.
+    A unit is a file, numbered in order of first use. Requests begin at a sector's start; writes end at a sector's end.
 
     Yields
     ------
@@ -145,7 +145,7 @@ def names_table(accesses, names):
 
 
 class Gate:
-    """A process whose children are recorded: it runs one command at a time, whose output goes to standard error."""
+    """A process whose children are recorded: it runs one command at a time and sends its output to standard error."""
 
     def __init__(self):
         reading, writing = os.pipe()
@@ -197,7 +197,7 @@ class _Running:
 
 
 def _attached(gate, lines, probe, log):
-    """Run trivial commands until the tracer sees everything; return where the recording begins."""
+    """Run ``true`` until the tracer sees its events; return the position in `lines` where the recording begins."""
     for _ in range(ATTACH_TRIES):
         size = lines.stat().st_size
         gate.begin(["true"])

@@ -1,7 +1,7 @@
 """Record the data-file reads and writes of a running PostgreSQL server, as a cache below the database would see them.
 
-Every read that misses the server's buffers and every write of a block of one database is recorded, as a `capture`:
-Parquet with time, relation (table or index), block and direction. The write-ahead log is left out.
+Every read that misses the server's buffers and every write of a block of one database is recorded, in the trace format
+`capture`: Parquet with time, relation (table or index), block and direction. The write-ahead log is left out.
 """
 
 import shutil

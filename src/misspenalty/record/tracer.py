@@ -1,4 +1,4 @@
-"""Run bpftrace on the package's probes, from attaching to draining."""
+"""Run bpftrace on the package's probes, and wait until it has attached and, at the end, drained its buffers."""
 
 import contextlib
 import ctypes
@@ -97,13 +97,13 @@ def stop(tracer, log, seconds=120):
 
 
 def stopped(log):
-    """Return an error that says that bpftrace has stopped by itself, with the end of its messages."""
+    """Return the error for the case that bpftrace stopped by itself, with the end of its messages."""
     return CaptureError(f"bpftrace stopped by itself: {Path(log).read_text(errors='replace').strip()[-800:]}")
 
 
 @contextlib.contextmanager
 def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_SECONDS, **options):
-    """Run bpftrace on a probe, from attaching to draining, and yield its process.
+    """Run bpftrace on a probe, wait until it has attached, yield its process, and stop it after its buffers drained.
 
     See `start` for the parameters and `stop` for the errors.
     """
