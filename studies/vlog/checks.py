@@ -15,7 +15,7 @@ def checks(fig1, fig2, fig6, fig7, fig8, bursts):
     Parameters
     ----------
     fig1, fig2, fig6, fig7, fig8, bursts : DataFrame
-        As in `vlog_locate` and `vlog_files`; `bursts` holds both file systems.
+        From `misspenalty_studies.vlog.locate` and `file_system_runs`; `bursts` holds both file systems.
 
     Returns
     -------

@@ -89,7 +89,7 @@ def _evenness(parts):
 
 
 def logged(latencies, platforms, utilisation):
-    """Return values for the notes of claims that no table decides.
+    """Return notes with the values obtained for claims that no table decides.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Vary what Table 2 and Figure 9 depend on: conditions that widen the gap, host costs, recollected values.
+"""Vary what Table 2 and Figure 9 depend on: conditions that widen the gap, host costs, values that no paper states.
 
 With the drives as described, the nearest free block and a map sector for every update, the speed-up in steady state
 stays below what the paper prints. `gap` tries the conditions that could explain it, one by one and together; none is
@@ -58,7 +58,7 @@ def explored():
 
 
 def apply(conditions, platform, workload):
-    """Put a platform and workload under some conditions, by the names of `CONDITIONS`."""
+    """Return a platform and workload under some conditions, which are names of `CONDITIONS`."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or any(len(set(group) & set(conditions)) > 1 for group in JOINT):
         raise ParameterError(f"conditions {', '.join(conditions)}; expected some of {', '.join(CONDITIONS)}")
@@ -197,7 +197,7 @@ def deciding(outcomes):
     Returns
     -------
     list of str
-        Of ``conditions``, in order.
+        Values of ``conditions``, in order.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def limits(latencies):
 
 
 def judged(table):
-    """Return what the claims that depend most on the conditions would say under each of them; none of this is judged.
+    """Return how the claims that depend most on the conditions would turn out under each; nothing is judged here.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def balance(shares):
     Returns
     -------
     dict of str to array of shape (n,)
-        ``share``, the largest, and ``variance``, both the smaller, the more even; ``entropy``, the larger.
+        The more even the division, the smaller are ``share`` (the largest) and ``variance``; ``entropy`` is larger.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def balance(shares):
     >>> {name: found.round(3).tolist() for name, found in balance(np.array([[0.5, 0.5], [1.0, 0.0]])).items()}
     {'share': [0.5, 1.0], 'variance': [0.0, 0.25], 'entropy': [0.693, 0.0]}
     """
-    from scipy.stats import entropy  # takes long to import, and most jobs only know this module
+    from scipy.stats import entropy  # takes long to import; most jobs import this module without needing it
 
     return {"share": shares.max(axis=1), "variance": shares.var(axis=1), "entropy": entropy(shares, axis=1)}
 
@@ -332,7 +332,7 @@ def host_range(platforms, workload, factors):
 
 
 def sensitivity(platforms, workload, hosts):
-    """Compute the same as each value that no paper states takes its alternatives, one at a time.
+    """Compute the columns of `host_range` for each alternative of a value that no paper states, one at a time.
 
     Alternatives are listed next to the values: ``vary`` of the hosts' file and of the drives' descriptions; then those
     of the workload, `WORKLOADS`.

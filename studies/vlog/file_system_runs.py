@@ -125,8 +125,8 @@ def settled_lfs(platform, workload, rng):
 
 
 def lfs_latency_ms(platform, workload):
-    """Return the mean latency of a random update through the buffer, with segment writes and cleaning; None if it does
-    not fit."""
+    """Return the mean latency of a random update through the buffer, with segment writes and cleaning; None if the file
+    does not fit."""
     rng = np.random.default_rng(workload.seed)
     lfs, live = settled_lfs(platform, workload, rng)
     if lfs is None:

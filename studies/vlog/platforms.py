@@ -24,12 +24,12 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     gap_seeds : int
         Number of runs averaged per point.
     threads : int
-        Platforms at a time.
+        Number of parallel platforms.
 
     Returns
     -------
     dict of str to DataFrame
-        ``fig9`` and ``gap``; ``table2_conditions`` and ``fig9_conditions``, the judged tables under each condition.
+        ``fig9, speedup_conditions``; ``table2_conditions, fig9_conditions``: the judged tables under each condition.
     """
     load = runs.Updates(**workload)
 

@@ -6,7 +6,7 @@ synchronously, without a pause, in steady state; the file's size sets the utilis
 
 The following choices were made where the paper says nothing or where we could not read it;
 `misspenalty_studies.vlog.conditions` tries each of the alternatives. The first, second and last were checked again in
-the paper's text on 2026-11-23 and decided by it:
+the paper's text on 2026-11-23, which decided them:
 
 * Utilisation is the share of the disk's aligned blocks that the file occupies. The paper's 80 % is what ``df`` shows,
   which counts the reserve of about 12 % as used (section 5.3, Figure 8), so that 68 % of the blocks are live.
@@ -44,7 +44,7 @@ COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "lo
 PREPARED = ("steady", "fresh", "emptied")
 DF_RESERVE = 0.12  # share of the disk that `df` counts as used
 INODE_BLOCK = 2  # first inode block of the first cylinder group, behind superblock and map
-IN_PLACE_WARM_UP = 100  # updates: so many that the arm's first position does not matter
+IN_PLACE_WARM_UP = 100  # updates, enough that the arm's first position does not matter
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Platform:
 
 @dataclass(frozen=True)
 class Updates:
-    """What is updated, and the state that the virtual log is in.
+    """Updates of a file, and the state of the virtual log before them.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class Updates:
     warm_up : float
         Updates before those, in multiples of the disk's blocks.
     prepared : {"steady", "fresh", "emptied"}
-        After the warm-up; with the file contiguous and the rest of the disk empty; after the warm-up and a run of the
-        compactor, as long as it gains space.
+        State before the updates: after the warm-up; with the file contiguous and the rest of the disk empty; after the
+        warm-up and a run of the compactor for as long as it gains space.
     log_map : bool
         Whether map sectors are written.
     reserve : int, optional

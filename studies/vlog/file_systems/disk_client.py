@@ -1,4 +1,4 @@
-"""Run a host and a disk on one clock: it waits for some requests, and the disk serves others in the background."""
+"""Run a host and a disk on one clock: the host waits for some requests, and others are served in the background."""
 
 import numpy as np
 

@@ -13,7 +13,7 @@ from misspenalty_studies.common.settings import Settings, setting
 
 @dataclass(frozen=True)
 class Host:
-    """One host; its parameters are those of the file, its properties and methods price counts in ns."""
+    """One host with the parameters of the file; its properties and methods convert counts to ns."""
 
     label: str
     name: str
@@ -49,7 +49,7 @@ class Host:
 
     @property
     def record_ns(self):
-        """Time of the virtual log's map sector."""
+        """Time for the virtual log to build a map sector."""
         return self.ns(self.record)
 
     def scaled(self, factor):

@@ -160,7 +160,7 @@ class Lfs(DiskClient):
         return self.now - begin
 
     def small_files(self, count):
-        """Create, read after emptying memory, and delete files of one block each; ns of each phase."""
+        """Create, read after emptying memory, and delete files of one block each; return the ns of each phase."""
         inode = [count + i // FILE_INODES for i in range(count)]
         entry = [2 * count + i * 16 // BLOCK for i in range(count)]
         return {
@@ -195,7 +195,7 @@ class Lfs(DiskClient):
             self.drop(number)
 
     def large_file(self, size, seed):
-        """Write and read a file in order and at random; ns of each phase."""
+        """Write and read a file in order and at random; return the ns of each phase."""
         blocks = range(size // BLOCK)
         return {
             "sequential_write": self.timed(lambda: self.each(self.write, blocks)),

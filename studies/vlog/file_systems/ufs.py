@@ -32,7 +32,7 @@ GROUP = 2048  # blocks of a cylinder group, 8 MB
 
 
 class UfsLayout:
-    """Which blocks of a disk are free, and where the next files go.
+    """Free blocks of a disk, and the places where the next files go.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Ufs(DiskClient):
         return 2 + number // INODES_A_BLOCK
 
     def small_files(self, count):
-        """Create, read after emptying memory, and delete files of one fragment; ns of each phase."""
+        """Create, read after emptying memory, and delete files of one fragment; return the ns of each phase."""
         directory = self.layout.allocate(-(-count * ENTRY // BLOCK))
         data = self.layout.allocate(-(-count * FRAGMENT // BLOCK))
         where = [data[i // 4] * BLOCK_SECTORS + i % 4 * FRAGMENT_SECTORS for i in range(count)]
@@ -158,7 +158,7 @@ class Ufs(DiskClient):
             self.block(self.inode(number + 1))
 
     def large_file(self, size, seed):
-        """Write and read a file in order and at random; ns of each phase."""
+        """Write and read a file in order and at random; return the ns of each phase."""
         blocks, indirect = self.layout.file(size // BLOCK)
         order = [blocks[i] for i in permutation(len(blocks), seed)]
         again = [blocks[i] for i in permutation(len(blocks), seed + 1)]

@@ -1,4 +1,4 @@
-"""Test the virtual-log study's hosts and file systems: prices by hand, what is written when, nothing lost."""
+"""Test the virtual-log study's hosts and file systems: times by hand, order of writes, and that nothing is lost."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ SLICE = cut(disks.load("st19101"), 11)
 
 
 class Recorder:
-    """A store that takes 1 ms per request and remembers them."""
+    """A store that takes 1 ms per request and records its requests."""
 
     def __init__(self):
         self.now, self.requests, self.rests = 0, [], []

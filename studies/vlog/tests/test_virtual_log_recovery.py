@@ -125,7 +125,7 @@ def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
 
 
 def test_a_recovered_disk_is_compacted_without_loss():
-    """The compactor asks to which logical block a block belongs, so recovery must have told it."""
+    """The compactor needs the logical block of each physical one, so the recovery must restore that, too."""
     disk, media = fresh(8, 700)
     rng = np.random.default_rng(8)
     for block in rng.integers(0, 700, 2000):

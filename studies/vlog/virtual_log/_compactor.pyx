@@ -59,8 +59,8 @@ cdef class CompactingLog(VirtualLog):
         return NOWHERE
 
     cdef int32_t things(self, int32_t track) noexcept nogil:
-        """Count the blocks of a track that are not free; if blocks overlap, the number that its sectors in use amount
-        to."""
+        """Count the blocks of a track that are not free; if blocks overlap, divide its sectors in use by the length of
+        a block instead."""
         cdef int32_t unit = self.surface.blocks.unit
         if self.surface.blocks.step == unit:
             return self.surface.blocks.units - self.surface.blocks.count[track]

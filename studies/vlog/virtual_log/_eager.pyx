@@ -11,7 +11,7 @@ from misspenalty.errors import ParameterError
 
 
 cdef class FreeSpace(Kernel):
-    """Which sectors of a slice are free, and how soon one passes.
+    """Free sectors of a slice, and how soon one of them passes the head.
 
     Parameters
     ----------

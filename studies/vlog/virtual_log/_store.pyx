@@ -1,4 +1,4 @@
-"""Kernel of stores, as file systems see disks: their base, requests one by one or replayed, update-in-place."""
+"""Kernel of stores, the disks that file systems see: base class, single and replayed requests, update in place."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -15,7 +15,7 @@ LATEST = 2 ** 62                    # ns
 
 
 cdef class Store(Kernel):
-    """A disk that serves one request at a time; subclasses say how."""
+    """A disk that serves one request at a time; subclasses define how."""
 
     cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1:
         self.mechanics = mechanics
@@ -43,7 +43,7 @@ cdef class Store(Kernel):
         return 0
 
     def request(self, int64_t now, bint write, int64_t sector, int64_t count):
-        """Serve one request: ``(end, parts)``, the end in ns and `parts` a dict of ns by name."""
+        """Serve one request and return ``(end, parts)``: the end in ns, and a dict of ns by name."""
         cdef latency_t spent
         self.check(now, sector, count)
         memset(&spent, 0, sizeof(spent))

@@ -6,7 +6,7 @@ from misspenalty.errors import ParameterError
 
 
 def check_places(free, unmapped, unit, step, logical, physical, records):
-    """Raise unless blocks and map sectors are on the disk, not in use, and each listed once.
+    """Raise an error unless blocks and map sectors are on the disk, not in use, and each listed once.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def check_places(free, unmapped, unit, step, logical, physical, records):
 
 
 def check_tree(pieces, number, children):
-    """Raise unless these are all pieces of the map as a tree, with the log's tail first and children after their
-    parents.
+    """Raise an error unless these are all pieces of the map as a tree, with the log's tail first and children after
+    their parents.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def check_tree(pieces, number, children):
     number : int
         Number of pieces.
     children : int
-        Most children of the tail; other pieces may have one more, as an unfinished transaction's record also points to
-        the tail before it.
+        Maximum number of children of the tail; other pieces may have one more, as an unfinished transaction's record
+        also points to the tail before it.
 
     Raises
     ------

@@ -21,7 +21,7 @@ def track_skip(n, p):
 
 
 def track_recurrence(n, k):
-    """Return the same by the printed recurrence, for k free sectors; E(k, k) = 0."""
+    """Return the value of `track_skip` by the printed recurrence, for k free sectors; E(k, k) = 0."""
     expected = 0.0
     for sectors in range(k + 1, n + 1):
         expected = (sectors - k) / sectors * (1 + expected)
@@ -67,9 +67,9 @@ def fill_skip(n, m):
 
 
 def crowding(n, m):
-    """Return the cost of filling beyond `fill_skip`, as writes crowd on a track that is filled from empty.
+    """Return what filling costs in addition to `fill_skip`, because writes crowd on a track that is filled from empty.
 
-    The exponent 1 + n/36 is printed; the rest of the formula is recollected.
+    The exponent 1 + n/36 is printed; the rest of the formula is recalled from the paper.
     """
     _check_fill(n, m)
     e = 1 + n / 36

@@ -188,7 +188,7 @@ def spread(blocks, physical):
 
 
 def unaligned(places, description, block_sectors=BLOCK_SECTORS):
-    """Number aligned physical blocks as on a disk where a block begins at any sector; int32."""
+    """Return the numbers of aligned physical blocks on a disk whose blocks begin at any sector; int32."""
     _, _, sectors = uniform(description)
     track, place = np.divmod(np.asarray(places, np.int64), sectors // block_sectors)
     return (track * (sectors - block_sectors + 1) + place * block_sectors).astype(np.int32)

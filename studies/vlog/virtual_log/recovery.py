@@ -159,7 +159,7 @@ class _Reader:
 
 
 def _walk(reader, root):
-    """Return the newest records by piece and the discarded ones, from the tail, newest first."""
+    """Walk from the tail, newest first; return the newest record of each piece, and the discarded records."""
     cut = root[1]["first"] if not root[1]["last"] else np.iinfo(np.int64).max
     newest, discarded, waiting, met = {}, [], [(-int(root[1]["sequence"]), root[0])], set()
     while waiting:
@@ -178,7 +178,7 @@ def _walk(reader, root):
 
 
 def _scan(reader):
-    """Return the same from every sector of the disk."""
+    """Return what `_walk` returns, but from every sector of the disk."""
     records = [(address, reader.record(address)) for address in range(1, reader.sectors)]
     records = sorted(((a, r) for a, r in records if r is not None), key=lambda found: -int(found[1]["sequence"]))
     if not records:

@@ -49,7 +49,7 @@ class Reference:
         self.track = 0
 
     def request(self, now, write, sector, count):
-        """Serve a request: ``(end, parts)``."""
+        """Serve a request; return ``(end, parts)``."""
         spent = Counter(overhead=self.overhead[write])
         now += self.overhead[write]
         if write:
@@ -93,7 +93,7 @@ class Reference:
         return self.mechanics.move(track, now, track * self.sectors + sector, count)[0]
 
     def read(self, now, block, part, count, spent):
-        """Read from one block, out of the track buffer if what is asked for has passed since it was begun."""
+        """Read from one block: from the track buffer if the sectors pass the head before the arm leaves the track."""
         if block not in self.map:
             return now
         track, sector = self.sectors_of(self.map[block])[part]
@@ -116,7 +116,7 @@ class Reference:
         return all((track, sector) in self.free for sector in range(self.sectors))
 
     def step_of(self, unit):
-        """Return the sectors from the start of one unit to that of the next."""
+        """Return the number of sectors from the start of one unit to that of the next."""
         return self.step if unit == self.unit else 1
 
     def units(self, unit):
@@ -140,7 +140,7 @@ class Reference:
         return best
 
     def sweep(self, tracks, units, unit, now):
-        """Return the same for this cylinder and those above; from the first cylinder on if nothing is free there."""
+        """Return what `soonest` finds on this cylinder and those above, else on the first cylinder with a free unit."""
         here = self.track // self.heads
         ahead = [track for track in tracks if track // self.heads >= here]
         if not ahead and tracks:
@@ -165,7 +165,7 @@ class Reference:
         return self.sweep(holes, units, unit, now) or self.sweep(allowed, units, unit, now)
 
     def arrive(self, unit, now, spent, names):
-        """Write a unit where it costs least: ``(end, its sectors)``."""
+        """Write a unit where `choose` puts it; return ``(end, its sectors)``."""
         start, track, place = self.choose(unit, now)
         first = place * self.step_of(unit)
         end = self.passing(track, first, unit, start)
