@@ -15,7 +15,7 @@ Open a trace, replay it, draw a curve. A trace is a file in any known format, or
 2    opt             2     3
 3    opt             4     7
 
-A policy of your own is a class with ``access``, and can be used wherever a name can:
+A policy of your own is a class with ``access``; it can be used wherever the name of a policy can:
 
 >>> class Keep:
 ...     "The first blocks stay."
@@ -30,7 +30,7 @@ A policy of your own is a class with ``access``, and can be used wherever a name
 7
 """
 
-from misspenalty import signals  # noqa: F401, I001, first: nothing else has been imported when it handles signals
+from misspenalty import signals  # noqa: F401, I001, first, so that it handles signals before anything else is imported
 from misspenalty import policies
 from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.latency.penalty import penalty
@@ -63,7 +63,7 @@ __all__ = [
     "stack_distances",
 ]
 
-# The policies and formats, plug-ins among them, are imported now, so that the first replay takes no longer than later
-# ones; at the end, because a plug-in in turn imports this package.
+# Import the policies and formats, including plug-ins, now, so that the first replay takes no longer than later ones.
+# This comes last because a plug-in in turn imports this package.
 policies.known_policies()
 formats()

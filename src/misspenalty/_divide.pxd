@@ -1,6 +1,6 @@
-# Division by a number that stays the same during a run, as a multiplication: a 64-bit division takes 20 to 40 cycles.
+# Divide by a number that is fixed for a run, using a multiplication; a 64-bit division would take 20 to 40 cycles.
 #
-# A quotient is exact if the number is below the divisor, or if number * divisor < 2**64; for a power of two always.
+# The quotient is exact if x is below the divisor n, if x * n < 2**64, or if n is a power of two.
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -16,7 +16,7 @@ cdef extern from *:
 
 cdef struct divisor_t:
     int64_t n                       # the divisor, at least 1
-    uint64_t reciprocal             # 2**64 / n, rounded up; that of 1 wraps to 0
+    uint64_t reciprocal             # 2**64 / n, rounded up; it wraps to 0 for n = 1
 
 
 cdef inline divisor_t divisor(int64_t n) noexcept nogil:

@@ -1,12 +1,12 @@
-# All kernel objects share this: only one thread at a time calls them, and Ctrl-C stops their calls.
+# Base of all kernel objects: only one thread at a time can call one, and Ctrl-C stops a call.
 
 from cpython.exc cimport PyErr_CheckSignals
 
-# Return a buffer of `n` zeros of a format of the module `struct` (B, i, q); pages never touched take no memory.
+# Return a buffer of `n` zeros in a format of the module `struct` (B, i, q); pages that are never used take no memory.
 cdef object zeros(str form, Py_ssize_t n)
 
 cdef enum:
-    SLICE = 1 << 16                 # a long call checks for signals after so many requests, which take milliseconds
+    SLICE = 1 << 16                 # number of requests after which a long call checks for signals: a few milliseconds
 
 
 cdef class Kernel:

@@ -20,10 +20,10 @@ cdef object zeros(str form, Py_ssize_t n):
 
 
 cdef class Kernel:
-    """An object whose methods release the GIL: ``with self, nogil:`` keeps out a second thread meanwhile.
+    """Base of objects whose methods release the GIL; ``with self, nogil:`` keeps a second thread out meanwhile.
 
-    Whatever methods need is allocated in ``__cinit__``, so no object exists without it, and a second
-    ``__init__`` does nothing.
+    All memory that the methods need is allocated in ``__cinit__``: no object exists without it, and calling
+    ``__init__`` again does nothing.
     """
 
     def __enter__(self):

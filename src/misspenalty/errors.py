@@ -65,8 +65,8 @@ class MissPenaltyWarning(UserWarning):
 
 
 def is_number(value: Any) -> bool:
-    """Return whether `value` is a real number; a bool is not, nor is a span of time, although NumPy registers it as
-    one.
+    """Return whether `value` is a real number; a bool does not count, nor does NumPy's ``timedelta64``, although NumPy
+    registers it as a number.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def check_positive(what: str, value: Any) -> float:
 
 
 def listed(value: Any) -> list[Any]:
-    """Return the values of an argument as a list; it may be a single value.
+    """Return the values of an argument as a list; a single value becomes a list of one.
 
     Examples
     --------

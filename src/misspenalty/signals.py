@@ -1,8 +1,8 @@
-"""End `misspenalty`, when a signal stops it as a command, with one line and nothing half-written.
+"""When a signal stops the command `misspenalty`, print one line and leave no half-written output.
 
 `misspenalty/__init__.py` imports this module first. Until everything is imported, no file is open and a signal ends
-the process at once; after that, it ends the run by an exception, so that temporary files are removed. Signals that
-follow at once, while that happens, change nothing. A program that imports the package keeps its own handlers.
+the process at once; after that, it ends the run by an exception, so that temporary files are removed. Further signals
+are ignored while the run is ending (see `PATIENCE`). A program that imports the package keeps its own handlers.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 NAMES = ("misspenalty", "misspenalty.exe")
-PATIENCE = 5  # seconds that a run has to end after a signal; a signal that comes later raises an exception again
+PATIENCE = 5  # seconds within which a run should end after a signal; only a later signal raises an exception again
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -23,7 +23,7 @@ _since: float | None = None  # when the last signal raised an exception
 
 
 class Stopped(SystemExit):
-    """Raised by a signal other than Ctrl-C's; the exit status is 128 plus its number, as a shell reports it."""
+    """Exception for any signal except Ctrl-C's; its exit status is 128 plus the signal's number, as in a shell."""
 
 
 def is_command() -> bool:
@@ -42,7 +42,7 @@ def is_command() -> bool:
 
 
 def _handle(handler: Callable[[int, FrameType | None], Any]) -> None:
-    """Handle the signals that would end the process; those that it was told to ignore, as by nohup, remain ignored."""
+    """Install `handler` for the signals that would end the process; ignored ones, as under nohup, remain ignored."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
@@ -50,7 +50,7 @@ def _handle(handler: Callable[[int, FrameType | None], Any]) -> None:
 
 def _say(number: int) -> None:
     why = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
-    with contextlib.suppress(OSError):  # closed
+    with contextlib.suppress(OSError):  # standard error is closed
         os.write(2, f"misspenalty: {why}; no output was left half-written\n".encode())
 
 

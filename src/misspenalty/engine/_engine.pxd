@@ -2,16 +2,16 @@
 # cimported.
 #
 # An event's key is (time, priority, sequence number). The priority determines which kind of event goes first at equal
-# times; the sequence number makes the order total: either the queue counts it (`schedule`) or a model with its own
-# numbering supplies it, unique among the pending events of a kind (`make_event`). Repeated runs are therefore equal to
-# the byte.
+# times; the sequence number makes the order total. Either the queue assigns it (`schedule`), or a model with its own
+# numbering supplies one that is unique among the pending events of a kind (`make_event`). Repeated runs therefore give
+# identical results.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport realloc
 
 cdef enum:
     ARITY = 4                       # children of a heap node: two cache lines of events
-    SEQUENCE_BITS = 56              # low bits of a rank; the priority is above
+    SEQUENCE_BITS = 56              # low bits of a rank, which hold the sequence number; the priority is above them
 
 
 cdef struct event_t:
@@ -21,7 +21,7 @@ cdef struct event_t:
 
 
 cdef struct queue_t:
-    event_t* events                 # heap of ARITY, the next event at 0; NULL = nothing allocated
+    event_t* events                 # heap with ARITY children per node, the next event at 0; NULL = nothing allocated
     Py_ssize_t size                 # pending events
     Py_ssize_t room                 # events that fit before the heap grows
     uint64_t sequence               # sequence number of the next scheduled event
@@ -29,7 +29,7 @@ cdef struct queue_t:
 
 cdef struct server_t:
     int64_t free                    # when all work given so far will be complete, ns
-    int64_t busy                    # service given so far, ns
+    int64_t busy                    # total service time of all work given so far, ns
 
 
 cdef inline event_t make_event(int64_t time, uint64_t priority, uint64_t sequence, int64_t what) noexcept nogil:
@@ -123,5 +123,5 @@ cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) no
 
 
 cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
-    """Return the service done by `now`; a gap between `now` and work given in advance counts as future work."""
+    """Return the service time completed by `now`; idle time before work that arrives later counts as still to do."""
     return max(server.busy - max(server.free - now, <int64_t>0), <int64_t>0)

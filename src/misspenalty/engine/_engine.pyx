@@ -89,7 +89,7 @@ cdef class EventQueue(Kernel):
 
 
 def fcfs(arrivals, services):
-    """Return the completion times of one FCFS server, ns; `arrivals` must be in order."""
+    """Return when one FCFS server completes each request, ns; `arrivals` must be in order."""
     cdef server_t server
     server.free = server.busy = 0
     return [serve(&server, arrival, service) for arrival, service in zip(arrivals, services, strict=True)]

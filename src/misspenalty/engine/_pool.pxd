@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, size_t link) except NULL nogil:
-    """Double the structs, of `size` bytes each; the new ones are free and chained by their int32 at byte `link`."""
+    """Double a pool of structs of `size` bytes; the new ones are free, chained by the int32 at byte `link` of each."""
     cdef int32_t more = 2 * room[0] + 256, i
     cdef char* grown = <char*>realloc(all, more * size)
     if grown == NULL:
