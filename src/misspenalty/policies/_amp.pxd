@@ -1,7 +1,7 @@
 # AMP: sequential prefetching whose degree and trigger distance adapt to each stream; the definition is in
 # misspenalty.prefetch.sequential.amp.
 # A set is the group of tracks that one prefetch reads. Its last track keeps the degree of the next set and its trigger
-# distance, so there is no table of streams: the state is whatever is in the cache.
+# distance, so there is no table of streams: cached tracks hold all state.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
@@ -11,13 +11,13 @@ from misspenalty.policies._track_cache cimport (
 
 
 cdef inline mark_t* last_of(TrackCache cache, int64_t last) noexcept nogil:
-    """Return the last track of a set if it is cached and still is the last; else NULL."""
+    """Return the mark of track `last` if it is cached and still the last track of a set; else NULL."""
     cdef mark_t* mark = cache.mark(last) if last < cache.tracks else NULL
     return mark if mark != NULL and mark.degree else NULL
 
 
 cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept nogil:
-    """Return the last track of the set after the one with this last track, if it has been fetched; else this one."""
+    """Return the mark of the last track of the set after `last`, if that set has been fetched; else that of `last`."""
     cdef mark_t* own = last_of(cache, last)
     cdef mark_t* after = cache.mark(last + 1) if own != NULL and last + 1 < cache.tracks else NULL
     cdef mark_t* end = last_of(cache, last + 1 + after.to_last) if after != NULL else NULL
@@ -25,7 +25,7 @@ cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept no
 
 
 cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int64_t end, uint8_t why) noexcept nogil:
-    """Put the tracks after `before` into the cache as a set, which continues the values that `before` keeps."""
+    """Put the tracks after `before` into the cache as a set, which takes over the degree and distance of `before`."""
     cdef int64_t last = min(before + length, end - 1), t
     cdef mark_t* mark = last_of(cache, before)
     cdef int32_t degree = mark.degree if mark != NULL else <int32_t>length
@@ -52,7 +52,7 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """Handle a read that missed a sequential track: read it, and a set of the degree that the previous track keeps."""
+    """Handle a read that missed a sequential track: fetch it, then a set of the degree that the track before keeps."""
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
     cache.insert(track, cache.whole, True)
@@ -66,7 +66,7 @@ cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t 
 
 
 cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t end) noexcept nogil:
-    """Handle a read of a cached track, the first since it was prefetched or a later one."""
+    """Handle a read of a cached track; `new` tells whether it is the first read since the track was prefetched."""
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     cdef int64_t last = track + mark.to_last, length = 0
@@ -83,7 +83,7 @@ cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t e
 
 
 cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept nogil:
-    """Handle a track that reaches the LRU end unread: its stream fetches too much."""
+    """Handle a track that reaches the LRU end unread: lower degree and distance, since its stream fetches too much."""
     cdef mark_t* kept = last_in_sequence(cache, track + mark.to_last)
     mark.flags = (mark.flags | AGED) & ~TRIGGER
     if kept != NULL:
@@ -92,7 +92,7 @@ cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept
 
 
 cdef inline void grow_distance(TrackCache cache, int64_t track) noexcept nogil:
-    """Handle the arrival of a set fetched ahead for whose first track a read was waiting: it was fetched too late."""
+    """Handle a set fetched ahead that arrives while a read waits for its first track: increase the distance."""
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     if mark == NULL or not mark.flags & FIRST:

@@ -1,7 +1,7 @@
 """Kernel of ARC; the definition is in arc.py.
 
-The four lists are logs that share one array, so a block's position tells where it is: NOWHERE, below `t1.first` in
-T2, below `b1.first` in T1, below `b2.first` in B1, else in B2.
+The four lists are logs that share one array, so a block's position tells where it is: in no list (NOWHERE), in T2
+(below `t1.first`), in T1 (below `b1.first`), in B1 (below `b2.first`) or in B2.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -14,9 +14,9 @@ cdef class ARC(Policy):
     cdef uint32_t* nodes        # position; one per block
     cdef Log t2                 # seen at least twice, in the cache
     cdef Log t1                 # seen once, in the cache
-    cdef Log b1                 # names that left T1
-    cdef Log b2                 # names that left T2
-    cdef Py_ssize_t in_t1       # blocks in T1; T2 has the rest of the resident
+    cdef Log b1                 # names of blocks that left T1
+    cdef Log b2                 # names of blocks that left T2
+    cdef Py_ssize_t in_t1       # blocks in T1; the other resident blocks are in T2
     cdef Py_ssize_t in_b1       # names in B1
     cdef Py_ssize_t in_b2       # names in B2
     cdef readonly double p      # target size of T1

@@ -1,8 +1,8 @@
 """Kernel of CAR; the definition is in car.py.
 
-A block leaves a clock only at the hand, so T1 and T2 are plain rings; B1 and B2 are logs that share one array. A
-block's node is NOWHERE, CLEAR or SET while it is in a clock (which one, only the hands need to know), else its
-position in B1 (below `b2.first`) or B2.
+A block leaves a clock only at the hand, so T1 and T2 are plain rings; B1 and B2 are logs that share one array. The node
+of a block in a clock is CLEAR or SET; only the hands need to know in which clock it is. The node of another block is
+its position in B1 (below `b2.first`) or in B2, or NOWHERE.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -17,8 +17,8 @@ cdef enum:
 
 
 cdef struct Ring:
-    block_t* blocks             # places
-    uint32_t places             # at least as many as it will hold
+    block_t* blocks             # block in each place
+    uint32_t places             # number of places, enough for all blocks that it will hold
     uint32_t hand               # place of the next block to leave
     uint32_t held               # blocks in it
 
@@ -43,8 +43,8 @@ cdef class CAR(Policy):
     cdef uint32_t* nodes        # one per block
     cdef Ring t1                # clock of blocks seen once
     cdef Ring t2                # clock of blocks seen again
-    cdef Log b1                 # names that left T1
-    cdef Log b2                 # names that left T2
+    cdef Log b1                 # names of blocks that left T1
+    cdef Log b2                 # names of blocks that left T2
     cdef uint32_t in_b1         # names in B1
     cdef uint32_t in_b2         # names in B2
     cdef readonly double p      # target size of T1

@@ -7,7 +7,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
     CACHED = 1                  # in the cache; each reference adds one
-    FETCHED = 8                 # places on the circle whose blocks are fetched before the hand gets there
+    FETCHED = 8                 # how many places ahead of the hand the states of blocks are prefetched
 
 
 cdef class Clock(Policy):
@@ -16,8 +16,8 @@ cdef class Clock(Policy):
     cdef uint32_t hand          # next place to examine
     cdef uint32_t room          # blocks the cache can hold
     cdef uint8_t top            # highest state
-    cdef int64_t asked          # evictions when a victim was last asked for
-    cdef size_t passed          # places from the hand on whose blocks had references at that time
+    cdef int64_t asked          # value of `evictions` when a victim was last asked for
+    cdef size_t passed          # number of places after the hand whose blocks had references at that time
 
     def __cinit__(self, capacity, blocks, bits):
         self.room = <uint32_t>self.max_resident()
@@ -44,7 +44,7 @@ cdef class Clock(Policy):
         return self.at(lowest)
 
     cdef inline block_t at(self, size_t i) noexcept nogil:
-        """Return the block `i` places from the hand on."""
+        """Return the block that is `i` places after the hand."""
         cdef size_t place = self.hand + i
         return self.circle[place if place < self.room else place - self.room]
 

@@ -1,7 +1,7 @@
 """Kernel of Clock2Q+; the definition is in clock2qplus.py, the queues are S3-FIFO's, in _s3fifo.pxd.
 
-The age of a block of S, the number of blocks that entered S after it, is the difference of two counts of entries, which
-wrap around together.
+The age of a block in S is the number of blocks that entered S after it. It is the difference of two counts of entries
+into S, which may both wrap around.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -12,7 +12,7 @@ from misspenalty.policies._s3fifo cimport COUNTER, MAIN, SMALL, State, is_cached
 
 cdef class Clock2QPlus(Policy):
     cdef State state
-    cdef uint32_t* entries      # count of entries when the block entered S; one per block
+    cdef uint32_t* entries      # value of `entered` when the block entered S; one per block
     cdef uint32_t entered       # blocks that entered S so far
     cdef double window          # age from which a hit in S sets the bit
 

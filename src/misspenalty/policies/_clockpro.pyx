@@ -1,8 +1,8 @@
 """Kernel of CLOCK-Pro; the definition is in clockpro.py.
 
-A hand points to the oldest page that can be of its kind: all older ones are not, for a page becomes hot, in test or
-again resident only when it is put at the head. Reference bits and status are apart from the list's links, so that a
-hit touches one byte.
+Each hand points to the oldest page that can be of its kind. No older page is, since a page becomes hot, in test or
+resident again only when it is put at the head. Reference bits and status are kept apart from the list's links, so that
+a hit touches one byte.
 """
 
 from libc.stdint cimport uint8_t
@@ -12,7 +12,7 @@ from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
 cdef enum:
     OUT = 0                     # not in the list
-    RESIDENT = 1                # in the cache; without it: evicted, in the list
+    RESIDENT = 1                # in the cache; a page in the list without this bit has been evicted
     HOT = 2
     TEST = 4                    # in its test period
     USED = 8                    # reference bit
@@ -20,7 +20,7 @@ cdef enum:
 
 cdef class ClockPro(Policy):
     cdef uint8_t* status        # one per block, as above
-    cdef Link* links            # links of the list, oldest first; its head is behind the blocks'
+    cdef Link* links            # links of the list, oldest first, one per block; its head follows
     cdef block_t head
     cdef block_t hand_hot
     cdef block_t hand_cold
@@ -29,7 +29,7 @@ cdef class ClockPro(Policy):
     cdef Py_ssize_t absent                  # evicted pages in the list
     cdef Py_ssize_t room                    # maximum number of evicted pages in the list
     cdef readonly Py_ssize_t cold_target    # m_c
-    cdef Py_ssize_t least                   # its range
+    cdef Py_ssize_t least                   # range of the target
     cdef Py_ssize_t most
 
     def __cinit__(self, capacity, blocks, min_cold, max_cold, history):
@@ -134,7 +134,7 @@ cdef class ClockPro(Policy):
             self.out_of_list(block)
 
     cdef void promote(self, block_t block) noexcept nogil:
-        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
+        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it first; move it to the head."""
         self.move_target(1)
         while self.status[block] & TEST and self.hot >= self.capacity - self.cold_target:
             if self.hot:
@@ -152,7 +152,7 @@ cdef class ClockPro(Policy):
         self.end_tests_before_hot(self.head)
 
     cdef inline void run_hand_hot(self, block_t candidate) noexcept nogil:
-        """Make a hot page cold; or end the test of `candidate` if that comes first."""
+        """Make the oldest unused hot page cold, or end the test of `candidate` if HAND_hot meets it first."""
         cdef block_t block
         while True:
             block = self.hand_hot
@@ -173,7 +173,7 @@ cdef class ClockPro(Policy):
             self.status[block] = RESIDENT | HOT
 
     cdef inline void end_tests_before_hot(self, block_t candidate) noexcept nogil:
-        """Move HAND_hot on to the oldest hot page."""
+        """Move HAND_hot on to the oldest hot page, and end the tests that it passes."""
         cdef block_t block
         while self.hot and not self.status[self.hand_hot] & HOT:
             block = self.hand_hot

@@ -23,12 +23,12 @@ cdef struct Node:
 
 cdef class FBR(Policy):
     cdef Node* nodes            # one per block, then the heads
-    cdef Link* chains           # the nodes again, from their second link on
+    cdef Link* chains           # the same nodes, addressed from their `chain` on
     cdef uint64_t[4] size       # blocks in each section
-    cdef uint64_t[4] most       # blocks each section may hold; the old one takes what is left
-    cdef uint64_t c_max         # higher counts are in no chain
-    cdef uint64_t total         # sum of the counts in the cache
-    cdef double a_max           # average count above which all are halved
+    cdef uint64_t[4] most       # maximum number of blocks per section; the others overflow into the old one
+    cdef uint64_t c_max         # blocks with higher counts are in no chain
+    cdef uint64_t total         # sum of the counts of the blocks in the cache
+    cdef double a_max           # average count above which all counts are halved
     cdef uint64_t room          # entries the history may hold
     cdef uint64_t remembered    # entries in it
 
@@ -118,7 +118,7 @@ cdef class FBR(Policy):
             remove(self.chains, sizeof(Node), block)
 
     cdef inline void push_down(self, uint32_t place) noexcept nogil:
-        """Move the least recently used block of an overfull section to the next."""
+        """Move the least recently used block of an overfull section to the section below."""
         cdef block_t block
         if self.size[place] > self.most[place]:
             block = oldest(self.nodes, sizeof(Node), self.head(place))
@@ -144,7 +144,7 @@ cdef class FBR(Policy):
                 self.remembered -= 1
 
     cdef inline block_t choose(self) noexcept nogil:
-        """Return the least recently used of the lowest chain, or of the old section if all counts are above c_max."""
+        """Return the least recently used block of the lowest chain, or of the old section if no chain has blocks."""
         cdef uint64_t count
         cdef block_t head
         for count in range(1, self.c_max + 1):

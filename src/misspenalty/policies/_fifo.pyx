@@ -12,7 +12,7 @@ cdef class FIFO(Policy):
     cdef uint32_t* loaded       # number of the block's last load, from 1; 0 = never; one per block
     cdef uint32_t loads         # loads so far
     cdef uint32_t room          # blocks the cache can hold
-    cdef uint32_t gone          # loads up to this number have been evicted
+    cdef uint32_t gone          # number of the last load whose block has been evicted
 
     def __cinit__(self, capacity, blocks):
         self.room = <uint32_t>self.max_resident()

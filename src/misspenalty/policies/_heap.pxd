@@ -1,10 +1,10 @@
-# Lazy ranking of the blocks in the cache: which has the lowest key?
+# A lazy ranking finds the block in the cache with the lowest key.
 #
-# For policies whose key of a block only grows when the block is used (access count, CRF, second-to-last use). A use
-# writes the block's node and nothing else. The ranking's keys may be out of date, but only too low, so the lowest is
-# found by updating whatever surfaces until something surfaces that is already up to date.
-# Blocks new to the policy all start with the same key, later ones higher: they queue in a ring and enter the heap only
-# if they were used again by the time they reach its front. The heap has four children per node, side by side.
+# It serves policies in which a block's key only grows, and only when the block is used (access count, CRF,
+# second-to-last use). A use writes the block's node and nothing else, so keys in the ranking may be out of date, but
+# only too low: the lowest is found by updating the first entry until one comes first that is already up to date.
+# Blocks that are new to the policy rank in the order of their loads. They queue in a ring, and enter the heap only if
+# they were used again by the time they reach its front. The heap has four children per node, side by side.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -12,11 +12,11 @@ from misspenalty.policies._policy cimport Policy, block_t, prefetch
 
 
 cdef enum:
-    NEAR_TOP = 20               # nodes of the blocks at places up to this are prefetched: they are looked up next
+    NEAR_TOP = 20               # highest place in the heap for whose block the node is prefetched, as it is needed soon
 
 
 cdef struct Rank:
-    uint32_t place              # the policy's: in the cache, in the history or nowhere
+    uint32_t place              # set by the policy: in the cache, in the history or nowhere
     uint32_t last               # number of the block's last access; tells whether an entry is up to date
 
 
@@ -28,19 +28,19 @@ cdef struct Entry:
 
 cdef struct Newcomer:
     block_t block
-    uint32_t last               # access that brought it
+    uint32_t last               # number of the access that loaded it
 
 
 cdef struct Ranking:
     Entry* heap                 # one per resident block
     Newcomer* ring              # one per resident block
     uint32_t size               # entries in the heap
-    uint32_t max_resident       # entries of either
+    uint32_t max_resident       # entries that the heap and the ring each have room for
     uint32_t front              # place of the ring's oldest
     uint32_t waiting            # newcomers in the ring
 
 
-# Key of a block, from its node; `weight` is a parameter of the policy.
+# Return the key of a block, from its node; `weight` is a parameter of the policy.
 ctypedef uint64_t (*key_t)(const Rank* node, double weight) noexcept nogil
 
 
@@ -74,7 +74,7 @@ cdef inline void push(Ranking* ranking, Entry entry) noexcept nogil:
 
 
 cdef inline void sink(Ranking* ranking, Entry entry, void* nodes, size_t width) noexcept nogil:
-    """Replace the top with `entry`; nodes of what comes near the top are prefetched."""
+    """Replace the top with `entry`, and prefetch the nodes of blocks that come near the top."""
     cdef Entry* heap = ranking.heap
     cdef uint64_t at = 0, child, least, i, size = ranking.size
     while True:
@@ -103,7 +103,7 @@ cdef inline void pop(Ranking* ranking, void* nodes, size_t width) noexcept nogil
 
 
 cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexcept nogil:
-    """Add a block about which nothing was known."""
+    """Add a block of which no earlier use is known."""
     cdef uint64_t at = <uint64_t>ranking.front + ranking.waiting
     if at >= ranking.max_resident:
         at -= ranking.max_resident
@@ -115,7 +115,7 @@ cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexc
 cdef inline void enter_known(
     Ranking* ranking, const Rank* node, block_t block, key_t key, double weight
 ) noexcept nogil:
-    """Add a block with a history."""
+    """Add a block of which earlier uses are known."""
     cdef Entry entry
     entry.key = key(node, weight)
     entry.last = node.last
@@ -129,7 +129,7 @@ cdef inline void leave_ring(Ranking* ranking) noexcept nogil:
 
 
 cdef inline Entry take_lowest(Ranking* ranking, void* nodes, size_t size, key_t key, double weight) noexcept nogil:
-    """Remove and return the lowest block; there has to be one."""
+    """Remove and return the entry with the lowest key, which must exist."""
     cdef Entry entry
     cdef Newcomer* newcomer
     cdef Rank* node

@@ -1,4 +1,4 @@
-# The history of evicted blocks: a bounded directory in order of eviction, which forgets the oldest.
+# A history remembers a limited number of evicted blocks in order of eviction, and forgets the oldest.
 
 from libc.stdint cimport uint32_t
 
@@ -10,7 +10,7 @@ cdef enum:
 
 
 cdef struct History:
-    Log log                     # evicted blocks, oldest eviction first; a block's position begins its node
+    Log log                     # evicted blocks, oldest eviction first; a block's node begins with its position
     uint32_t room               # maximum number of entries
     uint32_t held               # current entries
 
@@ -18,13 +18,13 @@ cdef struct History:
 cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
     """Make a history of `multiple` times the cache; its positions begin with `first`."""
     history.room = <uint32_t>policy.ghosts(multiple)
-    cdef size_t live = <size_t>history.room + 1         # one entry more until the oldest is forgotten
+    cdef size_t live = <size_t>history.room + 1         # a new entry is added before the oldest is forgotten
     make_log(&history.log, policy.allocate_logs(live + first, 1), first, live)
     return 0
 
 
 cdef inline block_t remember(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Enter an evicted block; return the block that is forgotten for it (perhaps this one) or NOBODY."""
+    """Add an evicted block; return the block that is forgotten to make room (this one if there is none), or NOBODY."""
     if history.room:
         add(&history.log, nodes, size, block)
         if history.held < history.room:
@@ -36,6 +36,6 @@ cdef inline block_t remember(History* history, void* nodes, size_t size, block_t
 
 
 cdef inline void recall(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Remove a block that returns."""
+    """Remove a block that returns to the cache."""
     position(nodes, size, block)[0] = NOWHERE
     history.held -= 1

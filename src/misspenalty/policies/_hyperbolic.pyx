@@ -6,7 +6,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef enum:
-    SOON = 8                    # draws ahead whose entries are prefetched; a power of two
+    SOON = 8                    # how many draws ahead the entries drawn are prefetched; a power of two
 
 
 cdef struct Entry:
@@ -16,7 +16,7 @@ cdef struct Entry:
 
 
 cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexcept nogil:
-    """Return whether the first priority is lower; the block loaded first is lower on a tie."""
+    """Return whether the first priority is lower; on a tie, whether the first block was loaded earlier."""
     cdef uint64_t left = <uint64_t>one.references * (now - other.loaded)
     cdef uint64_t right = <uint64_t>other.references * (now - one.loaded)
     return left < right or (left == right and one.loaded < other.loaded)
@@ -27,7 +27,7 @@ cdef class Hyperbolic(Policy):
     cdef Entry* entries         # entries of the blocks in the cache, by place
     cdef uint64_t room          # blocks the cache can hold
     cdef uint64_t state         # state of SplitMix64
-    cdef uint32_t candidates        # blocks compared
+    cdef uint32_t candidates        # blocks compared for each eviction
     cdef uint32_t now           # number of the last reference
 
     def __cinit__(self, capacity, blocks, candidates, seed):
@@ -70,7 +70,7 @@ cdef class Hyperbolic(Policy):
         self.evictions += evictions
 
     cdef uint32_t victim(self, uint32_t now) noexcept nogil:
-        """Return the place of the lowest priority among those compared."""
+        """Return the place of the block with the lowest priority among those compared."""
         cdef Entry* entries = self.entries
         cdef uint32_t[SOON] drawn
         cdef uint32_t place, lowest = 0, k

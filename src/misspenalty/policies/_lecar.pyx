@@ -1,7 +1,7 @@
 """Kernel of LeCaR; the definition is in lecar.py.
 
-The blocks in the cache are in a list by last use, and in a list per count, both threaded through the nodes. The counts
-that occur form a list of groups, ascending. Fields of a node that the cache does not need serve the history.
+The blocks in the cache are in a list by last use and in a list per count, both threaded through the nodes. The groups,
+one for each count that occurs, are in a list by count. The history reuses some fields of the nodes of evicted blocks.
 """
 
 from libc.math cimport exp, pow
@@ -20,7 +20,7 @@ cdef enum:
 
 
 cdef struct Node:
-    uint32_t place              # CACHED, or its position in a history, which also tells whose it is
+    uint32_t place              # CACHED, or its position in a history, which also tells in which one
     Link used                   # neighbours by last use
     Link same                   # neighbours of the same count; in a history: `older` is the time of eviction
     uint32_t group              # group of its count; in a history: the count
@@ -28,8 +28,8 @@ cdef struct Node:
 
 cdef struct Group:
     uint32_t count
-    uint32_t fewer              # neighbours, the first group of all being 0, with no blocks and a count of 0
-    uint32_t more               # 0 = there is none; for a free group, the next free one
+    uint32_t fewer              # group with the next lower count; the lowest is group 0, with count 0 and no blocks
+    uint32_t more               # group with the next higher count, 0 = none; of a free group: the next free one
 
 
 cdef class LeCaR(Policy):
@@ -41,12 +41,12 @@ cdef class LeCaR(Policy):
     cdef uint64_t state         # state of SplitMix64
     cdef double weight          # weight of LRU
     cdef double rate
-    cdef double discount        # per reference
+    cdef double discount        # factor of a regret for each reference since the eviction
     cdef bint keeps             # whether a returning block keeps its count
 
     def __cinit__(self, capacity, blocks, rate, discount, lru, histories, recall, seed):
         cdef uint32_t k, first, most = <uint32_t>self.max_resident() + 3
-        cdef size_t live = <size_t>self.ghosts(histories) + 1             # one entry more until the oldest is forgotten
+        cdef size_t live = <size_t>self.ghosts(histories) + 1             # one entry is added before the oldest goes
         cdef block_t* entries = self.allocate_logs(2 * live, 2)
         self.rate, self.weight, self.keeps, self.state = rate, lru, recall, seed
         self.discount = pow(discount, 1.0 / <double>self.capacity)
@@ -68,7 +68,7 @@ cdef class LeCaR(Policy):
         return <block_t>(self.blocks + 1 + group)
 
     cdef inline void join(self, block_t block, uint32_t count, uint32_t below) noexcept nogil:
-        """Enter a block with this count; group `below` has a lower one."""
+        """Put a block into the group of this count; `below` is any group with a lower count."""
         cdef Group* groups = self.groups
         cdef uint32_t group
         while groups[below].more and groups[groups[below].more].count < count:
@@ -80,14 +80,14 @@ cdef class LeCaR(Policy):
             groups[group].count = count
             groups[group].fewer = below
             groups[group].more = groups[below].more
-            groups[groups[below].more].fewer = group  # group 0's is never read
+            groups[groups[below].more].fewer = group  # if that is group 0, its `fewer` is never read
             groups[below].more = group
             make_list(&self.nodes[0].same, sizeof(Node), self.head_of(group))
         append(&self.nodes[0].same, sizeof(Node), self.head_of(group), block)
         self.nodes[block].group = group
 
     cdef inline void leave(self, block_t block) noexcept nogil:
-        """Take a block out of its group, which is free if it is empty."""
+        """Take a block out of its group, and free the group if it is then empty."""
         cdef Group* groups = self.groups
         cdef uint32_t group = self.nodes[block].group
         remove(&self.nodes[0].same, sizeof(Node), block)
@@ -130,18 +130,18 @@ cdef class LeCaR(Policy):
         self.evictions += misses - filled
 
     cdef inline void use_again(self, block_t block) noexcept nogil:
-        """Move a block to the group of the next count."""
+        """Move a block to the group of the next higher count."""
         cdef uint32_t group = self.nodes[block].group, below = self.groups[group].fewer
         cdef uint32_t count = self.groups[group].count
         self.leave(block)
         self.join(block, count + 1, below)
 
     cdef inline int expert_of(self, const Node* node) noexcept nogil:
-        """Return in whose history a block is."""
+        """Return the expert whose history holds a block."""
         return BY_LRU if node.place >= self.expert[BY_LRU].log.first else BY_LFU
 
     cdef inline void regret(self, const Node* node) noexcept nogil:
-        """Lower the weight of the expert that evicted a block which returns."""
+        """Lower the weight of the expert that evicted a block that now returns."""
         cdef bint by_lru = self.expert_of(node) == BY_LRU
         cdef double factor = exp(-self.rate * pow(self.discount, <double>(self.now - node.same.older)))
         cdef double lru = self.weight * (factor if by_lru else 1.0)

@@ -19,7 +19,7 @@ cdef struct Node:
 
 
 cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
-    """Return log2(CRF) + lam * time of the last access: never negative, so its bits have the same order."""
+    """Return the bits of log2(CRF) + lam * time of the last access, which order like it since it is never negative."""
     cdef double key = log2((<const Node*>node).crf) + lam * node.last
     cdef uint64_t bits
     memcpy(&bits, &key, sizeof(double))

@@ -25,7 +25,7 @@ cdef struct Entry:
     block_t block
     uint32_t last               # time of the last reference
     uint32_t hit_age            # age at the last hit, in units; 0 before the first
-    uint32_t before             # age at the hit before; AGES before the first hit
+    uint32_t before             # age at the hit before that; AGES before the first hit
     uint32_t explores           # whether it is an explorer
 
 
@@ -141,7 +141,7 @@ cdef class LHD(Policy):
         self.evictions += evictions
 
     cdef uint32_t victim(self) noexcept nogil:
-        """Return the place of the block that leaves, and learn its density."""
+        """Return the place of the block to evict, and include its density in the mean of recent victims."""
         cdef uint32_t drawn = self.candidates if self.estimates > EARLY else EARLY_SAMPLE
         cdef uint32_t k, place, found = 0
         cdef double density, lowest = 0
@@ -168,7 +168,7 @@ cdef class LHD(Policy):
         return found
 
     cdef void estimate(self) noexcept nogil:
-        """Estimate the densities from the counts, which decay."""
+        """Let the counts decay, and estimate the densities from them."""
         cdef Counts* counts
         cdef uint32_t k, back, age
         cdef double hits, events, times
@@ -194,7 +194,7 @@ cdef class LHD(Policy):
         self.estimates += 1
 
     cdef void set_unit(self, double objects) noexcept nogil:
-        """Choose the unit of ages, and move the counts to it."""
+        """Choose the unit of ages, and convert the counts to it."""
         cdef uint32_t shift = 1, k, finer = 0, coarser = 0
         while <double>(<uint64_t>1 << shift) < objects / (SPREAD * AGES):
             shift += 1
@@ -215,7 +215,7 @@ cdef class LHD(Policy):
 
 
 cdef void stretch(double* counts, uint32_t by) noexcept nogil:
-    """Spread the counts of an age over the 2**by finer ones that it covers; those beyond the range go to the last."""
+    """Spread the count of each age over the 2**by finer ages that it covers; counts beyond the range go to the last."""
     cdef uint32_t age, back
     for age in range(<uint32_t>AGES >> by, AGES - 1):
         counts[AGES - 1] += counts[age]
@@ -225,7 +225,7 @@ cdef void stretch(double* counts, uint32_t by) noexcept nogil:
 
 
 cdef void compress(double* counts, uint32_t by) noexcept nogil:
-    """Add up the counts of 2**by ages."""
+    """Add up the counts of every 2**by ages, which become one age."""
     cdef uint32_t age, part, inside = <uint32_t>AGES >> by
     cdef double total
     for age in range(inside):

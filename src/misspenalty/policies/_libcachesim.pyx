@@ -1,6 +1,6 @@
 """Kernels of libCacheSim's versions of SLRU, W-TinyLFU and LIRS; the definitions are in libcachesim.py.
 
-Lists are doubly linked, oldest block first. Of W-TinyLFU list 0 is the window; lists 1 and up are the segments of an
+Lists are doubly linked, oldest block first. In W-TinyLFU, list 0 is the window; lists 1 and up are the segments of an
 SLRU, the lowest first.
 """
 
@@ -12,11 +12,11 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     MAX_LISTS = 5
-    SAMPLE = 32                 # hits in the segments until counters are halved, in multiples of their size
+    SAMPLE = 32                 # hits in the segments until counters are halved, in multiples of the segments' capacity
     SEED_A = 0x12345678
     SEED_B = 0x12344321
-    SEGMENTS = 4                # segments of SLRU alone
-    LOW = 1                     # parts of W-TinyLFU's two segments
+    SEGMENTS = 4                # number of segments of SLRU
+    LOW = 1                     # relative sizes of W-TinyLFU's two segments
     HIGH = 4
 
 
@@ -73,7 +73,7 @@ cdef inline block_t victim_of(Lists* l) noexcept nogil:
 
 
 cdef void cool(Lists* l, uint32_t k) noexcept nogil:
-    """Move the oldest block of a segment into the one below; evict it from the lowest."""
+    """Move the oldest block of a segment into the one below, or evict it if the segment is the lowest."""
     cdef block_t block
     if k == 1:
         take(l, victim_of(l))
@@ -233,7 +233,7 @@ cdef class WTinyLFU(Segmented):
         return False
 
     cdef inline void make_room(self) noexcept nogil:
-        """Move blocks from the window, which holds one at least, into the segments until one is evicted."""
+        """Move blocks from the window, which holds at least one, into the segments until one is evicted."""
         cdef Lists* l = &self.lists
         cdef block_t candidate, victim
         cdef bint evicted = False
@@ -262,13 +262,13 @@ cdef struct LirsNode:
     uint8_t in_q
     uint8_t in_gone
     uint8_t lir
-    uint8_t resident            # what the stack says
+    uint8_t resident            # whether its entry in the stack says that it is in the cache
 
 
 cdef class LIRS(Policy):
     cdef LirsNode* nodes        # one per block, then the head of the three lists
     cdef block_t head
-    cdef Py_ssize_t lirs        # most LIR blocks
+    cdef Py_ssize_t lirs        # maximum number of LIR blocks
     cdef Py_ssize_t hirs        # maximum number of blocks in the queue
     cdef Py_ssize_t lir         # LIR blocks
     cdef Py_ssize_t queued
@@ -342,7 +342,7 @@ cdef class LIRS(Policy):
             self.queue(block)
 
     cdef inline void make_lir_room(self) noexcept nogil:
-        """Move LIR blocks from the bottom of the stack to the queue, which may overflow."""
+        """Move LIR blocks from the bottom of the stack to the queue, which evicts blocks if it is full."""
         cdef block_t block
         while self.lir >= self.lirs:
             block = oldest(self.nodes, sizeof(LirsNode), self.head)
@@ -354,7 +354,7 @@ cdef class LIRS(Policy):
             self.prune()
 
     cdef inline void evict(self) noexcept nogil:
-        """Return the oldest block of the queue."""
+        """Evict the oldest block of the queue."""
         cdef block_t block = oldest(&self.nodes.q, sizeof(LirsNode), self.head)
         self.unqueue(block)
         if self.nodes[block].in_s:
@@ -372,7 +372,7 @@ cdef class LIRS(Policy):
             self.pop(block)
 
     cdef inline void limit(self) noexcept nogil:
-        """If the stack exceeds twice the cache, drop the blocks that were evicted first."""
+        """If the stack exceeds twice the cache, drop from it the blocks that were evicted first."""
         cdef block_t block
         while self.stacked > 2 * self.capacity:
             block = oldest(&self.nodes.gone, sizeof(LirsNode), self.head)

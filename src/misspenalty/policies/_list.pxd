@@ -1,7 +1,7 @@
 # Doubly linked lists threaded through an array of nodes, one node per block, by dense id.
 #
-# Any node struct whose first member is a Link can be listed; `size` is sizeof(node), a constant where these are
-# inlined. The heads of lists are further nodes after the blocks', each linked to itself while its list is empty.
+# Any node struct whose first member is a Link can be in a list; `size` is sizeof(node), a constant after inlining. The
+# heads of lists are nodes after those of the blocks; the head of an empty list is linked to itself.
 
 from misspenalty.policies._policy cimport block_t, prefetch
 
@@ -22,12 +22,12 @@ cdef inline void make_list(void* nodes, size_t size, block_t head) noexcept nogi
 
 
 cdef inline block_t oldest(void* nodes, size_t size, block_t head) noexcept nogil:
-    """Return the least recently added; the head itself if the list is empty."""
+    """Return the least recently added block, or the head itself if the list is empty."""
     return link_of(nodes, size, head).newer
 
 
 cdef inline void append(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
-    """Add at the newest end."""
+    """Add a block at the newest end."""
     cdef Link* h = link_of(nodes, size, head)
     cdef Link* b = link_of(nodes, size, block)
     b.older = h.older
@@ -43,7 +43,7 @@ cdef inline void remove(void* nodes, size_t size, block_t block) noexcept nogil:
 
 
 cdef inline void take_oldest(void* nodes, size_t size, block_t head, block_t block) noexcept nogil:
-    """Remove `block`, the oldest; the node after the next oldest is prefetched meanwhile."""
+    """Remove `block`, which must be the oldest, and prefetch the node after the next oldest."""
     cdef block_t following = link_of(nodes, size, block).newer
     prefetch(link_of(nodes, size, link_of(nodes, size, following).newer))
     link_of(nodes, size, head).newer = following

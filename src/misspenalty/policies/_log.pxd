@@ -1,12 +1,12 @@
-# Recency order without links: a log of the blocks as they were used, in one array.
+# A log keeps the recency order of blocks without links: one array lists the blocks in the order of their uses.
 #
-# A block's node begins with its position in the log, so an entry that its block no longer points back to is stale: a
-# newer one follows it. Moving a block to the newest end is one write to the node and one at the log's end; no
-# neighbour is touched. The oldest block is the first entry that is not stale. When the array is full, the stale
-# entries are squeezed out; with room for three times the blocks that can be live, that costs half a pass over the
-# live ones for each append.
+# A block's node begins with its position in the log. An entry is stale if its block's node holds another position,
+# because the block has moved or left. Moving a block to the newest end takes one write to its node and one at the
+# log's end, and touches no neighbour. The oldest block is that of the first entry that is not stale. When the array is
+# full, the stale entries are squeezed out. The array has room for three times the blocks that can be live, so this
+# copies at most half an entry per append on average.
 #
-# Several logs may share one array of entries, and then a node's position also tells the log.
+# Several logs may share one array of entries; a node's position then also tells which log its block is in.
 
 from libc.stdint cimport uint32_t
 
@@ -31,7 +31,7 @@ cdef inline uint32_t* position(void* nodes, size_t size, block_t block) noexcept
 
 
 cdef inline uint32_t make_log(Log* log, block_t* entries, uint32_t first, size_t live) noexcept nogil:
-    """Make a log of at most `live` live blocks in `Policy.allocate_logs`; return its limit, where another may begin."""
+    """Make a log for at most `live` live blocks in part of `entries`; return its limit, where another may begin."""
     log.entries = entries
     log.first = log.begin = log.end = first
     log.limit = <uint32_t>(first + SPARE * live + 1)
@@ -54,7 +54,7 @@ cdef inline void squeeze(Log* log, void* nodes, size_t size) noexcept nogil:
 
 
 cdef inline void add(Log* log, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Append; an older entry of the block becomes stale."""
+    """Append a block; an older entry of the block becomes stale."""
     if log.end == log.limit:
         squeeze(log, nodes, size)
     log.entries[log.end] = block
@@ -63,14 +63,14 @@ cdef inline void add(Log* log, void* nodes, size_t size, block_t block) noexcept
 
 
 cdef inline block_t oldest(Log* log, void* nodes, size_t size) noexcept nogil:
-    """Return the oldest live block; there has to be one."""
+    """Return the oldest live block, which must exist."""
     while position(nodes, size, log.entries[log.begin])[0] != log.begin:
         log.begin += 1
     return log.entries[log.begin]
 
 
 cdef inline block_t take_oldest(Log* log, void* nodes, size_t size) noexcept nogil:
-    """Remove and return the oldest live block; there has to be one. Its position is left to the caller."""
+    """Remove and return the oldest live block, which must exist; the caller sets the position in its node."""
     cdef block_t block
     while True:
         block = log.entries[log.begin]

@@ -1,7 +1,7 @@
 """Kernel of LRU Bottom; the definition is in lru_bottom.py.
 
-The merged list decides; SEQ and RANDOM only record its contents. `top_low` is the uppermost track of those that lie
-below the insertion point, the largest run from the LRU end whose pages are at most `insertion` of the resident ones.
+The merged list decides what is evicted; SEQ and RANDOM only record its contents. `top_low` is the track just below the
+insertion point: the last of the largest run from the LRU end whose pages are at most `insertion` of the resident ones.
 """
 
 from libc.stdint cimport int64_t, uint32_t

@@ -1,6 +1,6 @@
 """Kernel of LRU Top; the definition is in lru_top.py.
 
-The one list is kept as two in order of their stamps, so that its sequential tracks can be identified.
+The single LRU list is kept as SEQ and RANDOM, each in order of stamps, so that its sequential tracks can be told apart.
 """
 
 from libc.stdint cimport uint32_t

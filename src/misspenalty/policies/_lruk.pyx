@@ -28,7 +28,7 @@ cdef class LRUK(Policy):
     cdef size_t size            # bytes of a node
     cdef uint32_t k             # known uses per block
     cdef Ranking ranking        # ranking of the cached blocks that are not set aside
-    cdef Entry* aside           # those found within their correlated period: a heap of two children, first used first
+    cdef Entry* aside           # blocks set aside within their correlated period: a binary heap by last use
     cdef uint32_t n_aside       # entries in it
     cdef History history        # history of evicted blocks
     cdef uint64_t period        # correlated reference period, accesses
@@ -54,7 +54,7 @@ cdef class LRUK(Policy):
             self.replay_uses(ids, n, hit, self.k)
 
     cdef inline void replay_uses(self, const block_t* ids, Py_ssize_t n, uint8_t* hit, const uint32_t k) noexcept nogil:
-        """Do the work of `run`; this is compiled for k = 2 and for any k."""
+        """Do the work of `run`; this is compiled once for k = 2 and once for any k."""
         cdef size_t size = sizeof(Rank) + k * sizeof(uint32_t)
         cdef void* nodes = self.nodes
         cdef Node* node
@@ -95,7 +95,7 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """Return the lowest block outside its correlated period, or the lowest of all; set aside blocks within it."""
+        """Remove the lowest block outside its correlated period, or the lowest of all; set aside those passed over."""
         cdef Entry entry
         self.bring_back(now, size)
         while self.ranking.size or self.ranking.waiting:
@@ -138,7 +138,7 @@ cdef class LRUK(Policy):
         return lowest.block
 
     cdef inline void drop(self, uint32_t at) noexcept nogil:
-        """Remove an entry of the heap of those set aside."""
+        """Remove an entry from the heap of blocks set aside."""
         self.n_aside -= 1
         if at < self.n_aside:
             self.settle(at, self.aside[self.n_aside])
@@ -163,7 +163,7 @@ cdef class LRUK(Policy):
 
 
 cdef inline void shift(Node* node, const uint32_t k, uint32_t correlated, uint32_t now) noexcept nogil:
-    """Enter a use, and cut the duration of the last one, with its correlated accesses, from the older intervals."""
+    """Record a use, and move older ones later by `correlated`, the duration of the last use's correlated accesses."""
     cdef uint32_t j
     for j in range(k - 1):
         node.uses[j] = node.uses[j + 1] + correlated if node.uses[j + 1] else 0

@@ -1,6 +1,6 @@
 """Kernel of Merlin; the definition is in merlin.py, the rings are S3-FIFO's, in _s3fifo.pxd.
 
-A block can be in the cache and in the history at once, so that the history has nodes of its own.
+A block can be in the cache and in the history at once, so the history has nodes of its own.
 """
 
 from libc.math cimport ceil, log
@@ -16,7 +16,7 @@ cdef enum:
     ABSENT = 0                  # state of a block outside the cache
     COUNT = 7                   # mask and highest value of the count
     CACHED = 8                  # in the cache, count 0
-    ALSO_NAMED = 16             # added to CACHED: the block has entered staging with its name in the history
+    ALSO_NAMED = 16             # added to CACHED: the block entered staging while its name was in the history
     HASHES = 10                 # counters of a block in the sketch
     COUNTERS = 0x7FFFFFFF       # maximum number of counters of the sketch
 
@@ -31,8 +31,8 @@ cdef struct State:
     uint32_t* numbers           # number of each block in order of first use, from 1; 0 = not yet used
     Name* names                 # one per block
     uint32_t* counters          # counters of the sketch
-    uint32_t counted            # counters of the sketch
-    uint32_t seen               # blocks numbered
+    uint32_t counted            # number of counters of the sketch
+    uint32_t seen               # blocks numbered so far
     History ghost
     Ring filter
     Ring staging
@@ -40,10 +40,10 @@ cdef struct State:
     uint32_t filter_share       # blocks
     uint32_t core_share
     uint32_t guard
-    uint32_t epoch              # counts of the sketch above it win nothing
+    uint32_t epoch              # a count in the sketch above it never wins a comparison
     uint64_t rounds             # rounds of making room since the sketch was halved
     uint64_t period             # rounds until it is halved
-    int64_t[COUNT + 2] reaching  # blocks and names with at least this count
+    int64_t[COUNT + 2] reaching  # number of blocks and names with at least each count
 
 
 cdef inline uint32_t least(const State* s, block_t block) noexcept nogil:
@@ -74,14 +74,14 @@ cdef inline void discount(State* s, int above, int to) noexcept nogil:
 
 
 cdef inline void enter(State* s, Ring* ring, block_t block, uint32_t mark) noexcept nogil:
-    """Enter a block without hits."""
+    """Add a block to a queue, with a count of 0."""
     push(ring, block)
     s.nodes[block] = CACHED | mark
     s.reaching[0] += 1
 
 
 cdef inline void keep_name(State* s, block_t block) noexcept nogil:
-    """Enter the name of a block of the filter into the history, with its count."""
+    """Add the name of a block in the filter to the history, with the block's count."""
     cdef block_t forgotten
     s.names[block].count = s.nodes[block] & COUNT
     forgotten = remember(&s.ghost, s.names, sizeof(Name), block)
@@ -99,7 +99,7 @@ cdef inline void adjust_guard(State* s) noexcept nogil:
 
 
 cdef inline bint compare(State* s) noexcept nogil:
-    """Return whether the oldest block of the filter is worth more than that of staging; if so, move it there."""
+    """Move the filter's oldest block to staging if the sketch prefers it to staging's oldest; return whether it did."""
     cdef block_t block, other
     cdef uint32_t value
     if not s.filter.held or not s.staging.held:
@@ -125,7 +125,7 @@ cdef inline void evict_staging(State* s) noexcept nogil:
 
 
 cdef inline bint shrink_filter(State* s) noexcept nogil:
-    """Evict a block; return False if all blocks of the filter move to the core."""
+    """Evict a block, or return False if all blocks of the filter have moved to the core instead."""
     cdef block_t block
     while s.filter.held:
         block = s.filter.blocks[s.filter.front]
@@ -146,7 +146,7 @@ cdef inline bint shrink_filter(State* s) noexcept nogil:
 
 
 cdef inline void promote(State* s, block_t block) noexcept nogil:
-    """Move a block that left staging to the core."""
+    """Add to the core a block that was just removed from staging."""
     if s.nodes[block] & ALSO_NAMED and s.names[block].position != NOWHERE:
         recall(&s.ghost, s.names, sizeof(Name), block)
         discount(s, s.names[block].count, -1)

@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef struct Node:
-    Link link                   # queue or Qout that holds the block
+    Link link                   # neighbours in the queue or Qout that holds the block
     uint32_t count              # accesses f, kept while in Qout
     uint32_t last               # number of its last access
     uint32_t expire             # access number from which it may be demoted
@@ -27,7 +27,7 @@ cdef struct State:
     Node* nodes                 # one per block, then the heads of Qout and Q0 …
     block_t qout                # head of Qout, number of blocks; Qk's is qout + 1 + k
     uint32_t queues             # m
-    uint32_t soonest            # no head of a queue above Q0 expires earlier; blocks in Q0 only leave as victims
+    uint32_t soonest            # no head of a queue above Q0 expires earlier; blocks in Q0 do not expire
     uint64_t capacity           # cache size, blocks
     uint64_t resident           # blocks in the cache
     uint64_t room               # entries Qout may hold
@@ -37,9 +37,9 @@ cdef struct State:
     uint64_t next_estimate      # access number of the next estimate; 0 = lifeTime is given
     uint64_t evictions
     uint64_t ghost_hits
-    double factor               # on the estimated lifeTime
+    double factor               # multiplies the estimated lifeTime
     bint recall_first           # whether a miss looks in Qout before it evicts
-    uint64_t distances[32]      # re-accesses by floor(log2(temporal distance)), those above the cache size
+    uint64_t distances[32]      # re-accesses at temporal distances above the cache size, by floor(log2(distance))
 
 
 cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
@@ -47,7 +47,7 @@ cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
 
 
 cdef inline void leave(State* s, block_t block) noexcept nogil:
-    """Unlink a block; if that gives a queue above Q0 a new head, the head may expire sooner than any other."""
+    """Unlink a block; if that gives a queue above Q0 a new head, let `soonest` allow for it."""
     cdef Link link = s.nodes[block].link
     remove(s.nodes, sizeof(Node), block)
     if link.older > s.qout + 1:
@@ -93,7 +93,7 @@ cdef inline void evict(State* s) noexcept nogil:
 
 
 cdef void demote(State* s) noexcept nogil:
-    """Move the oldest block of each queue down if it has expired."""
+    """Move the oldest block of each queue above Q0 one queue down if it has expired; then set `soonest`."""
     cdef uint32_t k, soonest = NO_EXPIRY
     cdef block_t block
     for k in range(1, s.queues):
@@ -107,7 +107,7 @@ cdef void demote(State* s) noexcept nogil:
 
 
 cdef void estimate_life_time(State* s) noexcept nogil:
-    """Return the centre of the fullest power-of-two bin of distances above the cache size."""
+    """Set lifeTime to the centre of the fullest power-of-two bin of distances above the cache size."""
     cdef int peak = 0, k
     s.next_estimate += s.capacity
     for k in range(1, 32):
@@ -167,7 +167,7 @@ cdef class MQ(Policy):
 
     @property
     def life_time(self):
-        """Accesses after which an unused block moves down at present."""
+        """Current lifeTime: the accesses after which an unused block moves down."""
         return self.state.life_time
 
     cdef bint holds(self, block_t block) noexcept nogil:

@@ -1,6 +1,6 @@
 """Kernel of MRU; the definition is in mru.py.
 
-The most recently used block is the previous one in the trace: no order has to be kept.
+The most recently used block is the previous one in the trace, so no order has to be kept.
 """
 
 from libc.stdint cimport uint8_t

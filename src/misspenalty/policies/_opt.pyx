@@ -1,17 +1,17 @@
 """Kernels of OPT, with and without bypass, and of the check of claimed hits; the definitions are in opt.py.
 
-Whether the optimum keeps a block between two uses can be told at the second use, without looking ahead (as OPTgen of
-A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). Each slot is busy up to some access; at each reuse,
-in order of time, give the stay since the previous use to the slot that became free last before it began, if any: a
-hit; else a miss. This packs the most stays into the slots, and the stays it drops are those MIN cuts short.
+Whether the optimum keeps a block between two uses can be decided at the second use, without looking ahead (as OPTgen of
+A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). At each reuse, in order of time, the block's stay since
+its previous use is given to the slot that became free last before the stay began: a hit. If no slot was free by then,
+it is a miss. This fits as many stays as possible into the slots, and drops those that MIN cuts short.
 
-With bypass, a stay takes a slot from one use of its block up to the next one. Without, one slot belongs to the block
-that is being accessed, whatever it is, so a stay takes one of the others from the access after that use on; and a
-block that is used twice in a row is a hit.
+With bypass, a stay takes a slot from one use of its block up to the next use. Without bypass, one slot always belongs
+to the block that is being accessed. So a stay takes one of the other slots, from the access after the first use on, and
+the second of two uses in a row is a hit.
 
-The ends of the slots' stays are marks on the axis of accesses, at most one per access. The last mark at or below a
-position is found by union-find: a position without a mark points to a lower one. When the axis is full, only the
-marks are kept and renumbered.
+A mark on the axis of accesses says where the stay in a slot ends; there is at most one mark per access. The last mark
+at or below a position is found by union-find: a position without a mark points to a lower one. When the axis is full,
+only the marks are kept and renumbered.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -24,7 +24,7 @@ cdef enum:
 
 
 cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spare) noexcept nogil:
-    """Give the slot that became free last at or before `at`, if any, to a stay up to `end`."""
+    """Give the slot that became free last at or before `at` to a stay up to `end`; return False if there is none."""
     cdef uint32_t next
     while True:
         next = lower[at]
@@ -43,7 +43,7 @@ cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spar
 
 
 cdef class OPT(Policy):
-    cdef uint32_t* since        # by block: from where a stay up to its next access would take a slot
+    cdef uint32_t* since        # by block: position from which a stay up to its next access would take a slot
     cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
     cdef uint32_t end           # position of the coming access; `lower` is set up to the one before
     cdef uint32_t limit         # length of the axis
@@ -90,9 +90,9 @@ cdef class OPT(Policy):
         self.resident += min(misses, self.capacity - self.resident)
 
     cdef uint32_t renumber(self, uint32_t end) noexcept nogil:
-        """Keep only the marks: a block's position becomes that of the last mark at or below it; return the new end.
+        """Keep only the marks; a block's position becomes that of the last mark at or below it. Return the new end.
 
-        But the position of the coming access, `end`, stays above them.
+        The position of the coming access, `end`, becomes the one above the last mark.
         """
         cdef uint32_t* lower = self.lower
         cdef uint32_t x, mark = BASE
@@ -121,10 +121,10 @@ cdef class Claims(OPTBypass):
     """Check whether a cache of `capacity` blocks that loads only what is referenced can have the hits claimed."""
 
     def add(self, const block_t[::1] ids, const uint8_t[::1] hit):
-        """Check the next references; return (number of the first impossible claim, whether its block was referenced
-        before).
+        """Check the next references; return the index of the first impossible claim, and whether its block was
+        referenced before.
 
-        (n, False) if all n claims are possible; after an impossible one nothing more can be added.
+        Return (n, False) if all n claims are possible. After an impossible one nothing more can be added.
 
         Raises
         ------

@@ -11,7 +11,7 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 24                              # how many requests ahead nodes are prefetched
-    NEAR = 10                               # how many requests ahead nodes, now cached, show what else to prefetch
+    NEAR = 10                               # how many requests ahead a prefetched node tells what else to prefetch
     ARRAYS = 8                              # maximum number of arrays of one kernel
 
 
@@ -21,23 +21,23 @@ cdef class Policy(Kernel):
     cdef readonly Py_ssize_t resident       # blocks in the cache now
     cdef readonly int64_t requests          # references so far
     cdef readonly int64_t evictions         # blocks evicted so far
-    cdef readonly int64_t ghost_hits        # misses whose block the history still knew
+    cdef readonly int64_t ghost_hits        # misses on blocks that the history still held
     cdef readonly int64_t memory            # bytes of all arrays
-    cdef bint varies                        # whether a miss of a full cache may evict no block, or several
-    cdef readonly bint offline              # whether outcomes depend on the future, so that no live cache can be asked
-    cdef Py_ssize_t beyond                  # ids after those of a `run` that may be read, to prefetch their nodes
+    cdef bint varies                        # whether a miss in a full cache may evict no block, or several
+    cdef readonly bint offline              # whether outcomes depend on later references, so that contents are unknown
+    cdef Py_ssize_t beyond                  # how many ids after its n a `run` may read, to prefetch their nodes
     cdef void* arrays[ARRAYS]               # freed with the policy
     cdef int used                           # arrays in use
 
-    # Core method, each policy's own: replay n references, hit[i] = 1 if block ids[i] was in the cache. The caller
-    # ensures that every id is below `blocks` and counts `requests`.
+    # Core method, which each policy implements: replay n references; hit[i] = 1 if block ids[i] was in the cache. The
+    # caller ensures that every id is below `blocks`, and counts `requests`.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
-    # Each online policy's own: return whether the block is in the cache now, without a change. An offline policy cannot
-    # tell.
+    # Return whether the block is in the cache now, and change nothing. Each online policy implements this; an offline
+    # policy cannot tell.
     cdef bint holds(self, block_t block) noexcept nogil
 
     # Return the block that a reference to a missed block would evict from the full cache; asking changes no later
-    # outcome. The policies that `misspenalty.policies.tinylfu` names can tell.
+    # outcome. The policies listed in `FAST` of `misspenalty.policies.tinylfu` implement this.
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
     # Make one reference, for a live cache inside a larger model, and return whether the block was in the cache.
@@ -50,12 +50,12 @@ cdef class Policy(Kernel):
 
     # Return a zeroed array of n items, owned by the policy; the MemoryError names the size.
     cdef void* allocate(self, size_t n, size_t size) except NULL
-    # Allocate entries for `logs` logs that share them, with `live` live blocks in total; raise ParameterError if
-    # positions would not fit 32 bits.
+    # Allocate the entries that `logs` logs share, with at most `live` live blocks in total; raise ParameterError if
+    # positions would not fit into 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
-    # Also TypeError for a class that is only a base of policies: it has no array.
+    # Also raise TypeError if the class is only a base of policies, which has no array.
     cdef int check_unused(self) except -1
-    # Return the blocks that can be in the cache at once: the capacity, or all blocks.
+    # Return how many blocks can be in the cache at once: the capacity, or all blocks if there are fewer.
     cdef Py_ssize_t max_resident(self)
-    # Return the entries of a history of `multiple` times the cache: no more than blocks can fill.
+    # Return how many entries a history of `multiple` times the cache has, at most one per block.
     cdef Py_ssize_t ghosts(self, double multiple)

@@ -8,11 +8,11 @@ from misspenalty.policies._log cimport FIRST, SPARE
 
 from misspenalty.errors import ParameterError
 
-cdef int64_t MOST_REFERENCES = 0xFFFFFFFE  # blocks a cache or a trace can have, references a kernel's 32-bit clock can count
+cdef int64_t MOST_REFERENCES = 0xFFFFFFFE  # maximum number of blocks of a cache or trace, and of references (32 bits)
 
 
 cdef class Policy(Kernel):
-    """A cache of `capacity` blocks over ids below `blocks`, replayed in slices."""
+    """Base of the policies: a cache of `capacity` blocks with ids below `blocks`; it replays slices of references."""
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
         if not 1 <= capacity <= MOST_REFERENCES or not 0 <= blocks <= MOST_REFERENCES:
@@ -143,7 +143,7 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
 cdef void run_counting(
     Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit, uint32_t* evicted
 ) noexcept nogil:
-    """Replay references and count what each evicts: a policy that loads only missed blocks evicts one per miss.
+    """Replay references and count the evictions of each; unless a policy `varies`, a miss in a full cache evicts one.
 
     `refresh` is NULL or marks references to skip if their block is not in the cache.
     """

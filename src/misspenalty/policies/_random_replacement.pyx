@@ -43,7 +43,7 @@ cdef class Random(Policy):
                 places[resident] = block
                 resident += 1
                 continue
-            # the next victim is known one eviction ahead, and prefetched
+            # the next victim is drawn one eviction ahead, so that its entry can be prefetched
             place = next_place
             state += GOLDEN
             next_place = ((mix(state + GOLDEN) >> 32) * room) >> 32

@@ -1,7 +1,7 @@
-# The queues of S3-FIFO, for the policies that are built of them.
+# The queues of S3-FIFO, for the policies that are built from them.
 #
 # S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in S
-# or M with its counter in the lowest two bits, or, from GHOST on, its position in G.
+# or M (its lowest two bits are then the counter), or, from GHOST on, in G at that position.
 
 from libc.stdint cimport uint32_t
 
@@ -14,7 +14,7 @@ cdef enum:
     SMALL = 4                   # in S, counter 0
     MAIN = 8                    # in M, counter 0
     GHOST = 12                  # lowest position in G
-    FETCHED = 8                 # entries of a ring whose blocks are fetched before they are the oldest
+    FETCHED = 8                 # how many entries ahead of a ring's front the states of blocks are prefetched
 
 
 cdef struct Ring:
@@ -29,10 +29,10 @@ cdef struct State:
     Ring small
     Ring main
     History ghost
-    uint32_t share              # blocks S should hold
-    uint32_t most               # M gives the victim if it holds more
-    uint32_t threshold          # counter that lets a block move to M
-    bint filling                # whether new blocks beyond the share of S enter M
+    uint32_t share              # number of blocks that S should hold
+    uint32_t most               # M provides the victim if it holds more blocks than this
+    uint32_t threshold          # lowest counter with which a block of S moves to M
+    bint filling                # whether new blocks enter M when S has its share, as before the first eviction
 
 
 cdef inline int make_state(State* s, Policy policy, uint32_t share, double ghost) except -1:
@@ -48,7 +48,7 @@ cdef inline int make_state(State* s, Policy policy, uint32_t share, double ghost
 
 
 cdef inline bint is_cached(uint32_t state) noexcept nogil:
-    return state - SMALL < GHOST - SMALL  # unsigned: ABSENT is far above
+    return state - SMALL < GHOST - SMALL  # unsigned arithmetic: ABSENT wraps to a high value
 
 
 cdef inline void push(Ring* ring, block_t block) noexcept nogil:
@@ -66,7 +66,7 @@ cdef inline block_t pop(Ring* ring, const uint32_t* nodes) noexcept nogil:
 
 
 cdef inline bint evict_small(State* s) noexcept nogil:
-    """Evict a block of S; return False if all moved to M."""
+    """Evict a block of S, or return False if all blocks of S have moved to M instead."""
     cdef block_t block
     while s.small.held:
         block = pop(&s.small, s.nodes)
@@ -90,13 +90,13 @@ cdef inline void evict_main(State* s) noexcept nogil:
 
 
 cdef inline block_t at(const Ring* ring, uint32_t i) noexcept nogil:
-    """Return the block of a ring before which there are `i` older ones."""
+    """Return the block of a ring that is `i` places after the oldest."""
     cdef size_t place = <size_t>ring.front + i
     return ring.blocks[place if place < ring.size else place - ring.size]
 
 
 cdef inline block_t next_victim(const State* s) noexcept nogil:
-    """Return the block that `evict` would evict: of S, or the oldest of M with the lowest counter."""
+    """Return the block that `evict` would evict: one of S, or the oldest of those in M with the lowest counter."""
     cdef uint32_t i, lowest = 0, moved = 0
     if s.main.held <= s.most:
         while moved < s.small.held:
@@ -122,7 +122,7 @@ cdef inline void evict(State* s) noexcept nogil:
 
 
 cdef inline bint load(State* s, block_t block, bint room) noexcept nogil:
-    """Load a missed block, evicting another unless there is `room`; return whether it was in G."""
+    """Load a missed block, after evicting another unless there is `room`; return whether it was in G."""
     cdef bint known = s.nodes[block] != ABSENT
     if known:
         recall(&s.ghost, s.nodes, sizeof(uint32_t), block)

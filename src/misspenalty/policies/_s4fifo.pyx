@@ -1,6 +1,6 @@
 """Kernel of S4-FIFO; the definition is in s4fifo.py, the queues are S3-FIFO's, in _s3fifo.pxd.
 
-A block can be in the cache and in G at once, so that G has nodes of its own and that of the queues has no room.
+A block can be in the cache and in G at once, so G has nodes of its own, and the `ghost` of the queues has no room.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -13,16 +13,16 @@ from misspenalty.policies._s3fifo cimport ABSENT, COUNTER, MAIN, SMALL, State, e
 
 cdef struct Name:
     uint32_t position           # in G; NOWHERE if it is not there
-    uint32_t count              # hits in S, and returns since
+    uint32_t count              # hits in S, plus how often the name was looked up since
 
 
 cdef class S4FIFO(Policy):
     cdef State state
     cdef History ghost
     cdef Name* names            # one per block
-    cdef uint32_t* entries      # count of entries when the block entered S; one per block
+    cdef uint32_t* entries      # value of `entered` when the block entered S; one per block
     cdef uint32_t entered       # blocks that entered S so far
-    cdef uint32_t return_hits   # count of a name that lets its block enter M
+    cdef uint32_t return_hits   # lowest count of a name with which its block enters M
     cdef double window          # age from which a hit in S counts
 
     def __cinit__(self, capacity, blocks, small, ghost, threshold, skip, return_hits):
@@ -78,7 +78,7 @@ cdef class S4FIFO(Policy):
         self.evictions += misses - filled
 
     cdef inline bint returns(self, block_t block) noexcept nogil:
-        """Return whether the name of a block lets it enter M; if not, increment its count."""
+        """Return whether a block's name in G lets it enter M, and remove the name; otherwise raise the name's count."""
         cdef Name* name = &self.names[block]
         if name.position == NOWHERE:
             return False

@@ -1,7 +1,7 @@
 """Kernel of SIEVE; the definition is in sieve.py.
 
 The queue is an array, tail first, without links. The hand reads it and writes the survivors back one after another
-at the tail, so that the gap left by the evicted lies between `kept` and `hand`, and closes when the hand wraps.
+at the tail. The gap left by evicted blocks therefore lies between `kept` and `hand`, and closes when the hand wraps.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -13,11 +13,11 @@ cdef enum:
     ABSENT = 0                  # state of a block outside the cache
     CACHED = 1                  # in the cache, not visited since the hand passed
     VISITED = 2
-    FETCHED = 8                 # entries whose blocks are fetched before the hand gets there
+    FETCHED = 8                 # how many entries ahead of the hand the states of blocks are prefetched
 
 
 cdef struct Queue:
-    block_t* entries            # twice the max_resident, so that the gap rarely has to be closed
+    block_t* entries            # room for twice `max_resident`, so that the gap rarely has to be closed
     size_t kept                 # entries below survived this round of the hand
     size_t hand                 # next entry to examine; those from `kept` up to here are a gap
     size_t end                  # end of the newest entry
@@ -27,8 +27,8 @@ cdef struct Queue:
 cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
-    cdef int64_t asked          # evictions when a victim was last asked for
-    cdef size_t passed          # entries from the hand on whose blocks were visited at that time
+    cdef int64_t asked          # value of `evictions` when a victim was last asked for
+    cdef size_t passed          # number of entries after the hand whose blocks were marked visited at that time
 
     def __cinit__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))

@@ -21,11 +21,11 @@ cdef struct Sketch:
     uint64_t* words             # 16 counters each
     uint64_t lines              # a power of two
     uint64_t sample             # increments after which counters are halved
-    uint64_t size               # increments since, plus what halving left of earlier ones
+    uint64_t size               # increments since the last halving, plus what halvings left of earlier ones
 
 
 cdef inline uint64_t* aligned(uint64_t* words) noexcept nogil:
-    """Return where the first whole cache line begins in an array that has one to spare."""
+    """Return where the first whole cache line begins in an array that has a line to spare."""
     return <uint64_t*>((<uintptr_t>words + LINE_BYTES - 1) & ~<uintptr_t>(LINE_BYTES - 1))
 
 
@@ -79,7 +79,7 @@ cdef inline void increment(Sketch* sketch, uint64_t draw) noexcept nogil:
 
 
 cdef inline int make_sketch(Sketch* sketch, Policy policy, size_t entries, uint64_t sample) except -1:
-    """Make counters for that many blocks, which are halved after `sample` increments."""
+    """Make counters for `entries` blocks; they are halved after `sample` increments."""
     cdef uint64_t lines = 1
     while WORDS * lines < entries:
         lines *= 2

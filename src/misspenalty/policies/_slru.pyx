@@ -9,12 +9,12 @@ from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldes
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
-    MAX_SEGMENTS = 16                   # segments
+    MAX_SEGMENTS = 16                   # maximum number of segments
 
 
 cdef struct Segment:
     Log log
-    uint32_t blocks             # in it now
+    uint32_t blocks             # number of blocks in it now
     uint32_t limit              # maximum number that it may hold
 
 
@@ -32,7 +32,7 @@ cdef inline uint32_t segment_at(const State* s, uint32_t position) noexcept nogi
 
 
 cdef inline block_t take(State* s, uint32_t k) noexcept nogil:
-    """Remove and return the least recently used block of a segment; its position is left to the caller."""
+    """Remove and return the least recently used block of a segment; the caller sets its position."""
     s.segments[k].blocks -= 1
     return take_oldest(&s.segments[k].log, s.nodes, sizeof(uint32_t))
 
@@ -71,7 +71,7 @@ cdef class SLRU(Policy):
         max_resident = self.max_resident()
         upper = int(capacity * protected / (segments - 1))
         limits = [capacity - (segments - 1) * upper] + [upper] * (segments - 1)
-        live = [max_resident] + [min(upper, max_resident) + 1] * (segments - 1)  # one more before it overflows
+        live = [max_resident] + [min(upper, max_resident) + 1] * (segments - 1)  # one more, which then overflows
         entries = self.allocate_logs(sum(live), segments)
         first = FIRST
         for k in range(segments):

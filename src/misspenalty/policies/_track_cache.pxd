@@ -1,17 +1,17 @@
 # A cache of tracks with sequential detection and prefetching in front of its lists; called by a controller.
 #
-# A track has up to eight pages, of which any may be cached. `request` is one access to pages of one track: it counts
-# the track, moves it, makes room, puts the pages that have to be read into the cache, and lists those reads. The cache
-# is a directory: pages are in it from the moment their read is issued, and the caller keeps track of those still in
-# flight.
+# A track has up to eight pages, of which any may be cached. `request` makes one access to pages of one track: it sets
+# the track's counter, moves the track, makes room, puts the pages that have to be read into the cache, and lists their
+# reads. The cache is only a directory: pages are in it from the moment their read is issued, and the caller has to know
+# which reads are still in flight.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from misspenalty.policies._policy cimport Policy, block_t
 
 cdef enum:
-    MOST_DEGREE = 256               # tracks per group
-    MOST_READS = MOST_DEGREE + 1    # reads of one request: its own and one group
+    MOST_DEGREE = 256               # maximum number of tracks per group
+    MOST_READS = MOST_DEGREE + 1    # maximum number of reads of one request: its own and one group
 
 cdef enum:                          # why a track is read
     DEMAND                          # the request itself waits for it
@@ -32,11 +32,11 @@ cdef struct read_t:
 
 
 cdef struct mark_t:
-    uint8_t counter                 # length of the run that ends here, up to the threshold = sequential; 0 = not set
+    uint8_t counter                 # length of the run that ends here, at most the threshold (sequential); 0 = not set
     uint8_t flags                   # TRIGGER, UNREAD, AGED, FIRST
     uint16_t to_last                # AMP: tracks from here to the last one of its set
     uint16_t degree                 # AMP, p: tracks of the next set; only in the last track of a set, else 0
-    uint16_t distance               # AMP, g: tracks from its trigger to its end; there as well
+    uint16_t distance               # AMP, g: tracks from its trigger to its end; also only in the last track
 
 
 cdef struct sequential_t:
@@ -45,7 +45,7 @@ cdef struct sequential_t:
     int32_t trigger                 # tracks between the trigger and the end of its group; -1 = no asynchronous prefetch
     bint remedy                     # whether a trigger also moves the unread rest of its group to MRU
     bint writes_sequential          # whether written tracks of a run count as sequential
-    int32_t most                    # AMP: most tracks of a set; 0 = degree and trigger are fixed
+    int32_t most                    # AMP: maximum number of tracks of a set; 0 = degree and trigger are fixed
     int32_t ahead_above             # AMP: degree above which sets are fetched ahead
 
 
@@ -61,48 +61,48 @@ cdef class TrackCache(Policy):
     cdef readonly int track_pages       # pages per track, 1 to 8
     cdef uint8_t whole                  # mask of all pages of a track
     cdef sequential_t sequential        # detection and prefetching
-    cdef object places                  # keeps `place_of` alive
-    cdef const uint32_t* place_of       # track of each block id of a trace; NULL = they are the same
+    cdef object places                  # array that `place_of` points into, kept alive
+    cdef const uint32_t* place_of       # track of each block id of a trace; NULL = the id itself
     cdef int64_t now                    # requests so far: the clock of the stamps
     cdef read_t reads[MOST_READS]       # reads of the last request, its own first
     cdef int n_reads                    # number of reads
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
-    cdef readonly int64_t unused        # tracks of fetched groups, even if cached before, evicted before an access
+    cdef readonly int64_t unused        # tracks of fetched groups, even if cached earlier, evicted before an access
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
-    # Returns the mask of pages that were missing: 0 = hit. A write reads nothing. Reads to issue: reads[0:n_reads].
+    # Return the mask of pages that were missing: 0 = hit. A write reads nothing. reads[0:n_reads] are to be issued.
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
 
-    # Pages from `page` on, page 0 being the first of track 0: whether all were there. `reads` are those of the last track.
+    # Access pages from `page` on (0 = first of track 0); return if all were cached. `reads` are those of the last track.
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
 
     # Handle the arrival of a drive operation that began with this track, for which a read was waiting.
     cdef void arrive_late(self, int64_t track) noexcept nogil
 
     # --- defined by each kind of cache -----------------------------------------------------------------------------
-    # Mask of the pages in the cache.
+    # Return the mask of a track's pages in the cache.
     cdef uint8_t cached(self, int64_t track) noexcept nogil
-    # The track's counter and flags; NULL if it is not in the cache. Valid until the next insert.
+    # Return the track's counter and flags, or NULL if it is not in the cache; they are valid until the next insert.
     cdef mark_t* mark(self, int64_t track) noexcept nogil
-    # Observe an access to a cached track before anything moves; hit: every page asked for was there.
+    # Observe an access to a cached track before anything moves; `hit` tells whether all requested pages were cached.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
-    # Move a track up if an access moves it, if it is still cached; `pages` were cached before the access.
+    # Handle an access to a track that may move it up, if it is still cached; `pages` were cached before the access.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
     # Move up a prefetched track that a trigger renews.
     cdef void renew(self, int64_t track) noexcept nogil
-    # Put pages into the cache, after evicting others: as sequential data or not, a track that is cached changes over.
+    # Put pages into the cache, after evicting others, as sequential data or not; a cached track changes to that kind.
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil
-    # Put further pages of a cached track into the cache, after evicting others; the track does not change over.
+    # Put further pages of a cached track into the cache, after evicting others; the track keeps its kind.
     cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil
     # Count a read that missed a sequential track.
     cdef void count_sequential_miss(self) noexcept nogil
 
-    # Detection and prefetching from keywords; to be called first by every __init__.
+    # Take the settings of detection and prefetching from keywords; the constructor of each subclass calls this first.
     cdef int arrange(self, dict settings) except -1
-    # Put tracks first to last, of which none is at or behind `end`, into the cache as one group, with its trigger.
+    # Put tracks `first` to `last`, but none from `end` on, into the cache as one group, with its trigger.
     cdef void fetch(self, int64_t first, int64_t last, int64_t end, uint8_t why) noexcept nogil
     cdef void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil
     cdef int32_t run_length(self, int64_t track) noexcept nogil
@@ -110,7 +110,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Prefetch what a request for the track will touch: its entry first, some requests later whatever that leads to.
+    # Prefetch the memory that a request for the track will touch: its entry, or else, later, what the entry leads to.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------
@@ -120,7 +120,7 @@ cdef class TrackCache(Policy):
 
 
 cdef inline mark_t* bring(TrackCache cache, int64_t track, uint8_t why, uint8_t* missing) noexcept nogil:
-    """Prefetch a whole track, of which `missing` was absent; return its mark, or NULL if the cache did not keep it."""
+    """Prefetch a whole track, and set `missing` to its absent pages; return its mark, or NULL if it was not kept."""
     cdef mark_t* mark = cache.mark(track)
     missing[0] = cache.whole & ~cache.cached(track)
     if missing[0]:

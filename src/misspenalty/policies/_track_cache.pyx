@@ -1,4 +1,4 @@
-"""Kernel of sequential detection and prefetching; the definition is in sequential.py."""
+"""Kernel of sequential detection and prefetching; the definition is in prefetch/sequential/prefetcher.py."""
 
 from misspenalty._kernel cimport SLICE, check_signals
 from misspenalty.policies._amp cimport fetch_set, fetch_set_behind_miss, grow_distance, hit_in_set
@@ -21,7 +21,7 @@ cdef class TrackCache(Policy):
     """A cache of tracks behind a sequential prefetcher; subclasses decide what it evicts."""
 
     cdef int arrange(self, dict settings) except -1:
-        """Remove the settings of tracks, detection and prefetching from `settings`."""
+        """Take the settings of tracks, detection and prefetching out of `settings`, and check them."""
         cdef const uint32_t[::1] places
         self.varies = True
         self.sequential.threshold = settings.pop("threshold", 3)
@@ -119,7 +119,7 @@ cdef class TrackCache(Policy):
             mark.to_last = mark.degree = mark.distance = 0
 
     cdef inline void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil:
-        """Handle a read of a group's trigger: renew the group's unread rest and fetch the next group."""
+        """Handle a read of a group's trigger: renew the unread tracks behind it and fetch the next group."""
         cdef int64_t last = track + self.sequential.trigger, t
         cdef mark_t* mark
         if self.sequential.remedy:
@@ -224,7 +224,7 @@ cdef class TrackCache(Policy):
         return missing, [(self.reads[i].track, self.reads[i].pages, self.reads[i].why) for i in range(self.n_reads)]
 
     def late(self, int64_t track):
-        """Tell AMP that a drive operation beginning with this track has arrived, and a read was waiting for it."""
+        """Tell AMP that a drive operation that begins with this track has arrived while a read was waiting for it."""
         self.check_unused()
         if not 0 <= track < self.tracks:
             raise IndexError(f"track {track}; expected one below {self.tracks}")
@@ -239,7 +239,7 @@ cdef class TrackCache(Policy):
         return None if mark == NULL else (mark.degree, mark.distance)
 
     def replay_pages(self, const int64_t[::1] page, const int32_t[::1] pages, const uint8_t[::1] write, uint8_t[::1] hit):
-        """Make requests for `pages` pages from `page` on, page 0 being the first of track 0, with the GIL released.
+        """Make requests for ``pages[i]`` pages from ``page[i]`` on (0 = first of track 0), with the GIL released.
 
         ``hit[i]`` tells whether all pages of a request were in the cache. A request may span tracks.
 
@@ -263,7 +263,7 @@ cdef class TrackCache(Policy):
                     check_signals()
 
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil:
-        """Access pages track by track; return whether all were there."""
+        """Access pages track by track; return whether all were cached."""
         cdef int64_t track = page // self.track_pages
         cdef int first = <int>(page - track * self.track_pages), last
         cdef bint hit = True

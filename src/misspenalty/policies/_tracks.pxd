@@ -1,5 +1,5 @@
 # Two lists of tracks, SEQ and RANDOM, in the order of their last move to the MRU end, shared by SARC, LRU Top and LRU
-# Bottom. They differ in the victim, and in where sequential tracks enter.
+# Bottom. These policies differ in the victim and in where sequential tracks enter.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -23,27 +23,27 @@ cdef struct slot_t:                 # a cached track
 
 
 cdef class TrackLists(TrackCache):
-    cdef uint32_t* slot_of          # slot of each track, NO_SLOT = not cached: a small stable index while it is cached
+    cdef uint32_t* slot_of          # slot of each track, fixed while the track is cached; NO_SLOT = not cached
     cdef slot_t* slots              # one per cached track, then the heads
     cdef uint32_t free              # first free slot, NO_SLOT = none
     cdef uint32_t slots_used        # slots ever used: higher ones are free as well
     cdef uint32_t heads             # slot of RANDOM's head; SEQ's and that of the merged list follow
     cdef int64_t pages_in[2]        # pages of RANDOM and SEQ
     cdef int64_t tracks_in[2]       # tracks of RANDOM and SEQ
-    cdef double delta               # deltaL: pages of a list's bottom
+    cdef double delta               # deltaL: number of pages in the bottom of a list
     cdef double large_ratio         # LargeRatio: ratio from which SEQ grows at a hit in its bottom
     cdef bint count_writes          # whether a write hit in RANDOM's bottom ends the interval
     cdef readonly int64_t seq_miss  # sequential misses of the running interval
-    cdef readonly double adapt      # direction and pace of the desired size, -1 to 1
+    cdef readonly double adapt      # direction and pace at which the desired size changes, -1 to 1
     cdef readonly double desired    # desired size of SEQ, pages; SARC only
     cdef readonly double last_ratio # ratio at the last hit in RANDOM's bottom: what Figure 8 plots
     cdef readonly int64_t bottom_hits   # hits in RANDOM's bottom
 
-    # Return the slot of the victim, one of those in the lists; there is at least one.
+    # Return the slot of the track to evict; the lists must not be empty.
     cdef uint32_t victim(self) noexcept nogil
     # Adapt after a track of this number of pages has been evicted.
     cdef void adjust(self, int pages) noexcept nogil
-    # Put a slot into its list at the MRU end, or wherever the policy inserts it; take it out.
+    # Put a slot into its list, at the MRU end or where the policy inserts it; `detach` takes it out.
     cdef void attach(self, uint32_t slot) noexcept nogil
     cdef void detach(self, uint32_t slot) noexcept nogil
     cdef void evict(self) noexcept nogil

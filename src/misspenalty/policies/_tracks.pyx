@@ -9,10 +9,10 @@ from misspenalty.errors import ParameterError
 
 
 cdef class TrackLists(TrackCache):
-    """SEQ and RANDOM."""
+    """Base of the policies on tracks, with the lists SEQ and RANDOM."""
 
     cdef int set_up(self, dict settings) except -1:
-        """Remove all keywords from `settings`, those of the policy itself first."""
+        """Take all settings out of `settings`, raise TypeError if others remain, and allocate the lists."""
         cdef int i
         self.delta = settings.pop("delta", 0.05) * <double>self.capacity
         self.large_ratio = settings.pop("large_ratio", 20)
@@ -153,5 +153,5 @@ cdef class TrackLists(TrackCache):
 
     @property
     def running_ratio(self):
-        """2 * s * deltaL / |SEQ| of the interval since the last hit in RANDOM's bottom."""
+        """Ratio 2 * s * deltaL / |SEQ| of the interval since the last hit in RANDOM's bottom."""
         return self.ratio()

@@ -13,7 +13,7 @@ cdef enum:
 cdef class TwoQ(Policy):
     """A1in is a plain ring, since nothing ever leaves its middle; Am and A1out are logs that share one array.
 
-    So a block's position tells where it is: NOWHERE, IN_A1IN, below `a1out.log.first` in Am, else in A1out.
+    So a block's node tells where it is: NOWHERE, IN_A1IN, in Am (a position below `a1out.log.first`) or in A1out.
     """
 
     cdef uint32_t* nodes        # position; one per block
@@ -21,7 +21,7 @@ cdef class TwoQ(Policy):
     cdef uint32_t size          # entries the ring can hold
     cdef uint32_t front         # place of the oldest in the ring
     cdef uint32_t inside        # blocks in A1in
-    cdef uint32_t kin           # A1in gives the victim when it holds more
+    cdef uint32_t kin           # A1in provides the victim when it holds more blocks
     cdef Log am
     cdef History a1out          # Kout names
 
@@ -94,8 +94,8 @@ cdef class Simplified2Q(Policy):
     """A1 and Am are logs that share one array; a block is in A1 if its position is `a1.first` or above."""
 
     cdef uint32_t* nodes        # position, or NOWHERE; one per block
-    cdef uint32_t threshold     # A1 gives the victim when it holds more
-    cdef uint32_t inside        # blocks in A1; Am has the rest of the resident
+    cdef uint32_t threshold     # A1 provides the victim when it holds more blocks
+    cdef uint32_t inside        # blocks in A1; the other resident blocks are in Am
     cdef Log am
     cdef Log a1
 

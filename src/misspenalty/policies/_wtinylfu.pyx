@@ -10,7 +10,7 @@ from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 from misspenalty.policies._sketch cimport Sketch, draw_of, frequency, increment, line_of, make_sketch
 
 cdef enum:
-    DRAWS = 16                  # draws kept of future requests, more than NEAR; a power of two
+    DRAWS = 16                  # number of draws kept for future requests, more than NEAR; a power of two
 
 
 cdef struct Node:
@@ -38,7 +38,7 @@ cdef inline void expect(const State* s, const Log* log) noexcept nogil:
 
 
 cdef inline uint64_t draw_of_next(State* s, block_t block) noexcept nogil:
-    """Return the draw of a future block, and prefetch its counters; blocks are numbered here, in order of request."""
+    """Return the draw of a block that is requested soon, after numbering it if it is new; prefetch its counters."""
     cdef Node* node = &s.nodes[block]
     cdef uint64_t draw
     if node.number == 0:
@@ -68,7 +68,7 @@ cdef inline void promote(State* s, block_t block) noexcept nogil:
 
 
 cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
-    """Admit a block to probation if there is room or it is the more frequent; otherwise evict it."""
+    """Admit a block to probation if there is room or it is more frequent than the victim; otherwise evict it."""
     cdef block_t victim
     if full:
         s.nodes[candidate].position = NOWHERE
@@ -76,7 +76,7 @@ cdef inline void admit(State* s, block_t candidate, bint full) noexcept nogil:
             return
         victim = take(s, &s.probation)
         if frequency(&s.sketch, s.nodes[candidate].number) <= frequency(&s.sketch, s.nodes[victim].number):
-            s.probation.begin -= 1  # back to its place
+            s.probation.begin -= 1  # the victim returns to its place
             return
         s.nodes[victim].position = NOWHERE
         s.in_probation -= 1

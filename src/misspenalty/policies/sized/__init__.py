@@ -1,4 +1,4 @@
-"""Replacement policies for objects of different sizes, in a cache of so many bytes.
+"""Replacement policies for objects of different sizes, in a cache whose size is in bytes.
 
 `reference` says what they have in common; `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and the
 other ``.pyx`` files are their kernels.
@@ -16,7 +16,7 @@ from misspenalty.policies.sized import _admission, _queues, _ranked, admission, 
 from misspenalty.policies.sized._sized import CHANGES as SIZE_CHANGES
 from misspenalty.traces.selection import MOST_REFERENCES
 
-LARGEST = 1 << 62  # bytes of a cache
+LARGEST = 1 << 62  # maximum size of a cache, bytes
 
 __all__ = ["LARGEST", "SIZED", "SIZE_CHANGES", "SizedPolicy", "find_sized"]
 
@@ -28,7 +28,7 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Of the policy for blocks that it is when all objects have one size.
+        Name of the policy for blocks that this policy equals when all objects have one size.
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str

@@ -1,4 +1,4 @@
-"""Kernel of W-TinyLFU for objects of different sizes; the definition is in sized/wtinylfu.py."""
+"""Kernel of W-TinyLFU for objects of different sizes; the definition is in sized/admission.py."""
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -64,7 +64,7 @@ cdef class WTinyLFU(SizedCache):
         return frequency(&self.sketch, self.number[block])
 
     cdef void admit(self, block_t candidate) noexcept nogil:
-        """Move the window's oldest to probation if that needs no victims, or only less frequent ones; or evict it."""
+        """Move the window's oldest object to probation if it was used more than all its victims together; else evict."""
         cdef int64_t excess = self.bytes[PROBATION] + self.bytes[PROTECTED] + self.nodes[candidate].held - self.main_room
         cdef int rivals = 0, own = self.count(candidate), where = PROBATION
         cdef int64_t victims = 0

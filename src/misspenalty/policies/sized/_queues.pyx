@@ -27,7 +27,7 @@ cdef class LRU(SizedCache):
 
 
 cdef class Clock(SizedCache):
-    cdef uint8_t most                   # value of an object's counter
+    cdef uint8_t most                   # maximum value of an object's counter
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, bits=1, **parameters):
         self.most = 2**bits - 1
@@ -50,7 +50,7 @@ cdef class Clock(SizedCache):
 
 
 cdef class Sieve(Clock):
-    cdef block_t hand                   # the head of the list where it begins at the oldest
+    cdef block_t hand                   # object where the search begins; the list's head = at the oldest
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
         self.hand = <block_t>(blocks + 1)
@@ -73,7 +73,7 @@ cdef class Sieve(Clock):
 
 cdef class SLRU(SizedCache):
     cdef int segments
-    cdef int64_t limit                  # bytes of each segment but the lowest
+    cdef int64_t limit                  # maximum bytes of each segment but the lowest
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, segments=2, protected=0.8, **parameters):
         if not 2 <= segments <= MAX_SEGMENTS:
@@ -106,7 +106,7 @@ cdef class SLRU(SizedCache):
 
 cdef class S3FIFO(SizedCache):
     cdef int64_t share                  # bytes the small queue should hold
-    cdef int64_t ghosts_room            # bytes of the objects whose names are remembered
+    cdef int64_t ghosts_room            # maximum bytes of the objects whose names are remembered
     cdef int threshold
     cdef bint filling
 
@@ -136,7 +136,7 @@ cdef class S3FIFO(SizedCache):
             self.evict_small()
 
     cdef void evict_small(self) noexcept nogil:
-        """Evict an object of the small queue, or none if all move to the main one."""
+        """Evict an object of the small queue, or none if all of them move to the main queue."""
         cdef block_t block
         while self.oldest(SMALL) < self.blocks:
             block = self.oldest(SMALL)
@@ -190,7 +190,7 @@ cdef class ARC(SizedCache):
         self.put(T1 if known == ABSENT else T2, block)
 
     cdef void adapt(self, bint in_b1, int64_t size) noexcept nogil:
-        """Move the target by the size of the object, times the ratio of the ghosts but at least 1."""
+        """Move the target by the size of the object times the ratio of the ghost lists, or times 1 if that is more."""
         cdef double own = self.bytes[B1] if in_b1 else self.bytes[B2], other = self.bytes[B2] if in_b1 else self.bytes[B1]
         cdef double step
         if self.adapts:

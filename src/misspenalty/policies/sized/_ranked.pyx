@@ -1,6 +1,6 @@
-"""Kernels of the policies that evict the object of the lowest rank; sized/ranked.py has the definitions.
+"""Kernels of the policies that evict the object with the lowest rank; sized/ranked.py has the definitions.
 
-The objects in the cache are a binary heap by key, then by last use; each knows its place.
+The objects in the cache form a binary heap, ordered by key and then by last use; each object knows its place in it.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -24,7 +24,7 @@ cdef class Ranked(SizedCache):
     cdef block_t* heap                  # lowest first
     cdef uint32_t size                  # objects in the heap
     cdef uint64_t now                   # accesses so far
-    cdef int64_t history                # bytes of the evicted objects that are remembered
+    cdef int64_t history                # maximum bytes of the evicted objects that are remembered
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, history=0.0, **parameters):
         self.ranks = <rank_t*>self.allocate(blocks, sizeof(rank_t))
@@ -35,7 +35,7 @@ cdef class Ranked(SizedCache):
         self.now += 1
 
     cdef void use(self, block_t block) noexcept nogil:
-        """Count a use, and set the key that follows."""
+        """Count a use of an object, and set its new key."""
 
     cdef void evicting(self, double key) noexcept nogil:
         """Take note of the key of the object that is being evicted."""

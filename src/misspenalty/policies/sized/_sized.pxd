@@ -1,8 +1,8 @@
 # Base of the kernels of caches of objects of different sizes.
 #
-# Every object has one node and is in at most one list. Lists 1 to GHOSTS - 1 hold what is in the cache, those from
-# GHOSTS on names of what was evicted. `used_bytes`, `resident` and the bytes of each list are kept here, so a policy
-# only says where an object goes.
+# Every object has one node and is in at most one list. Lists 1 to GHOSTS - 1 hold the objects in the cache, and lists
+# from GHOSTS on hold the names of evicted objects. This base keeps `used_bytes`, `resident` and the bytes of each list,
+# so a policy only decides where an object goes.
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -13,13 +13,13 @@ cdef enum:
     ABSENT = 0                      # list of an object of which nothing is known
     GHOSTS = 18                     # first list of names
     LISTS = 20
-    KEEP, REPLACE, NEW              # what follows if an object in the cache is asked for with another size
+    KEEP, REPLACE, NEW              # what happens if a cached object is requested with another size
 
 
 cdef struct node_t:
     Link link
     int64_t held                    # bytes it takes up in the cache, or took up when it was evicted
-    int64_t asked                   # bytes when it was last asked for
+    int64_t asked                   # bytes with which it was last requested
     uint8_t list                    # ABSENT, or where it is
     uint8_t uses                    # counted by some policies
 
@@ -28,16 +28,16 @@ cdef class SizedCache(Policy):
     cdef readonly int64_t room          # bytes of the cache
     cdef readonly int64_t largest       # bytes of the largest object that can be cached
     cdef readonly int64_t used_bytes
-    cdef readonly int64_t refused       # references to objects that are larger than that
+    cdef readonly int64_t refused       # references to objects that are larger than `largest`
     cdef readonly int64_t evicted_bytes
     cdef node_t* nodes                  # one per object, then the heads of the lists
     cdef int64_t[LISTS] bytes           # bytes of the objects in each list
     cdef int changes                    # KEEP, REPLACE or NEW
-    cdef const int64_t* sizes           # bytes asked for by each reference of this call, or NULL: as before
+    cdef const int64_t* sizes           # bytes requested by each reference of this call; NULL = those requested last
     cdef const block_t* first           # where the references of this call begin
 
-    # A policy's own. `load` makes room and puts an object into a list; its size is at most `largest`. `evict` removes
-    # at least one object or moves some closer to it. `settle` evicts until everything is within its limits.
+    # Policies override these. `load` makes room and puts an object of at most `largest` bytes into a list. `evict`
+    # removes at least one object, or moves some closer to eviction. `settle` evicts until all limits are kept.
     cdef void see(self, block_t block) noexcept nogil           # every reference, before anything else
     cdef void touch(self, block_t block) noexcept nogil         # a hit
     cdef void load(self, block_t block) noexcept nogil
@@ -46,14 +46,14 @@ cdef class SizedCache(Policy):
     cdef void leave(self, block_t block, int ghosts) noexcept nogil   # out of the cache, into `ghosts` or ABSENT
 
     cdef inline block_t oldest(self, int where) noexcept nogil:
-        """Return the least recently added of a list; a number of at least `blocks` if it is empty."""
+        """Return the least recently added object of a list, or a number of at least `blocks` if the list is empty."""
         return self.nodes[self.blocks + where].link.newer
 
     cdef inline bint in_cache(self, block_t block) noexcept nogil:
         return ABSENT < self.nodes[block].list < GHOSTS
 
     cdef inline void put(self, int where, block_t block) noexcept nogil:
-        """Make an object that is in no list the newest of this one."""
+        """Add an object that is in no list to list `where`, as its newest."""
         cdef node_t* node = &self.nodes[block]
         append(self.nodes, sizeof(node_t), <block_t>(self.blocks + where), block)
         node.list = <uint8_t>where
@@ -77,7 +77,7 @@ cdef class SizedCache(Policy):
         self.put(where, block)
 
     cdef inline void make_room(self, block_t block) noexcept nogil:
-        """Evict until an object fits, and give it the size that was asked for."""
+        """Evict until an object fits, and give it the size that was requested."""
         while self.used_bytes + self.nodes[block].asked > self.room:
             self.evict()
         self.nodes[block].held = self.nodes[block].asked

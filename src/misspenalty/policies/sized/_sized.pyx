@@ -11,7 +11,7 @@ CHANGES = ("keep", "replace", "new")    # in the order of KEEP, REPLACE, NEW
 
 
 cdef class SizedCache(Policy):
-    """A cache of `room` bytes; an object that is larger than `largest` is a miss and changes nothing.
+    """A cache of `room` bytes; a reference to an object larger than `largest` is a miss and loads nothing.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ cdef class SizedCache(Policy):
     sizes : int64, shape (blocks,), optional
         Bytes of each object.
     changes : {"keep", "replace", "new"}
-        What follows if an object in the cache is asked for with another size.
+        What happens if a cached object is requested with another size.
     """
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, room=None, const int64_t[::1] sizes=None, changes="replace", **parameters):
@@ -40,7 +40,7 @@ cdef class SizedCache(Policy):
             self.nodes[i].asked = 1 if sizes is None else sizes[i]
 
     cdef bint holds(self, block_t block) noexcept nogil:
-        """Tell whether a reference that asks for as many bytes as the last one is a hit."""
+        """Tell whether a reference with the size that was last requested is a hit."""
         cdef node_t* node = &self.nodes[block]
         cdef bint outdated = node.held != node.asked and (self.changes == NEW or (self.changes == REPLACE and node.asked > self.largest))
         return self.in_cache(block) and not outdated
@@ -102,7 +102,7 @@ cdef class SizedCache(Policy):
                 self.load(ids[i])
 
     def replay_sizes(self, const block_t[::1] ids, const int64_t[::1] sizes, uint8_t[::1] hit, const uint8_t[::1] refresh=None):
-        """Replay references with the bytes that each asks for; raise IndexError if `sizes` is shorter than `ids`."""
+        """Replay references, each requesting ``sizes[i]`` bytes; raise IndexError if `sizes` is shorter than `ids`."""
         if sizes.shape[0] < ids.shape[0]:
             raise IndexError(f"sizes has {sizes.shape[0]} places for {ids.shape[0]} ids")
         self.check_unused()
