@@ -26,10 +26,10 @@ from misspenalty.plotting.style import (
 
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
 PAPERS = ("sarc", "lru_bottom", "lru_top")
-SLOWEST = 1000  # ms; beyond it the backlog grows for the whole phase; such points are off the axis
+SLOWEST = 1000  # ms; slower points, where the backlog grows for the whole phase, are off the axis
 FAR = 20  # largest ratio to the unvaried model's response that the sensitivity figure shows
 READS = 0.4  # share of reads among the paper's requests
-PURPOSES = {  # of operations: reads of the host in blue, destaging in orange, the lesser part of each hatched
+PURPOSES = {  # looks of operations: host reads blue, destaging orange; the smaller part of each is hatched
     "demand_reads": {"facecolor": "#004c8c", "edgecolor": "#004c8c"},
     "prefetch_reads": {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "...."},
     "destage_reads": {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},

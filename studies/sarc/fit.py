@@ -88,7 +88,7 @@ def targets_of(fits, step):
     Returns
     -------
     dict of (str, float, str, str) to float
-        In the form that `mean_factor` takes.
+        In the form that `factors_by_seed` takes.
 
     Raises
     ------

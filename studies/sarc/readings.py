@@ -43,7 +43,7 @@ class Reading:
     blind : bool
         Whether it was decided before any result was seen.
     values : dict of str to object
-        Parameters of the machine with the reading reversed.
+        Parameters of the machine that reverse the reading.
     policies : tuple of str
         Policies whose cache it affects.
     """
@@ -292,8 +292,8 @@ def effects(ledger, table2, fig6, internals, refits):
     DataFrame
         ``change`` (the model's behaviour then), ``reading_kind, decided_on, decided_blind, fact``, ``load_factor``
         (where it was fitted again), ``claims_reproduced`` (entries of the ledger, without its conditions) and
-        ``claims_gained`` relative to the model as read, refitted if the row is; ``sarc_over_better_sensitive`` and
-        ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
+        ``claims_gained`` relative to the model as read, refitted if the row is refitted; ``sarc_over_better_sensitive``
+        and ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
     """
     every = read_ledger(ledger)
     frames = {"table2": table2, "fig6": fig6, "internals": internals}

@@ -237,7 +237,7 @@ class Run:
     policy : str
         Any online policy; the prefetcher is always the same.
     seed : int
-        Of the workload.
+        Seed of the workload.
     peak : float, optional
         Highest load to come, scaled IOPS; by default the configuration's.
     drives : bool
@@ -290,7 +290,7 @@ def touches(parameter, config, policy):
     parameter : str
         A parameter of the machine.
     config, policy : str
-        Of the run.
+        Configuration and policy of the run.
 
     Returns
     -------
@@ -328,7 +328,7 @@ def simulate(shark, config, policy, seed, loads=None):
     policy : str
         Any online policy.
     seed : int
-        Of the workload.
+        Seed of the workload.
     loads : sequence of float, optional
         Load points, scaled IOPS; by default the configuration's six, in rising order.
 

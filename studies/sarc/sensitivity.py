@@ -229,7 +229,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
     load : int
         As in `vary`.
     threads : int
-        Variations at a time.
+        Number of parallel variations.
 
     Returns
     -------

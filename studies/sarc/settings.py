@@ -51,7 +51,7 @@ class Phases(Settings):
 
 
 class Start(Settings):
-    """Where the search of a fitted parameter starts."""
+    """Start and strides of the search for a fitted parameter."""
 
     value: Annotated[Number, Field(ge=0)] = setting(what="First value.")
     first: Positive = setting(what="First stride; it is halved when no neighbour is better.")
@@ -69,7 +69,7 @@ class Start(Settings):
 
 
 class FitLimits(Settings):
-    """How the fitted parameters are searched; full size."""
+    """Search for the fitted parameters, at full size."""
 
     load_factor: Start = setting(what="Requests per second per scaled IOPS.")
     host_slots: Start = setting(what="Most requests per array that the host has in progress.")

@@ -69,7 +69,7 @@ def fig6(table):
     -------
     DataFrame
         ``config, scaled_iops, policy, response_ms``, ``power`` (throughput over response), ``stage_rate`` (tracks per
-        second at full size), the half widths of the first and the last, ``seeds``.
+        second at full size), the half widths of ``response_ms`` and ``stage_rate``, ``seeds``.
     """
     result = over_seeds(table, ["response_ms", "stage_rate"])
     result.insert(4, "power", result["scaled_iops"] / result["response_ms"])

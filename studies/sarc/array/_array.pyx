@@ -42,7 +42,7 @@ cdef struct front_t:
     int64_t stations                # stations of processors; array i goes to station i modulo this number
     int64_t servers                 # processors of a station; 0 = none: the service is a delay at the end
     int64_t echoes                  # slices of the machine besides this one that each station serves
-    int64_t strip                   # consecutive pages of a unit on one array; longer than any = not striped
+    int64_t strip                   # consecutive pages of a unit on one array; longer than any unit = not striped
     int64_t width                   # arrays that the host stripes a unit over
     bint from_cache                 # whether a parity is computed from pages in the read cache
     int64_t staging                 # what a miss reads: 0 the missing pages, 1 also those after them in the track, 2 the track
@@ -183,7 +183,7 @@ cdef class Array(BackEnd):
     # --- events -----------------------------------------------------------------------------------------------------
 
     cdef int work(self, int64_t until) except -1 nogil:
-        """Handle the buffered requests and the events until then; if the buffer was full, stop at its last request."""
+        """Handle buffered requests and the events up to `until`; if the buffer was full, stop at its last request."""
         cdef event_t event
         cdef bint more = self.filled == CHUNK
         while self.cursor < self.filled or not more:
@@ -256,7 +256,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int finish(self, int64_t now, int32_t which) except -1 nogil:
-        """Let data cross the host adapter, which completes the request."""
+        """Transfer the data of a request over the host adapter, and schedule its completion."""
         cdef request_t* request = &self.requests.all[which]
         cdef int64_t transfer = request.asked.pages * self.front.transfer
         cdef int64_t done = serve(&self.ports[request.asked.array].adapter, now, transfer)
@@ -271,7 +271,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int complete(self, int64_t now, int32_t which) except -1 nogil:
-        """Give the host its answer, and the slot to the next request."""
+        """Complete a request, and give its slot to the next one."""
         cdef request_t* request = &self.requests.all[which]
         cdef port_t* port = &self.ports[request.asked.array]
         cdef bint write = request.asked.write

@@ -1,4 +1,4 @@
-"""The storage controller's kernel equals its reference to the nanosecond."""
+"""Test that the storage controller's kernel equals its reference to the nanosecond."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -107,8 +107,8 @@ def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy,
 
 
 def test_a_read_that_waits_for_a_set_makes_amp_fetch_the_next_one_sooner():
-    # One stream that asks for a track each millisecond, more than the drives give at first: sets arrive while reads
-    # wait for them, and the distance of the trigger grows from the one that a miss sets.
+    # One stream requests a track each millisecond, more than the drives deliver at first. Sets arrive while reads wait
+    # for them, so the distance of the trigger grows beyond the one that a miss sets.
     controller = replace(
         SHARK, cache_mb=2, write_cache_mb=2, arrays=1, host_slots=6, controller_us=100, drive_scheduler="fcfs",
         host_stripe_kb=0, staging=0, contention_us=0,

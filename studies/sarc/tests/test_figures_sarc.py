@@ -1,4 +1,4 @@
-"""The SARC study's figures draw whatever part of their tables there is, and say what is missing."""
+"""Test that the SARC study's figures draw partial tables, and that errors name what is missing."""
 
 import itertools
 from pathlib import Path

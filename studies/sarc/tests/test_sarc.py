@@ -380,7 +380,7 @@ def test_the_lru_variants_have_a_remedy_of_their_own_or_none(shark):
 
 
 def test_a_cost_proportional_to_the_rate_shows_in_writes_at_half_the_load(shark):
-    """Table II: 0.2 ms more than at rest at half the highest load, where nothing waits for the drives."""
+    """In Table II, writes at half the highest load take 0.2 ms more than at rest, though none waits for the drives."""
     runs = [
         sarc_runs.points(sarc_runs.simulate(one, "cache_sensitive", "lru_top", 1, [12500]), 1)["write_ms"].iloc[0]
         for one in (shark.with_values({"contention_us": us}) for us in (0, 10))
