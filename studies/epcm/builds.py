@@ -125,7 +125,7 @@ def vary(capture, machine, copying, scale, build, settings, threads=1):
     Returns
     -------
     dict of str to DataFrame
-        ``table`` and ``limits``.
+        ``table`` (from `sensitivity`) and ``limits`` (of perfect foresight).
     """
     testbed = _machine(machine)
     testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
@@ -155,7 +155,7 @@ def both_queues(study):
 
 
 def judge_others(capture, machine, copying, scale, build, settings, threads=1):
-    """Return Figure 7 of another workload than Andrew under other conditions; parameters as in `vary`.
+    """Return Figure 7 of a workload other than Andrew, under other conditions; parameters as in `vary`.
 
     Returns
     -------

@@ -124,7 +124,7 @@ def logged(leads, runs, workload, partition_size, model_order):
     Parameters
     ----------
     leads : DataFrame
-        The table of that name.
+        From `misspenalty_studies.epcm.tables.leads`.
     runs : DataFrame
         From `misspenalty_studies.epcm.runs.simulate`, for the workload that is judged.
     workload : DataFrame

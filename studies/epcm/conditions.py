@@ -142,7 +142,7 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
 
 
 def other_workload(study, capture, bars, placement, threads=1):
-    """Return Figure 7 of another workload than Andrew under each of its conditions.
+    """Return Figure 7 of a workload other than Andrew, under each of its conditions.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Setting:
     Attributes
     ----------
     model : str
-        ``cold``, ``hot``, ``last_successor``, ``pcm``, ``epcm``, or ``foresight`` (a ceiling: given the future).
+        ``cold``, ``hot``, ``last_successor``, ``pcm``, ``epcm``, or ``foresight`` (a ceiling, which knows the future).
     partition_size, model_order : int or None
         ps and mo, if the model has them; for ``foresight``, the order is how many future events it knows.
     parameters : dict
@@ -145,8 +145,8 @@ class Study(NamedTuple):
     seed : int
         Seed of the phase of the drive's rotation at the start of each run.
     head_start : float
-        Time between the last command of whatever starts the runs, an event to the predictor, and the start of the
-        clock, s. 0 = there is no such command.
+        Time between the last command before a run, which the predictor sees as an event, and the start of the clock, s.
+        0 = there is no such command.
     apart : bool
         Whether the predictor of each measured run has learnt from the training runs alone, rather than also from the
         measured runs before it.
@@ -184,7 +184,7 @@ class Study(NamedTuple):
 class Led(FileWorkload):
     """A workload with one command before each run: an event on a file of its own, and compute until the clock starts.
 
-    Its runs are those of the workload it is made `of`; the command is added when a run is replayed.
+    Its runs are those of the workload passed to `of`; the command is added when a run is replayed.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ def histogram(latency):
     Parameters
     ----------
     latency : int64 array
-        ns.
+        Times of the read calls, ns.
 
     Returns
     -------
@@ -342,7 +342,7 @@ def waited_early(study, shares):
     Returns
     -------
     list of float
-        Shares of the wait of the first measured run, up to those shares of its compute; NaN if it never waits.
+        Share of the first measured run's wait before each of these shares of its compute; NaN if it never waits.
     """
     run = study.measured[0]
     calls = study.workload.records[run]
@@ -413,7 +413,7 @@ def fit_scale(study, target_s, low, high):
     target_s : float
         Published compute of the cold run, s.
     low, high : float
-        Range.
+        Range of the factor.
 
     Returns
     -------

@@ -113,7 +113,7 @@ def _vary(study, capture, settings, variation, placement):
 
 
 def with_parameter(settings, parameter, value):
-    """Return the settings with another value of a parameter of the predictors, in those that have it."""
+    """Return the settings with another value of a predictor's parameter, where the predictor has that parameter."""
     return [
         replace(setting, parameters={**setting.parameters, parameter: value})
         if parameter in MODELS.get(setting.model, ())

@@ -190,7 +190,7 @@ def accuracy(benchmark, workload, training, measured, settings):
     benchmark : str
     workload : FileWorkload
     training, measured : sequence of int
-        Runs.
+        Numbers of the runs.
     settings : list of Setting
         Those without a predictor are skipped.
 
@@ -336,7 +336,7 @@ def from_runs(runs, partition_size, model_order, benchmark="andrew"):
     Returns
     -------
     dict of str to DataFrame
-        ``fig7, fig8, classes, components, leads``.
+        ``fig7, fig8, read_classes, components, lead_times``.
     """
     return {
         "fig7": fig7(runs),

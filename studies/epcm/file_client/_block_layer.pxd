@@ -86,7 +86,7 @@ cdef class BlockLayer(Kernel):
     # write-back
     cdef int32_t oldest             # oldest dirty entry; NOTHING = none is dirty
     cdef int32_t newest
-    cdef int64_t age                # dirty blocks are written when they are older, ns
+    cdef int64_t age                # age above which dirty blocks are written, ns
     cdef int64_t interval           # time between checks for old dirty blocks, ns
     # counts
     cdef readonly int64_t reads, writes, read_sectors, write_sectors, evictions

@@ -32,12 +32,12 @@ cdef class FileClient(PrefetchEngine):
 
     def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, double scale,
             int64_t start, Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):
-        """Replay calls; nothing from an earlier run is still in progress.
+        """Replay calls; no operation of an earlier run may still be in progress.
 
         Parameters
         ----------
         calls : uint8, records of `CALL`
-            Checked by the caller: paths and files in range, nothing negative but `NOTHING`.
+            Calls that the caller has checked: paths and files are in range, and nothing is negative except `NOTHING`.
         sizes : int64, shape (paths,)
             Size of each file at the start, bytes; -1 = does not exist.
         known : int32, shape (files,)

@@ -28,7 +28,7 @@ cdef class PrefetchEngine(ReadAhead):
         free(self.path_of)
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil:
-        """Pass the event to the model; the engine asks for the files it predicts, without waiting."""
+        """Pass the event to the model, and request the files that it predicts, without waiting for them."""
         cdef Py_ssize_t i
         cdef int32_t path
         self.event += 1
