@@ -187,7 +187,7 @@ def conditions(table):
 
 
 def deciding(outcomes):
-    """Find the smallest sets of conditions that change an outcome: no smaller set that was tried has the same one.
+    """Find the sets of conditions under which some outcome differs from that under every subset that was tried.
 
     Parameters
     ----------

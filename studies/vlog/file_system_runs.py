@@ -112,7 +112,7 @@ def _fits(platform, system, workload):
 
 
 def settled_lfs(platform, workload, rng):
-    """Return a log-structured disk with a file in steady state, and the file's blocks; None if it does not fit."""
+    """Return a log-structured disk with a file in steady state (None if it does not fit), and the file's blocks."""
     blocks = physical_blocks(platform.kind)
     live = int(workload.utilisation * blocks)
     lfs = Lfs(update_in_place(platform.kind), platform.host, blocks)

@@ -158,7 +158,7 @@ def random_updates(platform, system, workload):
     -------
     dict of str to float
         ms of ``scsi_overhead, transfer, locate, other`` and of ``total``, measured by the clock; for the virtual log
-        also ``map_locate`` and ``map_transfer``, the part of its map sectors.
+        also ``map_locate`` and ``map_transfer``, the parts that its map sectors take.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def random_updates(platform, system, workload):
 
 
 def _file_blocks(platform, workload):
-    """Return the number of blocks of the file, a multiple of an update's."""
+    """Return the number of blocks of the file, a multiple of the blocks per update."""
     wanted = int(workload.utilisation * physical_blocks(platform.kind)) - workload.inode
     files = min(wanted, physical_blocks(platform.kind) - 2) // workload.blocks * workload.blocks
     if files < workload.blocks:

@@ -3,7 +3,7 @@
 The workload is that of Table 2 (`misspenalty_studies.vlog.runs`). No published number is involved, and no claim is
 judged.
 
-On flash nothing is located: the drive writes wherever it likes anyway, and keeps its own map. An update in place is one
+On flash nothing is located: the drive chooses where to write anyway, and keeps its own map. An update in place is one
 write to the drive. The virtual log inside the drive costs the same write plus the map sector: an internal write,
 without command and interface, to one of the sectors that hold the map, after the file. The logical address of a copy
 makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies become garbage at

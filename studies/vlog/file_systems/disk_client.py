@@ -26,7 +26,7 @@ class DiskClient:
         self.store, self.host, self.now = store, host, 0
 
     def compute(self, ns):
-        """Let the processor work."""
+        """Advance the clock by a time that the processor works."""
         self.now += ns
 
     def call(self, size=0):

@@ -91,7 +91,7 @@ class Lfs(DiskClient):
         self.append([self.oldest() for _ in range(min(DATA, len(self.carried) + len(self.buffer)))])
 
     def oldest(self):
-        """Remove the next block for the log from memory."""
+        """Remove from memory the block that goes to the log next, and return it."""
         return (self.carried or self.buffer).popitem(last=False)[0]
 
     def make_room(self):
@@ -109,7 +109,7 @@ class Lfs(DiskClient):
         self.written += 1
 
     def clean(self):
-        """Free the segment with the fewest live blocks; return False if all segments are full of them."""
+        """Free the segment with the fewest live blocks; return False if every segment is full of live blocks."""
         victim = min(self.slots, key=lambda segment: (len(self.slots[segment]), segment), default=None)
         if victim is None or len(self.slots[victim]) == DATA:
             return False

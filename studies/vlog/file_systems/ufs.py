@@ -69,8 +69,8 @@ class UfsLayout:
         self.rotor = (self.rotor // self.group_blocks + 1) * self.group_blocks % self.blocks
 
     def file(self, count):
-        """Place a new file: return its blocks in order, and its indirect blocks by the place of the first block they
-        lead to."""
+        """Place a new file: return its blocks in order, and its indirect blocks by the index of the first block that
+        each leads to."""
         blocks, indirect = [], {}
         while len(blocks) < count:
             worth = DIRECT if not blocks else POINTERS_A_BLOCK

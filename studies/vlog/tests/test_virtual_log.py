@@ -215,7 +215,7 @@ def test_the_compactor_stops_when_its_time_is_over():
 
 @pytest.mark.parametrize("name", ["hp97560", "st19101"])
 def test_the_capacity_of_a_log_leaves_room_for_a_write_two_maps_and_the_tail(name):
-    """A map sector holds 100 entries and may have a block to itself; at most a few blocks may be given away."""
+    """A map sector holds 100 entries and may have a block to itself; at most a few blocks may be left unused."""
     for cylinders in range(2, 12):
         kind = cut(disks.load(name), cylinders)
         tracks, _, sectors = uniform(kind)

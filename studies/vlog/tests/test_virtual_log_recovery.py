@@ -1,4 +1,4 @@
-"""After a crash at any sector, the map must come back exactly, and no acknowledged write may be lost."""
+"""Test that after a crash at any sector the map comes back exactly and no acknowledged write is lost."""
 
 from types import SimpleNamespace
 

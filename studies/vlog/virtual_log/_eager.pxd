@@ -149,8 +149,8 @@ cdef inline choice_t nearest(
     """Find the free unit that passes under a head first, with the arm on track `at` now.
 
     The arm moves one way: this cylinder and those above are candidates; if nothing is free there, it starts again from
-    the first cylinder with free space. `avoid` is a track left out (-1 = none), `only_empty` and `no_empty` choose by
-    whether anything lies on the track.
+    the first cylinder with free space. Track `avoid` is left out (-1 = none); `only_empty` and `no_empty` restrict the
+    search to empty tracks or to tracks in use.
     """
     cdef choice_t best
     cdef int32_t first = at // s.heads, cylinder = at // s.heads, step, track

@@ -37,7 +37,7 @@ cdef packed struct record_t:
     int64_t sequence                # grows by one per record
     int64_t first                   # sequence number of its transaction's first record
     int32_t piece                   # piece of the map
-    int16_t last                    # 1 = its transaction is complete with it
+    int16_t last                    # 1 = it completes its transaction
     int16_t pointers                # number of pointers in use
     pointer_t[POINTERS] pointer     # pointers to older records
     int32_t[ENTRIES] entry          # physical blocks of the piece's logical blocks; -1 = none

@@ -25,7 +25,7 @@ cdef class Store(Kernel):
     cdef Mechanics mechanics        # kept alive
     cdef int64_t[KINDS] overhead    # time of a command, ns
     cdef readonly int64_t now       # when the arm was last free, ns
-    cdef int32_t track              # where it is
+    cdef int32_t track              # where the arm is
     cdef readonly int64_t sectors   # addressable sectors
     cdef bint full                  # there was no room for a block
     # Every subclass calls this first. Without it a store has no sectors and rejects every request.

@@ -50,11 +50,11 @@ class Recovered:
     next_sequence : int
         Sequence number for the next record.
     sectors_read : int
-        Sectors that the recovery read.
+        Number of sectors that the recovery read.
     from_tail : bool
         Whether the tail's record was found; otherwise the disk was scanned.
     discarded : int
-        Records of a transaction that the power failure interrupted.
+        Number of records of a transaction that the power failure interrupted.
     """
 
     map: np.ndarray
