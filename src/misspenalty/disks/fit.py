@@ -3,19 +3,19 @@
 A host can only see when a request was issued and when it completed. The fit assumes a model with few parameters
 (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
 
-1. *Media reads*: reads that do not continue an earlier request. Their service time is overhead, seek, rotational wait
-   and transfer; the wait is uniform over a revolution.
-2. *Rotation*: the spread of their service times about the curve of step 3; a standard spindle speed is used if one is
-   near.
-3. *Seek curve, overhead, zones*, in one least-squares fit (`scipy.optimize.least_squares`, robust): a root and a line
-   in the distance, half a revolution, and a time per block that grows linearly from the first block to the last.
-4. *Cache*: whether writes complete once they are in the drive's memory and whether the drive reads ahead; the
+1. *Media reads* are reads that do not continue an earlier request. Their service time is overhead, seek, rotational
+   wait and transfer; the wait is uniform over a revolution.
+2. *Rotation* follows from the spread of their service times about the curve of step 3; if a standard spindle speed is
+   near, that is used.
+3. *Seek curve, overhead, zones* come from one least-squares fit (`scipy.optimize.least_squares`, robust) of a root and
+   a line in the distance, half a revolution, and a time per block that grows linearly from the first block to the last.
+4. *Cache*: whether writes complete once they are in the drive's memory, and whether the drive reads ahead; the
    combination with the lowest demerit is taken.
-5. The parameters are then moved (`scipy.optimize.minimize`, Nelder-Mead) until the demerit of the simulated service
-   times is lowest.
+5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service
+   times.
 
 Steps 1 to 5 see only the first half of the requests. The demerit of the other half shows the quality of the fit. The
-number of heads cannot be inferred from service times, nor can the part common to all seeks be separated from the
+number of heads cannot be inferred from service times, and the part common to all seeks cannot be separated from the
 overhead; heads only determine into how many tracks a cylinder is divided.
 """
 
@@ -109,7 +109,7 @@ def _part(requests, part):
 
 @dataclass(frozen=True)
 class Curve:
-    """Parameters fitted to the media reads, in ms and blocks."""
+    """The parameters that are fitted to the media reads, in ms and blocks."""
 
     rpm: int
     overhead: float
@@ -140,7 +140,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     if not np.median(s) > 0:
         raise ParameterError("most of these reads took no time; a drive is fitted to measured service times")
     place = lbn[media] / blocks
-    low = s > 0.5 * np.median(s)  # the others were hits in the drive's cache
+    low = s > 0.5 * np.median(s)  # faster reads were hits in the drive's cache
     x, n, s, place = x[low], n[low], s[low], place[low]
 
     def times(p):
@@ -249,7 +249,7 @@ def describe(name, heads, blocks, curve, parameters, cache, requests):
 
 
 def _zones(blocks, heads, sectors):
-    """Return zones of equally many cylinders, whose sectors per track change evenly, and the number of cylinders."""
+    """Return zones of equally many cylinders with evenly changing sectors per track, and the number of cylinders."""
     per_track = np.rint(np.linspace(*sectors, ZONES)).astype(int)
     each = max(int(np.ceil(blocks / (heads * per_track.sum()))), 1)
     zones = [

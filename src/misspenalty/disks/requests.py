@@ -14,7 +14,7 @@ FIELDS = "R|W any-word lbn blocks service-us delay-us"
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests in order, each issued some time after the previous one completed.
+    """Requests in order; each is issued a given delay after the previous one completed.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def demerit(measured, simulated):
     """Compute the root mean square of the horizontal distance between two distributions of service times.
 
     This is the figure of merit of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
-    1994). Both hold one value per request, so the distance at each height is that of the sorted values.
+    1994). Both have one value per request, so the distance at each height is the difference of the sorted values.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Import DiskSim 4.0's parameter files, and state every departure from its model."""
+"""Import DiskSim 4.0's parameter files, and document where the model departs from DiskSim's."""

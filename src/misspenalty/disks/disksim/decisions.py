@@ -25,13 +25,13 @@ sources what was decided and DiskSim's value, so that ``Description.as_disksim``
     Atlas 10K III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit
     would rise from 0.107 to 0.605 ms.
 ``write_water``
-    A write watermark is, like a read's, the share of a request that is in the cache before the other side is asked for:
-    the medium is written only then. A drive whose bus is slower than its medium would otherwise run out of data in
-    most writes. DiskSim begins with the first block. This was seen on the HP C3323A.
+    A write's watermark is understood like a read's: the drive begins to write the medium when this share of the request
+    is in the cache. A drive whose bus is slower than its medium would otherwise run out of data in most writes. DiskSim
+    begins with the first block. This was seen on the HP C3323A.
 ``seek_slip``
     A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
-    error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file's other
-    values decide, not measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such
+    error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file alone shows
+    the error, without measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such
     points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373
     and 7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), by itself
     closer (0.136 to 0.134 ms); both numbers were known when it was decided, on 2026-11-24.
@@ -43,17 +43,17 @@ sources what was decided and DiskSim's value, so that ``Description.as_disksim``
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
     (`misspenalty.disks.disksim.buffer`). No drive of ours does so by default, since these are properties of that code.
-    Every description from DiskSim's files departs from it, so no entry of its sources names it.
+    This decision applies to every description from DiskSim's files, so no entry of a description's sources names it.
 ``write_settle``
-    A write's additional settling time is not negative. DiskSim adds whatever the description says. This was seen on the
-    DEC RZ26.
+    A write's additional settling time is replaced by 0 if it is negative. DiskSim adds whatever the description says.
+    This was seen on the DEC RZ26.
 """
 
 from misspenalty.disks.drive.layout import skew_ms
 
 NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # defaults
-FAR = 10  # cylinders: noise in measuring shorter seeks may be as large as their differences
+FAR = 10  # cylinders; the times of shorter seeks may differ by no more than the noise of their measurement
 MEASURED = {  # by decision: the only drive for which measured requests support it, as named in the parameter files
     "sequential_ahead": "QUANTUM_QM39100TD-SW",
     "write_water": "HP_C3323A",

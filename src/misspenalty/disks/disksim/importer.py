@@ -199,7 +199,7 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Return the time of a block over the bus directly above the disk, ms: for reads and for writes."""
+    """Return the times that a block read and a block written take on the bus directly above the disk, ms."""
     if not topology:
         return 0, 0
     above = _above_disk(topology, None)
@@ -353,7 +353,7 @@ def _cache(disk):
         "almost_hits": disk.flag("Allow almost read hits"),
         "read_written": disk.flag("Allow read hits on write data") and enabled > 0,
         "write_behind": disk.whole("Fast write level", 0) > 0,
-        # a drive that never disconnects streams blocks between medium and bus, in their order
+        # a drive that never disconnects streams blocks between medium and bus in order
         "read_any_order": disk.flag("Immediate buffer read") and not disk.flag("Never disconnect"),
         "write_any_order": disk.flag("Immediate buffer write"),
         "read_free_blocks": disk.flag("Read any free blocks"),

@@ -1,11 +1,11 @@
-"""Read zones from DiskSim's layout G4, in which newer drives are extracted: runs of tracks, surface by surface.
+"""Read zones from DiskSim's layout G4, which describes newer drives by runs of tracks, surface by surface.
 
 A G4 layout is an index of patterns: an entry says where a run begins (block, cylinder), how long one instance of its
 pattern is (blocks, cylinders, share of a revolution to the next one), how long the run is, and which pattern repeats;
-the last index is the root. Such a drive lays some dozens of cylinders of one surface one after another before moving to
+the last index is the root. Such a drive fills some dozens of cylinders of one surface in sequence before it moves to
 the next surface, and surfaces may differ in density. Our layout has serpentine zones of equal tracks: it keeps each
-zone's cylinders, its mean sectors per track and the skew from track to track, and drops the order within a group of
-cylinders, slips and remaps.
+zone's cylinders, its mean sectors per track and the skew from track to track. It drops the order within a group of
+cylinders, the slips and the remaps.
 """
 
 from misspenalty.errors import InputError
@@ -33,7 +33,7 @@ def geometry(layout, heads, cylinders, path):
     Raises
     ------
     InputError
-        There is no surface, or the index is empty, broken, or its runs are not contiguous.
+        The number of surfaces is below 1, the index is empty or malformed, or its runs are not contiguous.
     """
     index = layout.get("IDX")
     if not isinstance(index, list) or not index or not all(isinstance(node, list) for node in index):

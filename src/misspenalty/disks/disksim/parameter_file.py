@@ -84,7 +84,7 @@ class _Parser:
                 topology = self.node(rest)
             elif self.peek() == "{":
                 blocks.append(self.block(word))
-            elif self.peek() == "=":  # a loose assignment; nothing here needs one
+            elif self.peek() == "=":  # an assignment outside a block: read and ignored
                 self.next()
                 self.value()
             else:

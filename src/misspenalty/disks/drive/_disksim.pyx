@@ -47,7 +47,7 @@ cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noex
 
 
 cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Choose the segment for a write; -1 = there is none except the one that is being read ahead into."""
+    """Choose the segment for a write; return -1 if the drive is reading ahead into its only segment."""
     cdef int32_t i, value, best = 0, chosen = -1
     cdef const segment_t* g
     for i in range(d.s.segments):
@@ -62,7 +62,7 @@ cdef int32_t for_write(const drive_t* d, int64_t lbn, int64_t count) noexcept no
 
 
 cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept nogil:
-    """Fill a segment with a write's blocks; other segments lose them, except for read-ahead in progress."""
+    """Fill a segment with a write's blocks; empty others that hold some of them, except one being read ahead into."""
     cdef int32_t i
     cdef segment_t* g
     for i in range(d.s.segments):
@@ -77,7 +77,7 @@ cdef void take(drive_t* d, int32_t chosen, int64_t lbn, int64_t count) noexcept 
 
 
 cdef void written(drive_t* d) noexcept nogil:
-    """Note that the arm has finished the writes behind: their segment can be read, or is empty."""
+    """Mark the segments written behind as clean, and empty them if the drive cannot read written blocks."""
     cdef int32_t i
     d.dirty_until = 0
     for i in range(d.s.segments):
@@ -106,7 +106,7 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
-    """Read ahead after a read that has left the medium; return when its last block has left the bus."""
+    """Start read-ahead when a read has finished on the medium, and return `end`, when its last block leaves the bus."""
     d.arm_free = medium
     sends(d, lbn, count, end)
     start(d, chosen, limit, medium)
@@ -123,7 +123,7 @@ cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept no
 cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
     """Serve a read; return when its last block has left the bus.
 
-    `free` is when the arm has finished writes behind, or now.
+    `free` is the time at which the arm has finished writes behind, or `now` if there are none.
     """
     cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, block, begin, limit, here, end, medium, arm
     cdef int64_t off = max(free, go + d.s.read_disconnect[d.after_read]) + d.s.reselect + d.s.prepare
@@ -174,7 +174,7 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
 
 
 cdef void plan(drive_t* d) noexcept nogil:
-    """Compute when the buffer's contents have been written to the medium; an appended write is written twice."""
+    """Compute when the writes behind will be on the medium; an appended write is written twice."""
     cdef parts_t parts
     cdef int64_t done
     memset(&parts, 0, sizeof(parts))
@@ -204,7 +204,7 @@ cdef int32_t room_for_write(
 ) noexcept nogil:
     """Choose the segment of a new write.
 
-    If the write waits, `begin` on the bus becomes `off`; `late` is set to the time to stop read-ahead.
+    If the write must wait, its bus transfer begins at `off`, set in `begin`; `late` is the time to stop read-ahead.
     """
     cdef int32_t chosen
     late[0] = 0
@@ -222,7 +222,7 @@ cdef int32_t room_for_write(
 
 
 cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
-    """Serve a write that is complete once it is in the buffer; return when it is."""
+    """Serve a write that is complete once it is in the buffer; return when its data is there."""
     cdef int64_t go = now + d.s.write_hit[d.after_read], late, first, begin = go + d.s.prepare
     cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
     cdef int32_t chosen

@@ -6,22 +6,22 @@ from misspenalty.disks.drive._mechanics cimport parts_t
 from misspenalty.disks.drive._medium cimport flow_t
 from misspenalty.disks.drive._state cimport behind_t, drive_t, segment_t
 
-# Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has.
+# Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
 cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
-# Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Change nothing.
+# Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change nothing else.
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Stop reading ahead; return how much later the arm is free, which DiskSim adds to the command's time.
 cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil
-# Read ahead from a segment's end, starting at `when`; if it ends with the track, only on the arm's track.
+# Read ahead from a segment's end, starting at `when`. Read-ahead to the track's end starts only on the arm's track.
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil
-# Return the block before which read-ahead after this request ends.
+# Return the block before which read-ahead after this request stops.
 cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
 # Read a request's blocks except the first `here`; return when the last has passed.
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil
-# Write a request's blocks, and those of the one appended to it (or NULL) as long as their data is there; return the
-# end, and in `done` the number of blocks written by `until`.
+# Write the blocks of the request `on`, then those of the appended one, `more` (or NULL), until data is missing; return
+# the end, and set `done` to the number of blocks written by `until`.
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil

@@ -9,17 +9,17 @@ from misspenalty.disks.drive._medium cimport ahead_limit, end_ahead, extend_ahea
 from misspenalty.disks.drive._state cimport NEVER, TO_NEXT_TRACK_END, TO_TRACK_END, behind_t, drive_t, segment_t, sweep_t
 
 cdef inline int64_t swept_ns(int64_t parts, int64_t rpm) noexcept nogil:
-    """Return the time of that many 2^-20 of a revolution at that many revolutions per minute, ns."""
+    """Return the time in which a platter at `rpm` turns by `parts` times 2^-20 of a revolution, ns."""
     return (parts // rpm * TURN + parts % rpm * TURN // rpm) >> 20
 
 
 cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j) noexcept nogil:
-    """Return when sector `j` after the first begins; sectors are whole 2^-20 of a revolution (dm_rottime_g1)."""
+    """Return when sector `j` after the first begins; a sector lasts whole 2^-20 of a revolution (dm_rottime_g1)."""
     return sweep.start + swept_ns(j * ((1 << 20) // sweep.sectors), m.rpm)
 
 
 cdef inline int64_t lag(const drive_t* d) noexcept nogil:
-    """Return how far DiskSim's platter is behind: by 2^-24 of a revolution for every sector passed (dm_rotate_g1)."""
+    """Return how late DiskSim's platter is, ns: each sector passed adds 2^-24 of a revolution (dm_rotate_g1)."""
     return swept_ns(d.passed, d.m.rpm << 4)
 
 
@@ -36,7 +36,7 @@ cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t w
 
 
 cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
-    """Tell whether a block read ahead would overwrite nothing that the last read has yet to send."""
+    """Tell whether a block can be read ahead without overwriting any that the last read has yet to send."""
     cdef int64_t gone = d.sending.count
     if now >= d.sending.end:
         return True
@@ -46,7 +46,7 @@ cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept nogil:
-    """Find the sweep of the next block, which is in this run, and return its distance from the sweep's first sector."""
+    """Find the sweep that reaches the next block, which is in `run`; return the block's distance from its start."""
     cdef const run_t* r = &d.m.runs[run]
     cdef int32_t sector = r.sector + <int32_t>(d.ahead_lbn - r.lbn)
     cdef int64_t j
@@ -63,7 +63,7 @@ cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept 
 
 
 cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has."""
+    """Run read-ahead until `until`, or until it has read the blocks below `target`; return when the last one ended."""
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
     cdef int64_t stop = min(segment.limit, target), j, begin, end
@@ -84,7 +84,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
         d.track = sweep.track
         d.sweep = sweep
         d.swept = j + 1
-        if unread:                          # the sector passes, and comes round again a revolution later
+        if unread:                          # the sector passes, and will be read a revolution later
             continue
         d.ahead_time = end
         d.ahead_lbn += 1
@@ -96,7 +96,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
 
 
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Change nothing."""
+    """Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
     cdef int64_t free, j
     cdef sweep_t sweep
     track[0] = d.track
@@ -128,7 +128,7 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead from a segment's end, starting at `when`; if it ends with the track, only on the arm's track."""
+    """Read ahead from a segment's end, starting at `when`; read-ahead to a track's end stays on the arm's track."""
     cdef segment_t* segment = &d.segments[chosen]
     extend_ahead(d, segment, limit)
     if segment.end >= segment.limit:
@@ -142,7 +142,7 @@ cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcep
 
 
 cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Return the block before which read-ahead after this request ends."""
+    """Return the block before which read-ahead after this request stops."""
     cdef const mechanics_t* m = d.m
     cdef int64_t first
     cdef int32_t run, track
@@ -172,7 +172,7 @@ cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const be
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil:
-    """Write a request's blocks, and those of the one appended to it as long as their data is there; return the end.
+    """Write the blocks of request `on`, then those of the appended one, `more`, until data is missing; return the end.
 
     `done` is set to the number of blocks written by `until`.
     """
@@ -253,7 +253,7 @@ cdef int32_t last_sector(const mechanics_t* m, int32_t track) noexcept nogil:
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil:
-    """Read a request's blocks except the first `here`; return when the last has passed."""
+    """Read a request's blocks except the first `here`; return when the last one has passed."""
     cdef int64_t behind = min(lag(d), arm), first = lbn, medium
     d.passed += count - here
     medium = read_medium(d, arm - behind, lbn, here, count, parts, flow, &first) + behind

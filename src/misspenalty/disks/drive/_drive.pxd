@@ -1,12 +1,12 @@
 # A simulated drive has an arm, cache segments and a command queue. Time is integer ns.
 #
 # It can be used in two ways, both without the GIL:
-#   service(&drive, now, lbn, count, write, &record)    the caller decides the order; `now` never before the last
-#                                                       record's `done`
-#   arrive(&drive, now, lbn, count, write, tag)         the drive has a queue: schedule an event at the time returned
-#   complete(&drive, &record)                           at that event: the record of the request (record.tag); schedule
-#                                                       the next event at the time returned
-# Both of the latter return IDLE if no event is to be scheduled: a drive has at most one event pending.
+#   service(&drive, now, lbn, count, write, &record)    The caller decides the order; `now` must not be before the last
+#                                                       record's `done`.
+#   arrive(&drive, now, lbn, count, write, tag)         The drive has a queue. Schedule an event at the time returned.
+#   complete(&drive, &record)                           Call this at that event: it fills in the record of the request
+#                                                       (record.tag). Schedule the next event at the time returned.
+# `arrive` and `complete` return IDLE if no event is to be scheduled: a drive has at most one event pending.
 
 from libc.stdint cimport int64_t
 

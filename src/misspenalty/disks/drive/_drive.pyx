@@ -16,16 +16,16 @@ SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 
 
 cdef int64_t stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`, and the track it is on then."""
+    """Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
     return disksim_stopped(d, now, track) if d.s.disksim else arm_stopped(d, now, track)
 
 
 cdef int64_t positioned(
     const drive_t* d, const pending_t* p, int64_t now, int64_t here, int64_t released, int32_t track
 ) noexcept nogil:
-    """Return the ticks from `now` until the first sector passes of a request that starts now and is not in the cache.
+    """Return the ticks until the first sector of a request passes, if the request starts `now` and misses the cache.
 
-    `here` is the angle under the heads, `released` when the arm can move and `track` where it is then.
+    `here` is the angle under the heads, `released` the time at which the arm can move, `track` where it is then.
     """
     cdef int64_t move = move_arm(d.m, p.cylinder - d.m.tracks[track].cylinder, p.head != d.m.tracks[track].head, p.write)
     cdef int64_t ticks = behind(p.angle, here) - TURN, ready
@@ -38,7 +38,7 @@ cdef int64_t positioned(
 
 
 cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
-    """Choose the next request of the window; `now` is by the drive's own clock."""
+    """Choose the next request of the window; `now` is the time of the drive's own clock."""
     cdef Py_ssize_t i, best = 0
     cdef int64_t value, least = 0, here = 0, released = 0
     cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track
@@ -156,9 +156,9 @@ cdef int64_t complete(drive_t* d, record_t* record) noexcept nogil:
 
 
 cdef class Drive(Kernel):
-    """A drive of a kind; `settings` are the fields of settings_t by name.
+    """A drive with given mechanics; `settings` has the fields of settings_t by name.
 
-    `misspenalty.disks.load(...).drive()` makes one from a description.
+    `misspenalty.disks.load(...).drive()` makes a drive from a description.
     """
 
     def __cinit__(self, Mechanics mechanics not None, dict settings not None, str scheduler="fcfs", Py_ssize_t depth=256, int64_t turned=0):
@@ -213,8 +213,8 @@ cdef class Drive(Kernel):
     def position(self, int64_t now, int64_t lbn, int64_t count, bint write=False):
         """Return the time until the first block would pass under the head if a request started now, ns.
 
-        SPTF compares this time: command, work of the arm that cannot be stopped, seek or switch, settling and rotation.
-        The cache is not consulted.
+        SPTF compares these times, which include the command, work of the arm that cannot be stopped, seek or switch,
+        settling and rotation. The cache is ignored.
         """
         cdef int32_t track
         cdef int64_t released

@@ -1,9 +1,9 @@
 # Model the mechanics of a drive: where a block is, how long the arm takes, when a sector passes under the head.
 #
-# Time is integer ns, an angle is integer ticks, TURN of them per revolution: a platter at n rpm turns exactly n ticks
+# Time is in integer ns, angles in integer ticks, TURN of them per revolution: a platter at n rpm turns exactly n ticks
 # per ns. Sectors begin at ceil(sector * TURN / sectors) ticks behind their track's angle, so boundaries are absolute
-# and nothing drifts. A boundary is met in the first whole ns at or after it: a transfer that ends a sector in that ns
-# is in time for the next one, and contiguous transfers lose no revolution.
+# and rounding errors do not add up. A boundary is met in the first whole ns at or after it: a transfer that ends a
+# sector in that ns is in time for the next one, and contiguous transfers lose no revolution.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -74,14 +74,14 @@ cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
 
 
 cdef inline int64_t sector_angle(const track_t* track, int64_t sector) noexcept nogil:
-    """Return the ticks from the track's angle to the start of a sector below 2 * sectors; `sectors` gives TURN."""
+    """Return the ticks from the track's angle to the start of a sector, whose number is below 2 * sectors."""
     # TURN = width * sectors + rest, and sector * rest < 2 * sectors ** 2 fits 32 bits: no track has 2**15 sectors
     cdef int64_t rest = TURN - track.width * track.sectors
     return sector * track.width + divide(sector * rest + track.sectors - 1, track.reciprocal)
 
 
 cdef inline int64_t ceil_ns(const mechanics_t* m, int64_t ticks) noexcept nogil:
-    """Return the time in which the platter turns that far, rounded up, ns."""
+    """Return the time in which the platter turns by `ticks`, rounded up, ns."""
     return divide(ticks + m.rpm - 1, m.reciprocal)
 
 
@@ -120,7 +120,7 @@ cdef inline int64_t phase(const mechanics_t* m, int64_t now) noexcept nogil:
 
 
 cdef inline int64_t behind(int64_t angle, int64_t from_angle) noexcept nogil:
-    """Return how far the platter has yet to turn from one angle until another passes, ticks."""
+    """Return how far the platter turns from `from_angle` until `angle` passes under the head, ticks."""
     cdef int64_t ticks = angle - from_angle
     return ticks + TURN if ticks < 0 else ticks
 
@@ -136,7 +136,7 @@ cdef inline int64_t meet(
 ) noexcept nogil:
     """Return when a sector next begins at or after `now`.
 
-    `late` is set to the ticks by which that ns is behind the boundary, below rpm.
+    `late` is set to the number of ticks (fewer than rpm) by which that ns is behind the boundary.
     """
     cdef int64_t missed = behind(phase(m, now), angle_of(&m.tracks[track], sector))
     cdef int64_t wait
@@ -151,19 +151,19 @@ cdef inline int64_t meet(
 cdef inline int64_t passed(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t start, int64_t late
 ) noexcept nogil:
-    """Return when `count` sectors have passed, the first of which `meet` met."""
+    """Return when `count` sectors have passed; `start` and `late` are what `meet` returned for the first one."""
     cdef const track_t* t = &m.tracks[track]
     return start + ceil_ns(m, sector_angle(t, sector + count) - sector_angle(t, sector) - late)
 
 
 cdef inline int32_t next_sector(const mechanics_t* m, int32_t track, int64_t now) noexcept nogil:
-    """Return the sector of a track that begins next at or after a time; `sectors` is sector 0, a revolution later."""
+    """Return the sector that begins next at or after `now`; the track's number of sectors means sector 0."""
     cdef int64_t gone = behind(phase(m, now), m.tracks[track].angle) - m.rpm
     return <int32_t>(gone * m.tracks[track].sectors // TURN) + 1 if gone >= 0 else 0
 
 
 cdef inline int64_t move_arm(const mechanics_t* m, int32_t distance, bint switched, bint write) noexcept nogil:
-    """Return the time to bring a head onto another track: the longer of seek and switch; settling before a write."""
+    """Return the time to bring a head onto another track: the longer of seek and switch, then a write's settling."""
     cdef int64_t time = m.seeks[-distance if distance < 0 else distance]
     if switched and time < m.head_switch:
         time = m.head_switch
@@ -173,7 +173,7 @@ cdef inline int64_t move_arm(const mechanics_t* m, int32_t distance, bint switch
 
 
 cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t to_track, bint write) noexcept nogil:
-    """Return the time from one track to another; 0 to the same one."""
+    """Return the time to move from one track to another; 0 if they are the same."""
     cdef const track_t* a = &m.tracks[from_track]
     cdef const track_t* b = &m.tracks[to_track]
     return move_arm(m, b.cylinder - a.cylinder, a.head != b.head, write)
@@ -182,7 +182,7 @@ cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t
 cdef inline int64_t pass_sectors(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t now
 ) noexcept nogil:
-    """Return when `count` sectors of a track have passed, the first of which begins `now`, after `rotation`."""
+    """Return when `count` sectors of a track have passed; the first begins at `now`, after a wait of `rotation`."""
     cdef const track_t* t = &m.tracks[track]
     cdef int64_t begin = sector_angle(t, sector)
     cdef int64_t width = sector_angle(t, sector + count) - begin

@@ -10,7 +10,7 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Fill in widths and reciprocals of sectors; that of 1 sector, 2**64, wraps to 0, and it only ever divides 0."""
+    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless because it only divides 0."""
     cdef Py_ssize_t i
     for i in range(n):
         tracks[i].width = TURN // <int64_t>tracks[i].sectors
@@ -91,7 +91,7 @@ cdef class Mechanics:
 
     @property
     def revolution_ns(self):
-        """A revolution, rounded up to whole ns."""
+        """Time of a revolution, rounded up to whole ns."""
         return self.m.revolution
 
     cdef int check(self, int64_t lbn, int64_t count) except -1:
@@ -138,7 +138,7 @@ cdef class Mechanics:
         return next_sector(&self.m, track, now)
 
     def move(self, int32_t track, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Read or write blocks with the arm on a track; return ``(end, track, parts)``, the last a dict of ns."""
+        """Read or write blocks from `now` on; return ``(end, track, parts)``, the last one a dict of times in ns."""
         cdef parts_t parts
         self.check(lbn, count)
         if not 0 <= track < self.m.tracks_n or now < 0:

@@ -14,32 +14,32 @@ cdef struct flow_t:                 # how the bus follows the medium in a read
 
 
 cdef inline void follow(flow_t* flow, int64_t index, int64_t count, int64_t when) noexcept nogil:
-    """Note that block `index` of `count` was read by `when`: it and all later ones have yet to cross the bus."""
+    """Update `flow.done` for block `index` of `count`, read by `when`: it and the later ones must still cross the bus."""
     cdef int64_t done = when + (count - index) * flow.block
     if done > flow.done:
         flow.done = done
 
 
-# Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed. `first` is set to the first
-# block that passed and was kept, below lbn if the drive keeps earlier ones.
+# Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed. If the drive keeps blocks that
+# pass before the first one, `first` is set to the first block kept.
 cdef int64_t read_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t from_index, int64_t count, parts_t* parts, flow_t* flow, int64_t* first
 ) noexcept nogil
-# Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed. A sector whose data is
-# not there when it passes is written a revolution later; the wait for data is added to `waited`, ns.
+# Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed. If a sector passes
+# before its data has arrived, it is written a revolution later; the wait is added to `waited`, ns.
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil
-# Return the block before which read-ahead after this request ends.
+# Return the block before which read-ahead after this request stops.
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
-# Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has.
+# Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil
 # End read-ahead if it has reached its limit.
 cdef void end_ahead(drive_t* d) noexcept nogil
-# Stop reading ahead; arm_free says when the arm can move. Call `settle` first.
+# Stop reading ahead, and set arm_free to when the arm can move. Call `settle` first.
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
-# Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Change nothing.
+# Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change nothing else.
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
-# Read ahead from a segment's end, starting at `when`.
+# Let read-ahead into a segment continue up to `limit`; start it from the segment's end at `when`.
 cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil
 cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) noexcept nogil

@@ -14,7 +14,7 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
-    """Return the block after the last one, in block order, of a run's track."""
+    """Return the block after the last one of a run's track, in block order."""
     cdef int32_t track = m.runs[run].track
     while m.runs[run + 1].lbn < m.blocks and m.runs[run + 1].track == track:
         run += 1
@@ -22,7 +22,7 @@ cdef int64_t track_end(const mechanics_t* m, int32_t run) noexcept nogil:
 
 
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Return the block before which read-ahead after this request ends."""
+    """Return the block before which read-ahead after this request stops."""
     cdef const mechanics_t* m = d.m
     cdef int64_t end = lbn + count, limit = end if d.s.ahead_after else lbn
     cdef int32_t run, track
@@ -50,7 +50,7 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
 
 
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Let the read-ahead run until `until`, or until it has read the blocks below `target`; return when it has.
+    """Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
 
     Update the segment's end, the arm and the next block. Only sectors that ended by `until` count.
     """
@@ -97,7 +97,7 @@ cdef void end_ahead(drive_t* d) noexcept nogil:
 
 
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`, and the track it is on then. Call `settle` first.
+    """Return when the arm can move if read-ahead stops at `now`, set `track` to where it is then. Call `settle` first.
 
     An arm on its way to the next track arrives first; a sector under the head is read to its end if the drive does not
     stop within sectors.
@@ -119,7 +119,7 @@ cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept
 
 
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead; arm_free says when the arm can move. Call `settle` first."""
+    """Stop reading ahead, and set arm_free to when the arm can move. Call `settle` first."""
     cdef int32_t track
     cdef int64_t released
     if d.ahead < 0:
@@ -157,7 +157,7 @@ cdef int64_t read_medium(
 ) noexcept nogil:
     """Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed.
 
-    `first` is set to the first block that passed and was kept, below lbn if the drive keeps earlier ones.
+    If the drive keeps blocks that pass before the first one, `first` is set to the first block kept.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t index = from_index, n, s, land, start, end, late
@@ -181,7 +181,7 @@ cdef int64_t read_medium(
             follow(flow, index, count, passed(m, track, next_one, s, start, late))
             follow(flow, index + next_one - sector - 1, count, end)
             if index < flow.water <= index + n:
-                # the blocks cross the bus in order, so it is requested when the first ones are there
+                # the blocks cross the bus in order, so the drive requests it once the first ones have been read
                 s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
                 flow.ready = passed(m, track, next_one, s, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
@@ -213,7 +213,7 @@ cdef int64_t write_medium(
 ) noexcept nogil:
     """Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed.
 
-    A sector whose data is not there when it passes is written a revolution later; the wait is added to `waited`, ns.
+    If a sector passes before its data has arrived, it is written a revolution later; the wait is added to `waited`, ns.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t index = 0, n, land, start, end, late, there
@@ -231,8 +231,8 @@ cdef int64_t write_medium(
         land += now
         next_one = next_sector(m, track, land) if d.s.any_order_write else -1
         if sector < next_one < sector + n and bus_start + (index + n) * d.s.write_block <= land:
-            # the arm lands among the sectors to write, with all their data there: it writes the rest first, the others
-            # a revolution later
+            # the arm lands among the sectors to write when all their data has arrived: it writes the rest first, the
+            # others a revolution later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
@@ -267,7 +267,7 @@ cdef int64_t write_medium(
 cdef int64_t in_time(
     drive_t* d, int32_t track, int32_t sector, int64_t n, int64_t start, int64_t late, int64_t bus_start
 ) noexcept nogil:
-    """Count how many of n sectors are written before the medium overtakes their data; the first one's data is there."""
+    """Count how many of n sectors, from the first, have their data when they pass; the first one's has arrived."""
     cdef int64_t low = 1, high = n, middle
     if bus_start + n * d.s.write_block <= passed(d.m, track, sector, n - 1, start, late):
         return n

@@ -22,7 +22,7 @@ cdef extern from *:
         __builtin_prefetch(&(m)->tracks[(m)->runs[(m)->buckets[(next) >> (m)->shift]].track] + 1); \\
     } while (0)
     """
-    # Prefetch what future requests will need: a bucket, the run it names, that run's track.
+    # Prefetch what future requests will need: a bucket, the run that it names, and that run's track.
     void fetch "MISSPENALTY_FETCH" (const mechanics_t* m, int64_t later, int64_t sooner, int64_t next) noexcept nogil
 
 cdef enum:
@@ -37,7 +37,7 @@ cdef int check(
     Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py_ssize_t writes, const int64_t[::1] times, int64_t first,
     bint rising,
 ) except -1:
-    """Reject requests that the kernel could not serve: outside the drive, or at a time that goes back.
+    """Reject requests that the kernel could not serve: those outside the drive, or earlier than the one before.
 
     No time may be below `first` or, if they are `rising`, below the previous one.
     """
@@ -72,8 +72,8 @@ def one_by_one(
 ):
     """Serve each request `delay` ns after the previous one completes; return the records in order.
 
-    Without `records`, return the service times, ns. The first request arrives when the drive last finished, at 0 for a
-    new one. ParameterError is raised if a delay is negative or the drive has no such blocks.
+    Without `records`, return the service times, ns. The first request arrives when the drive last finished, which is 0
+    for a new drive. Raise ParameterError if a delay is negative or a request lies outside the drive.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done
@@ -101,8 +101,8 @@ def as_they_arrive(
 ):
     """Serve requests that arrive at given times, in order, through the drive's queue; return their records in order.
 
-    ParameterError is raised if a time is before the previous one or before the drive last finished, or the drive has no
-    such blocks.
+    Raise ParameterError if a request arrives before the previous one or before the drive last finished, or lies outside
+    the drive.
     """
     cdef Py_ssize_t i = 0, n = lbn.shape[0], steps = 0
     cdef int64_t event = IDLE, got

@@ -1,10 +1,10 @@
-# Serve one request on a drive, from cache, bus and medium.
+# Serve one request on a drive with its cache, bus and medium.
 
 from libc.stdint cimport int64_t
 
 from misspenalty.disks.drive._state cimport drive_t, record_t
 
-# Serve one complete request; the drive must be idle. `now` is never before the last request's `done`.
+# Serve one complete request; the drive must be idle, and `now` not before the last request's `done`.
 cdef int64_t service(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, bint write, record_t* record
 ) noexcept nogil

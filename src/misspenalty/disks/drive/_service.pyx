@@ -1,4 +1,4 @@
-"""Serve a request from cache, bus and medium; `reference.drive` is easier to read."""
+"""Serve a request with a drive's cache, bus and medium; `reference.drive` is easier to read."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -34,7 +34,7 @@ cdef void settle(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int32_t find_segment(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Find the segment that holds most of the blocks from `lbn` on; -1 = none holds the first."""
+    """Find the segment that holds most of the request's blocks, from the first on; -1 = none holds the first."""
     cdef int32_t i, best = -1, segments = d.s.segments
     cdef int64_t most = 0, here
     cdef segment_t* segment
@@ -62,7 +62,7 @@ cdef bint is_empty(const segment_t* segment) noexcept nogil:
 cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
     """Choose the segment to fill next: empty, else clean and least recently used, else the first to become clean.
 
-    If a drive keeps a segment for writes, it is the last. `free_at` is set to when it can be filled, 0 = now.
+    A drive's own segment for writes, if any, is its last. `free_at` is when the chosen one can be filled, 0 = now.
     """
     cdef int32_t i, best = -1, low = 0, high = d.s.segments, dirty = 0
     cdef segment_t* segment
@@ -110,7 +110,7 @@ cdef void fill(drive_t* d, int32_t chosen, int64_t first, int64_t end, bint writ
 
 
 cdef bint has_extra(const drive_t* d, int64_t lbn) noexcept nogil:
-    """Tell whether a write on the medium leaves the bus twice."""
+    """Tell whether the drive leaves the bus twice during a write to the medium."""
     return d.s.extra_command >= 0 and not d.s.disksim and not d.after_read and d.segments[d.s.segments - 1].end != lbn
 
 
@@ -220,7 +220,7 @@ cdef void read(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nog
 
 
 cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexcept nogil:
-    """Tell whether a write continues blocks just being written behind, and fits into their segment."""
+    """Tell whether a write continues the blocks being written behind and fits into their segment, and choose that."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].clean and d.segments[i].end == lbn and d.segments[i].clean == d.arm_free:
@@ -282,7 +282,7 @@ cdef void write_through(drive_t* d, int64_t lbn, int64_t count, record_t* r) noe
     r.seek, r.rotation, r.switches, r.transfer = parts.seek, parts.rotation, parts.switches, parts.transfer
     r.bus = waited
     d.arm_free = end
-    # the bus is taken up again for the completion
+    # the drive takes up the bus again to report completion
     bus += count * d.s.write_block + (d.s.extra_disconnect if extra else d.s.write_disconnect)
     r.overhead += max(bus - end, <int64_t>0) + (d.s.reselect_again if extra else d.s.reselect)
 

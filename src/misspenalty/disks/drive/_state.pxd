@@ -1,4 +1,4 @@
-# The kernels of a simulated drive share its state and settings. Time is integer ns.
+# Define the state and settings that the kernels of a simulated drive share. Time is in integer ns.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -29,9 +29,9 @@ cdef enum hit_t:                    # what the cache did for a request
 
 
 cdef struct record_t:
-    int64_t arrival                 # issued to the drive, ns
-    int64_t start                   # the drive starts on it, ns
-    int64_t done                    # reported complete, ns; arrival + all components
+    int64_t arrival                 # when it is issued to the drive, ns
+    int64_t start                   # when the drive starts on it, ns
+    int64_t done                    # when it is reported complete, ns; arrival + all components
     int64_t queue                   # start - arrival, ns
     int64_t overhead                # command processing, disconnecting, completion, ns
     int64_t seek                    # ns
@@ -76,13 +76,13 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t reselect_again          # … after an extra disconnect
     int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
     int64_t write_disconnect
-    int64_t extra_command           # a write that does not continue the previous write; -1 = like any other
+    int64_t extra_command           # command overhead of a write that does not continue the last one; -1 = as usual
     int64_t extra_bus               # … from its command to its data: two disconnects, pause, reselect, preparation
     int64_t extra_seek              # … delay of the arm's start after the command
     int64_t extra_disconnect        # … leaving the bus after its data
     int64_t read_block              # transfer of a block over the bus
     int64_t write_block
-    int64_t least_seek              # a write's repositioning takes at least this
+    int64_t least_seek              # shortest repositioning before a write
     int64_t ahead_most              # maximum number of blocks read ahead
     int64_t segment                 # blocks of a segment
     int32_t segments                # read and write segments together
@@ -96,7 +96,7 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     bint ahead_after                # 1 = ahead_most counts from the request's end, 0 = from its start
     bint ahead_sequential           # 1 = reads ahead only after a read that continues the previous read
     bint ahead_on_hit               # 1 = reads ahead again after a full hit
-    bint drop_requested             # 1 = blocks that read-ahead may overwrite are given up when it starts
+    bint drop_requested             # 1 = blocks that read-ahead may overwrite are dropped when it starts
     bint fast_write                 # 1 = a write is complete once in the cache
     bint caching                    # 1 = blocks of earlier requests can be read from the cache
     bint read_written               # 1 = written blocks can be read from the cache
@@ -106,7 +106,7 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     bint any_order_read             # 1 = a read takes the sectors of a track in the order in which they pass
     bint any_order_write            # 1 = a write does
     bint free_blocks                # 1 = sectors that pass before a read's first are kept
-    bint prebuffer                  # 1 = takes a write's data while the arm writes older blocks
+    bint prebuffer                  # 1 = accepts a write's data while the arm writes older blocks
     bint hit_while_writing          # 1 = serves full read hits while the arm writes older blocks
     bint disksim                    # 1 = the buffer works like DiskSim 4.0's, whatever these switches say
 
@@ -136,8 +136,8 @@ cdef struct behind_t:               # a request's blocks in flight between bus a
     int64_t bus                     # start of its bus transfer, ns
     int64_t arm                     # earliest start of the arm, ns
     int64_t begin                   # actual start, ns
-    int64_t end                     # end, ns; of a read: its last block has left the bus
-    int32_t track                   # position of the arm before
+    int64_t end                     # end, ns; of a read: when its last block has left the bus
+    int32_t track                   # track of the arm before the request
 
 
 cdef struct drive_t:
@@ -145,16 +145,16 @@ cdef struct drive_t:
     settings_t s
     int64_t turned                  # time by which its own clock, used below, is ahead of the caller's, ns
     segment_t* segments             # s.segments of them
-    int32_t track                   # where the arm is, or will be at arm_free
+    int32_t track                   # track on which the arm is, or will be at arm_free
     int32_t ahead                   # segment that is being read ahead into; -1 = none
     int32_t direction               # direction of LOOK: 1 = towards higher cylinders, -1 = towards lower ones
     int64_t arm_free                # end of the arm's work that cannot be stopped, ns
     int64_t ahead_lbn               # read-ahead: this block is next
-    int64_t ahead_time              # … and from this time the arm, on `track`, is free for it, ns
+    int64_t ahead_time              # … and the arm, on `track`, is free for it from this time on, ns
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = none is
     int64_t now                     # when it last finished, by the caller's clock, ns: no request begins earlier
     int64_t requests                # requests served so far
-    int64_t busy                    # time with a request, ns
+    int64_t busy                    # total time spent on requests, ns
     int64_t read_end                # one past the last block of the last read; -1 = none yet
     bint after_read                 # the last command was a read
     # state of a buffer that works like DiskSim's
@@ -162,13 +162,13 @@ cdef struct drive_t:
     int32_t behinds                 # … number of them
     behind_t sending                # the last read
     sweep_t sweep                   # read-ahead on the arm's track
-    int64_t swept                   # … its sectors that have passed; 0 = the arm has yet to land
+    int64_t swept                   # … number of its sectors that have passed; 0 = the arm has yet to land
     int64_t passed                  # sectors that passed under the head so far
     # the queue
     pending_t* window               # requests the scheduler chooses from
     Py_ssize_t depth                # maximum number of requests in the window
     Py_ssize_t waiting              # current number
-    pending_t* backlog              # ring of those that arrived when the window was full
+    pending_t* backlog              # ring of the requests that arrived when the window was full
     Py_ssize_t room                 # capacity of the ring
     Py_ssize_t head                 # oldest of the ring
     Py_ssize_t backlogged           # number in the ring

@@ -1,4 +1,4 @@
-"""Load drive descriptions: YAML files of ``data/drives``, checked against their schema, each value with its source."""
+"""Load drive descriptions: YAML files that are checked against a schema and name the source of every value."""
 
 import copy
 import os
@@ -43,7 +43,7 @@ class Kind:
         return self.blocks * self.data["geometry"]["sector_bytes"] / 1e9
 
     def replace(self, changes):
-        """Return this kind with other values, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
+        """Return this kind with values replaced, by dotted key: ``replace({"mechanics.head_switch_ms": 1.6})``.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Kind:
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
-        """Return this kind with decisions reverted, all or those named; see `misspenalty.disks.disksim.decisions`.
+        """Return this kind with all decisions, or those named, reverted; see `misspenalty.disks.disksim.decisions`.
 
         Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files also works
         like DiskSim's code (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
@@ -151,7 +151,7 @@ def folder():
 
 @cache
 def _installed():
-    """Return the descriptions that installed packages add by entry points in the group ``misspenalty.drives``, by name.
+    """Return the paths, by name, of descriptions that installed packages add as entry points of ``misspenalty.drives``.
 
     An entry point names the path of a description, or a function that returns it.
     """
@@ -174,14 +174,14 @@ def _file(name):
 
 
 def names(kind=None):
-    """Return the names of the installed drives, all or those of a kind, ``disk`` or ``flash``."""
+    """Return the names of all installed drives, or of those of one kind, ``disk`` or ``flash``."""
     own = {path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml")}
     found = sorted(own | _installed().keys())
     return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
 
 
 def files(name):
-    """List the files in ``data/drives`` that describe a drive: its own, those it is based on, and their schema."""
+    """List the files in ``data/drives`` that describe a drive: its own, those that it is based on, and their schema."""
     data = read_yaml(_file(name), expected="the name of a drive that comes with the package")
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
@@ -293,7 +293,7 @@ def _known(kind, above, last):
 
 
 def _filled(data, schema):
-    """Copy data with the schema's defaults where keys are missing, and 4.0 as 4 where it requires whole numbers."""
+    """Copy data, fill in the schema's defaults, and turn floats into ints where the schema requires whole numbers."""
     if isinstance(data, float) and (schema.get("type") == "integer" or schema.get("$ref") == "#/$defs/count"):
         return int(data)
     if isinstance(data, list):
@@ -335,9 +335,9 @@ def _mechanics(data):
 def seek_table(seek, cylinders, left_out=()):
     """Tabulate the seek time by distance, ns, for distances below `cylinders`.
 
-    The curve is either a measured table, without the distances left out, joined by straight lines, the last of which
-    extends beyond it; or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE
-    Computer 27(3), 1994): a root for short seeks, a line for long ones.
+    The curve is either a measured table without the distances left out, whose points are joined by straight lines and
+    whose last line is extended; or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling,
+    IEEE Computer 27(3), 1994): a root for short seeks, a line for long ones.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}

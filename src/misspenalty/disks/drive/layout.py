@@ -98,7 +98,7 @@ def build(geometry):
 
 
 def skew_ms(data):
-    """Return the shortest time that a track skew of a description leaves between two tracks, ms."""
+    """Return the shortest time that any zone's track skew leaves between two tracks, ms."""
     revolution = 60_000 / data["mechanics"]["rpm"]
     return min(zone["track_skew"] / zone["sectors"] for zone in data["geometry"]["zones"]) * revolution
 
@@ -120,7 +120,7 @@ def _tracks(zone, heads, mapping, scheme):
     table["cylinder"] = np.repeat(cylinders, heads)
     table["head"] = _head_order(cylinders, first, heads, mapping).ravel()
     table["sectors"] = sectors
-    # skews, in sectors, add up switch by switch; a slipped sector shifts the following tracks if spares are near
+    # skews, in sectors, add up with every switch; slips shift the following tracks if spares are per track or cylinder
     order = np.tile(np.arange(heads, dtype=np.int64), count)
     cylinder = np.repeat(np.arange(count, dtype=np.int64), heads)
     pushed = np.zeros(count * heads, np.int64)
@@ -160,7 +160,7 @@ def _runs(zone, heads, sparing, number):
         front = "front" in scheme
         length[(starts % cylinder < edge) == front] = 0
 
-    # a unit gives up its spares: it keeps its first remaining slots or, with spares in front, its last
+    # each unit reserves its spares: blocks use its first remaining slots or, with spares in front, its last
     units = starts // unit
     before = np.cumsum(length) - length
     before -= before[np.searchsorted(units, units)]
@@ -198,7 +198,7 @@ def _kept_back(scheme, spares, sectors, slips, full):
 
 
 def _bad(zone, slots, sectors, scheme, number):
-    """Return the slipped slots, and the (bad, spare) slots, both in order; track sparing names tracks."""
+    """Return the slipped slots and the (bad, spare) slots, both in order; with sparing by tracks, zones list tracks."""
     slips = np.asarray(zone["slips"], np.int64)
     defects = np.asarray(zone["defects"], np.int64).reshape(-1, 2)
     defects = defects[defects[:, 0] != defects[:, 1]]

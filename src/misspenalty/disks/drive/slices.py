@@ -1,4 +1,4 @@
-"""Cut part of a described drive as a separate drive: the first cylinders of its outermost zone, with identical tracks.
+"""Make a smaller drive from the first cylinders of a described drive's outermost zone; its tracks are identical.
 
 The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its disk had to
 fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have
@@ -21,8 +21,8 @@ def cut(description, cylinders, **changes):
     cylinders : int
         At most as many as the outermost zone has.
     **changes
-        New values, by the names of `CHANGES`; ``overhead_ms`` is that of any command, ``seek_factor`` multiplies all
-        seek times.
+        New values, by the names of `CHANGES`; ``overhead_ms`` is the overhead of every command, ``seek_factor``
+        multiplies all seek times.
 
     Returns
     -------

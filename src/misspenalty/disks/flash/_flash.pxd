@@ -1,4 +1,4 @@
-# This model of flash behind a controller is shared with kernels in which requests overlap. Time is integer ns.
+# Kernels in which requests overlap also use this model of flash behind a controller. Time is in integer ns.
 # serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never goes
 # back: each waits for the dies that earlier ones hold, but on the channels and the interface its pages compete only
 # with each other.
@@ -30,9 +30,9 @@ cdef class Flash(Kernel):
     cdef settings_t s
     cdef int64_t[::1] die_free      # when a die is free, ns
     cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
-    cdef int64_t[::1] older         # when the die was to be free as the last write found it, ns
+    cdef int64_t[::1] older         # when work older than the last request that programmed the die ends on it, ns
     cdef int64_t[::1] stamp         # … number of that request
-    cdef int64_t[::1] channel_free  # when a channel is free of the request's own pages, ns
+    cdef int64_t[::1] channel_free  # when a channel has carried the request's own pages, ns
     cdef int64_t[::1] channel_stamp # … number of the request
     cdef int32_t[::1] place         # by unit: its place + 1; 0 = never written
     cdef int32_t[::1] owner         # by place: its unit + 1; 0 = nothing valid
@@ -46,7 +46,7 @@ cdef class Flash(Kernel):
     cdef int32_t[::1] moved_unit    # … its next unit
     cdef int32_t[::1] victim        # by die: block being collected; NONE = none
     cdef int32_t[::1] victim_page   # … its next page
-    cdef int32_t[::1] gain          # … pages that it yields
+    cdef int32_t[::1] gain          # … pages that its collection frees
     cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
     cdef int64_t[::1] slot_free     # by slot of the buffer: when it is free, ns; NEVER = not yet issued to the flash
     cdef int32_t[::1] slot_unit     # … its unit
@@ -58,7 +58,7 @@ cdef class Flash(Kernel):
     cdef int64_t next_slot
     cdef int64_t request            # number of the request
     cdef int64_t end                # end of the request's last page, ns
-    cdef int64_t wait               # how long older work holds that page's die, ns
+    cdef int64_t wait               # how long the request waits for room in the buffer or for that page's die, ns
     cdef readonly int64_t now, blocks, host_units, moved_units, programs, erases
     cdef int64_t die_wait           # how long a read's last page waited for its die, ns
 

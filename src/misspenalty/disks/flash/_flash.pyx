@@ -1,4 +1,4 @@
-"""Simulate dies on channels, a page map and greedy collection; `misspenalty.disks.flash.model` states the model."""
+"""Simulate dies on channels, a page map and greedy collection; `misspenalty.disks.flash.model` describes the model."""
 
 import numpy as np
 
@@ -30,9 +30,9 @@ cdef class Flash(Kernel):
     now : int
         End of the last request, ns.
     host_units, moved_units : int
-        Units written for requests, and moved by collection.
+        Units written for requests, and units moved by collection.
     programs, erases : int
-        Pages programmed, including collection's and padded ones, and blocks erased.
+        Pages programmed, including those of collection and padded ones, and blocks erased.
     """
 
     def __cinit__(self, settings, int64_t units):
@@ -42,7 +42,7 @@ cdef class Flash(Kernel):
         every_block = dies * self.s.die_blocks
         self.die_free, self.read_free, self.older, self.stamp, self.paid = (np.zeros(dies, np.int64) for _ in range(5))
         self.channel_free, self.channel_stamp = (np.zeros(self.s.channels, np.int64) for _ in range(2))
-        # untouched pages of these take no memory
+        # memory pages of these arrays that are never touched take no memory
         self.place, self.slot_of = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.owner = np.zeros(every_block * self.s.block_pages * self.s.page_units, np.int32)
         self.valid, self.state = np.zeros(every_block, np.int32), np.zeros(every_block, np.uint8)
@@ -55,7 +55,7 @@ cdef class Flash(Kernel):
         self.gathered, self.gathered_slot = (np.zeros(self.s.page_units, np.int32) for _ in range(2))
 
     def service(self, int64_t now, int64_t lbn, int64_t count, int write=0):
-        """Serve one request and return its record, see `RECORD`.
+        """Serve one request and return its record (see `RECORD`).
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ cdef class Flash(Kernel):
         return {int(b): int((owner[b] > 0).sum()) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     def counted(self):
-        """Return the same as `blocks_in_use`, according to the drive's counters."""
+        """Return what `blocks_in_use` returns, but according to the drive's counters."""
         return {int(b): int(self.valid[b]) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
@@ -143,7 +143,7 @@ cdef class Flash(Kernel):
         self.now = record.done
 
     cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Read and send sectors in order, each page's as soon as it arrives; return when the last has been sent."""
+        """Read sectors and send them in order, each page's as soon as it arrives; return when the last one is sent."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks, out = t, ready
         cdef int64_t units, page, first, sectors
         cdef bint misses = False
@@ -164,7 +164,7 @@ cdef class Flash(Kernel):
         return out
 
     cdef void put(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Write into the buffer as far as it has room, or page by page to the flash."""
+        """Write units into the buffer, waiting for room, or without a buffer page by page to the flash."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks
         cdef bint part
         while unit <= last:
@@ -203,7 +203,7 @@ cdef class Flash(Kernel):
                 self.slot_free[self.gathered_slot[i]] = ended
 
     cdef int64_t flush(self, int64_t t) noexcept nogil:
-        """Program the gathered page, padded if it is not full, on the die that is free first; return its end."""
+        """Program the gathered page, padded if it is not full, on the die that is free first; return when that ends."""
         cdef int64_t die = self.choose_die(), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)
@@ -238,7 +238,7 @@ cdef class Flash(Kernel):
                         self.collect_page(die)
 
     cdef void pay(self, int64_t die) noexcept nogil:
-        """Collect enough pages to keep up with the requests: a victim is finished when its yield is used up."""
+        """Collect enough pages that a victim is finished when requests have used up as many as its collection frees."""
         if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
             return
         self.paid[die] += 1
@@ -246,7 +246,7 @@ cdef class Flash(Kernel):
             self.collect_page(die)
 
     cdef bint choose_victim(self, int64_t die) noexcept nogil:
-        """Choose the full block with the fewest valid units as the victim; return whether it yields a page."""
+        """Choose the full block with the fewest valid units as victim; return whether its collection frees a page."""
         cdef int64_t block, best = NONE, most = self.s.block_pages * self.s.page_units
         for block in range(die * self.s.die_blocks, (die + 1) * self.s.die_blocks):
             if self.state[block] == FULL and (best == NONE or self.valid[block] < self.valid[best]):
@@ -316,7 +316,7 @@ cdef class Flash(Kernel):
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 
     cdef int64_t page_of(self, int64_t unit) noexcept nogil:
-        """Return the page of a unit; a unit never written counts as laid out in order, after all real pages."""
+        """Return the page of a unit; units never written are numbered as if laid out in order after all real pages."""
         if self.place[unit]:
             return (self.place[unit] - 1) // self.s.page_units
         return self.owner.shape[0] + unit // self.s.page_units
@@ -327,7 +327,7 @@ cdef class Flash(Kernel):
         return unit // self.s.page_units % self.s.dies
 
     cdef int64_t read_page(self, int64_t die, int64_t t, int64_t units, bint waited_for) noexcept nogil:
-        """Read a page, before what the die programs, and move some of its units to the controller; return the end."""
+        """Read a page, interrupting programs and erasures, and move `units` of it to the controller; return the end."""
         cdef int64_t begin = max(t, self.read_free[die]), ended = begin + self.s.read
         if waited_for:
             ended = self.take_channel(die, ended, units)
@@ -351,9 +351,9 @@ cdef class Flash(Kernel):
         return self.die_free[die]
 
     cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
-        """Move units over a die's channel, behind the request's own pages on it; return the end.
+        """Move units over a die's channel, after the request's own earlier pages; return the end.
 
-        Pages of older writes are not waited for: they occupy a channel only occasionally, a hundredth of the time.
+        They do not wait for pages of older writes, which occupy a channel for only a hundredth of the time.
         """
         cdef int64_t channel = die % self.s.channels
         if self.channel_stamp[channel] != self.request:

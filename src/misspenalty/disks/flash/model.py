@@ -2,24 +2,24 @@
 
 The model is deliberately small:
 
-* Dies work in parallel, each on one operation at a time. The pages of a request share the wires of a channel; those of
-  older writes, and of collection, which copies inside a die, do not delay it there. The planes of a die are used
+* Dies work in parallel, each on one operation at a time. The pages of a request share the wires of a channel; pages of
+  older writes do not delay them there, nor does collection, which copies inside a die. The planes of a die are used
   together, so a page here is one page of each plane.
 * The controller maps units of 4 KB. A page of units goes to the die that is free first, into the next page of its open
   block. The older copy of a unit becomes garbage.
 * A read interrupts its die while it programs or erases, and that operation then takes correspondingly longer.
-* A die with few erased blocks is collected: the full block with the fewest valid units (*greedy*) has these copied to
-  another open block inside the die, as many pages for each programmed one as needed to keep up, and is erased. The
-  spare space that this needs is the capacity of the flash beyond the nominal size of the drive.
+* A die with few erased blocks is collected: the valid units of the full block that has the fewest (*greedy*) are copied
+  to another open block inside the die, at the rate needed to keep up with the pages programmed; then the block is
+  erased. The spare space that this needs is the capacity of the flash beyond the nominal size of the drive.
 * A power-safe buffer, if the description has one, completes a write as soon as it has room, and gathers units into
   whole pages. Without one, a write is complete when its pages are programmed, the last one padded.
-* A write of part of a unit reads the unit first, without holding up the buffer. A unit never written is read as if all
+* A write to part of a unit reads the unit first, without holding up the buffer. A unit never written is read as if all
   units had been laid out in order across the dies.
 
 The model leaves out wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory,
 idle-time collection, and concurrent requests: the next one starts when the last has completed. A read that interrupts a
-program delays what the die does next, but the buffer's room for the program's units is free as if nothing had
-interrupted it.
+program delays what the die does next, but the program's units leave the buffer at the time they would have left without
+the interruption.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
@@ -58,7 +58,7 @@ class FlashDescription(Kind):
 
     @property
     def units(self):
-        """Mapped units of the drive's nominal size."""
+        """Number of mapped units in the drive's nominal size."""
         return self.data["geometry"]["sectors"] // self.unit_sectors
 
     @property
@@ -136,7 +136,7 @@ def _places(settings):
 
 
 def _check_room(units, settings):
-    """Check that the units leave room for collection, which could not continue if no block yielded a page."""
+    """Check that the units leave enough room that collecting some block always frees a page."""
     pages = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
     most = pages * settings["page_units"]
     if not 1 <= units <= most:
