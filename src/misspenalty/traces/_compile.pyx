@@ -1,8 +1,8 @@
 """Turn block addresses into dense ids in order of first use.
 
 Low addresses, of which many are likely to be used, index an array; the others are looked up in an open-addressing table.
-The bound of "low" is chosen again whenever the tables grow, so memory is bounded by the distinct blocks for either kind
-of trace.
+The limit of low addresses grows with the tables, so memory is proportional to the number of distinct blocks, whatever
+their addresses.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ cdef enum:
     AHEAD = 16                  # how many addresses ahead slots are prefetched
     LEAST = 1 << 11             # initial number of addresses that fit
     REACH = 4                   # low addresses per address that fits
-    MOST_BLOCKS = 0xFFFFFF00    # ids above are kept for list heads and marks
+    MOST_BLOCKS = 0xFFFFFF00    # higher ids are reserved for list heads and marks
 
 
 cdef struct Slot:
@@ -34,12 +34,12 @@ cdef inline uint64_t _hash(uint64_t x) noexcept nogil:
 
 
 cdef class Interner(Kernel):
-    """Numbers block addresses."""
+    """A table that numbers block addresses in order of first use."""
 
     cdef uint32_t* low          # dense id + 1 by address; 0 = not seen
-    cdef uint64_t reach         # addresses below are low
-    cdef Slot* slots            # slots of the others; at most half full
-    cdef uint64_t mask          # slots - 1, a power of two less one
+    cdef uint64_t reach         # addresses below this one are low
+    cdef Slot* slots            # slots of the other addresses; at most half full
+    cdef uint64_t mask          # number of slots - 1; the number is a power of two
     cdef uint64_t* addresses    # by id
     cdef uint64_t size          # distinct addresses
     cdef uint64_t room          # entries `addresses` can hold
@@ -138,7 +138,7 @@ def new_blocks(const uint32_t[::1] ids, uint64_t seen):
     ids : uint32, shape (n,)
         In order of first use.
     seen : int
-        Blocks referenced before: the next new one has this id.
+        Number of blocks referenced before, which is the id of the next new block.
     """
     result = np.empty(ids.shape[0], np.bool_)
     cdef uint8_t[::1] out = result.view(np.uint8)
@@ -156,7 +156,7 @@ def generations(
     const uint32_t[::1] ids, const int64_t[::1] time, const int64_t[::1] life, const uint8_t[::1] write,
     int64_t[::1] ends, uint32_t[::1] generation, uint8_t[::1] alive,
 ):
-    """Return how often each object had expired or been deleted before each reference, and how many did so now.
+    """Return how often the object of each reference has ended so far, and how many objects expired or were deleted.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def generations(
         ns; `life` is a time to live, 0 for none, -1 for a delete.
     write : uint8, shape (n,)
     ends, generation, alive : by id
-        State of the objects: last moment, times that it ended, whether it is alive; updated.
+        State of each object, which is updated: its last moment, how often it has ended, whether it is alive.
 
     Returns
     -------

@@ -17,9 +17,9 @@ cdef enum:
     ASUS = 3                        # application storage units
     TREES = 3                       # streams that walk a tree
     PARTS = 1000                    # intensities are in thousandths
-    SIZES = 25                      # the size mix, equal parts
+    SIZES = 25                      # equally likely entries of the size mix
     LEAF = 8                        # blocks per leaf
-    RUN_ALIGN = 15                  # mask: runs begin and end at 64 KB
+    RUN_ALIGN = 15                  # mask: runs begin and end at multiples of 64 KB
 
 cdef enum:                          # what a stream does
     UNIFORM, WALK, SEQUENTIAL
@@ -39,9 +39,9 @@ cdef struct kind_t:                 # a stream, the same in every BSU
     uint8_t pattern                 # UNIFORM, WALK or SEQUENTIAL
     uint8_t asu                     # unit, 0 to 2
     uint8_t tree                    # which tree it walks; only WALK
-    uint64_t reads                  # probability of a read, of 2**32
-    int64_t first                   # first block: of the unit, or of the starts of runs
-    int64_t extent                  # blocks from there: of the unit, or of the starts of runs
+    uint64_t reads                  # probability of a read, times 2**32
+    int64_t first                   # first block of its region, in which runs begin
+    int64_t extent                  # blocks of its region
     int64_t run                     # blocks of a run; only SEQUENTIAL
 
 
@@ -63,8 +63,8 @@ cdef struct spc1_t:
     uint64_t state                  # state of SplitMix64
     int64_t due                     # when the next request arrives, ns; may be read, and set by `set_load`
     double gap                      # mean time between arrivals, ns
-    uint32_t bsus                   # BSUs that currently send requests; there are 8 streams per BSU made
-    uint64_t climb                  # probability of a walk to climb one more level, of 2**32
+    uint32_t bsus                   # BSUs that currently send requests; all BSUs made have streams
+    uint64_t climb                  # probability that a walk climbs one more level, times 2**32
     uint64_t written                # mask of the leaves that walks write
     uint8_t stream_of[PARTS]        # stream of each thousandth
     uint8_t size_of[SIZES]          # blocks of each part of the size mix
@@ -102,7 +102,7 @@ cdef inline void draw_gap(spc1_t* w, int64_t since) noexcept nogil:
 
 
 cdef inline void set_load(spc1_t* w, int64_t now, uint32_t bsus, double iops) noexcept nogil:
-    """Let `bsus` of the BSUs made send `iops` requests per second in total from `now` on; no stream loses its place."""
+    """Let the first `bsus` BSUs send `iops` requests per second in total from `now` on; each stream keeps its place."""
     w.bsus = bsus
     w.gap = 1e9 / iops
     draw_gap(w, now)
@@ -134,7 +134,7 @@ cdef inline void next_request(spc1_t* w, spc1_request_t* r) noexcept nogil:
 
 
 cdef inline void run_on(spc1_t* w, kind_t* kind, stream_t* stream, spc1_request_t* r) noexcept nogil:
-    """Continue after the last request, or start a new run if that would pass the end of this one."""
+    """Continue after the last request, or start a new run if this request would reach the end of the current one."""
     cdef int64_t start
     if stream.block + r.blocks >= stream.limit:
         start = kind.first + <int64_t>draw_below(w, kind.extent)
@@ -174,7 +174,7 @@ cdef inline void walk_on(spc1_t* w, tree_t* tree, stream_t* stream, spc1_request
 
 cdef class Spc1(Kernel):
     cdef spc1_t state               # for a kernel: next_request(&workload.state, &request)
-    cdef readonly uint32_t bsus     # BSUs made; set_load may use fewer
+    cdef readonly uint32_t bsus     # number of BSUs made; set_load may use fewer
     cdef readonly int64_t blocks[ASUS]  # blocks of each unit
 
     cdef int add_streams(self, streams) except -1

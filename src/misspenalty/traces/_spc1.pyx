@@ -39,7 +39,7 @@ cdef class Spc1(Kernel):
         set_load(&self.state, 0, bsus, iops)
 
     cdef int add_streams(self, streams) except -1:
-        """Set what each stream does; `streams` holds those of `misspenalty.traces.spc1.STREAMS`."""
+        """Set the parameters of the streams; `streams` holds the values of `misspenalty.traces.spc1.STREAMS`."""
         cdef int number, trees = 0, part = 0, upto
         cdef kind_t* kind
         for number, (asu, parts, reads, pattern, first, extent, run) in enumerate(streams):
@@ -107,7 +107,7 @@ cdef class Spc1(Kernel):
 
     def fill(self, int64_t[::1] time, int64_t[::1] block, int32_t[::1] blocks, uint32_t[::1] bsu, uint8_t[::1] asu,
              uint8_t[::1] stream, uint8_t[::1] write, int64_t until):
-        """Make the next requests, one per row, up to those that arrive at `until` or later; return their number."""
+        """Fill the rows with the next requests that arrive before `until`; return the number of rows filled."""
         cdef Py_ssize_t i = 0, n = time.shape[0]
         cdef spc1_request_t request
         with self, nogil:

@@ -52,7 +52,7 @@ cdef inline int _ones(uint64_t x) noexcept nogil:
 cdef class StackDistances(Kernel):
     """The LRU stack of ids below `blocks`."""
 
-    cdef readonly Py_ssize_t blocks         # largest number of distinct blocks
+    cdef readonly Py_ssize_t blocks         # maximum number of distinct blocks
     cdef readonly Py_ssize_t live           # distinct blocks so far
     cdef readonly int64_t memory            # bytes of all arrays
     cdef uint32_t* last                     # position of each block's latest use, or UNUSED
@@ -233,16 +233,16 @@ def sampled(const uint32_t[::1] ids, const uint32_t[::1] numbers, const uint8_t[
     ----------
     ids : uint32, shape (n,)
     numbers : uint32, shape (blocks,)
-        Number of each block in the sample plus 1, 0 for those outside.
+        Each block's number in the sample plus 1; 0 for a block outside it.
     counted : uint8, shape (n,) or (0,)
         Which references count; empty: all.
     chosen, chosen_counted : uint32 and uint8, shape (n,)
-        Filled with numbers of the sampled blocks referenced, and which of them count.
+        Filled with the number of the sampled block that each reference is to, and whether it counts.
 
     Returns
     -------
     int
-        References to sampled blocks.
+        Number of references to sampled blocks.
     """
     cdef Py_ssize_t i, n = ids.shape[0], k = 0
     cdef bint everywhere = counted.shape[0] == 0

@@ -5,9 +5,9 @@ A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parque
 each event without the cost of the recording.
 
 Recording an event costs the process about 15 µs, which are part of the gap before its next event. The compute time of a
-process without recording is known (``plain_us``, measured separately). So the same time is subtracted from each gap of
-a process, but never to below zero, such that gaps and calls again add up to ``plain_us``; neighbouring pages in one row
-were recorded one by one, and each counts as an event.
+process without recording is known (``plain_us``, measured separately). A constant cost per event is therefore
+subtracted from the gaps of a process, none of which becomes negative; it is chosen such that gaps and calls again add
+up to ``plain_us``. A row of several pages counts as one event per page, since the pages were recorded one by one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"
 NARROW = {"run", "process", "parent", "step", "file", "other", "error", "status"}
 MOST_ROWS = 50_000_000
 MOST_BYTES = 1 << 48  # maximum size of a file, bytes
-OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # kinds of event that name a file, by code
+OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # whether an event names a file, by code of its kind
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,8 +102,8 @@ def read(path, name=None):
 
 
 def _table(path, columns):
-    """Return a Parquet file's `columns` as a frame, read one by one; integers of 64 bits, identifiers of `NARROW` of
-    32."""
+    """Return `columns` of a Parquet file as a frame, read one at a time; integers have 64 bits, or 32 if in
+    `NARROW`."""
     import pyarrow.parquet as pq  # costs more than reading a small capture
 
     try:
@@ -168,7 +168,7 @@ def _check_files(files, path):
 
 
 def _check_processes(processes, path):
-    """Return the first row of each run's processes, and one past the last, by run."""
+    """Return, by run, the row of its first process and the row after its last."""
     if processes.empty:
         raise InputError("contains no processes", path=path)
     run, number, parent = (processes[name].to_numpy() for name in ("run", "process", "parent"))
@@ -196,7 +196,7 @@ def _kinds(column, path):
 
 
 def _check_events(events, files, processes, first, path):
-    """Stop at the first invalid event; return the row of each event's process."""
+    """Raise an `InputError` at the first invalid event; return the row of each event's process."""
     if events.empty:
         raise InputError("contains no events", path=path)
     run, time, process = (events[name].to_numpy() for name in ("run", "time_us", "process"))
@@ -235,7 +235,7 @@ def _gaps(events, row, processes):
     gaps = np.empty(len(row), np.int64)
     for part in _by_run(events["run"].to_numpy()):  # a process belongs to one run; one run at a time takes less memory
         gap, length = events["compute_us"].to_numpy()[part], events["length"].to_numpy()[part]
-        # lines that were written for an event: one, or for a row of several pages one per page
+        # number of lines that were recorded for a row: one per page for page faults, otherwise one
         faults = events["kind"].cat.codes.to_numpy()[part] == KINDS.index("fault")
         lines = np.where(faults, length // PAGE_BYTES, 1)
         cost = _cost(row[part], gap, lines, target)
@@ -266,7 +266,7 @@ def _cost(row, gap, lines, target):
     ends[begins + lengths - 1] = True
     next_share = np.where(ends, 0, np.roll(share, -1))
     wanted = target[row]
-    # if c is the next share, only the gaps so far remain: where their sum reaches the target, c lies between two shares
+    # with c equal to the next share, only the gaps so far remain; if their sum reaches the target, c is not below it
     reached = np.where(gaps - next_share * weights >= wanted, np.arange(len(row)), len(row))
     at = np.minimum.reduceat(reached, begins)
     cost = np.zeros(len(target))

@@ -1,4 +1,4 @@
-"""Define the columns of a trace, with their names and types, and check what is in them."""
+"""Define the columns of a trace, with their names and types, and check their values."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -84,16 +84,16 @@ def open_trace(
     ----------
     path : path-like
         A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
-        trace is compiled on the fly into unnamed temporary files (``TMPDIR`` says where), in half a gigabyte of memory
-        and, above 7 million distinct blocks, 4 more bytes per block. A pipe is first copied there; ``-`` is standard
-        input.
+        trace is compiled on the fly into unnamed temporary files below ``TMPDIR``, which takes half a gigabyte of
+        memory and, above 7 million distinct blocks, 4 more bytes per block. A pipe is first copied there; ``-`` is
+        standard input.
     format : str, optional
-        Format of a raw trace, if it cannot be told from the file, in either case; see `misspenalty.traces.formats`.
+        Name of the raw trace's format, in upper or lower case, if the file does not tell it; see `misspenalty.formats`.
     block_bytes : int, optional
         Block size into which byte ranges are split; by default the format's own.
     most_references : int, optional
-        Most block references of a raw trace, so that a small hostile file does not fill the disk; by default 10 million
-        plus 100 per byte of the file.
+        Maximum number of block references of a raw trace, which keeps a small hostile file from filling the disk; by
+        default 10 million plus 100 per byte of the file.
     **options
         Further options of the format, such as ``columns`` of ``csv``; see its ``options``.
 
@@ -143,7 +143,7 @@ def _open_raw(
     else:
         size = form.block_bytes if form.block_bytes_of is None else form.block_bytes_of(path, **options)
     try:
-        with temporary_folder() as folder:  # the mappings outlive their names
+        with temporary_folder() as folder:  # the mappings stay valid after the files are removed
             try:
                 _compile(path, name, form, size, most_references, options, folder)
             except TextKeysError:  # earlier keys were numbers, so the whole column is read again as text
@@ -166,7 +166,7 @@ def _is_compiled(path: Path) -> bool:
 
 
 def _check_ids(trace: Trace, path: Path) -> Trace:
-    """Return `trace`, after checking that no id can lead a kernel out of its arrays."""
+    """Return `trace`, after checking that no id makes a kernel read beyond its arrays."""
     try:
         trace.check()
     except InputError as error:
@@ -185,7 +185,7 @@ def _compile(
 ) -> None:
     present = set()
     references = 0
-    lengths = np.zeros(1, np.int64)  # requests of each number of blocks
+    lengths = np.zeros(1, np.int64)  # number of requests by their length in blocks
     with (
         contextlib.closing(Numbering(folder)) as numbering,
         contextlib.closing(ObjectBytes(folder)) as sizes,
@@ -241,7 +241,7 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
 
 
 class ObjectBytes:
-    """Writer of a folder's columns of sizes: that of each object at its first reference, and that of every reference.
+    """Writer of the columns ``object_bytes``, the size at each object's first reference, and ``request_bytes``, at all.
 
     The latter is left out if no object changes its size.
     """
@@ -319,7 +319,7 @@ def _references(requests: Requests, path: Path, before: int) -> int:
 
 
 def _tally(lengths: np.ndarray, requests: Requests) -> np.ndarray:
-    """Return `lengths` with these requests counted in."""
+    """Add the lengths of these requests to the counts in `lengths`, and return the counts."""
     more = np.array([0, requests.start.size], np.int64) if requests.count is None else np.bincount(requests.count)
     short, long = sorted((lengths, more), key=len)
     long[: len(short)] += short
@@ -337,7 +337,7 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
 
 
 def _open_compiled(folder: Path, verify: bool) -> Trace:
-    """Load or map a compiled trace; `verify` compares columns with their checksums. A temporary one is mapped."""
+    """Load a compiled trace, or map a large or unverified one; `verify` compares its columns with their checksums."""
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
         if meta["version"] != VERSION:

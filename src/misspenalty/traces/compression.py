@@ -22,17 +22,17 @@ from misspenalty.errors import InputError, ParameterError
 
 MAGIC = {b"\x1f\x8b\x08": ".gz", b"\xfd7zXZ\0": ".xz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst"}
 STORED = 1 << 18  # bytes of a compressed file read at a time
-TOO_LONG = "Frame requires too much memory"  # message of Zstandard's library
+TOO_LONG = "Frame requires too much memory"  # part of a message of Zstandard's library
 
 
 class Streams:
-    """The content of a file of streams that follow one another, each of which has to be whole.
+    """Reader of a file that consists of one or more compressed streams, each of which has to be complete.
 
     Parameters
     ----------
     path : Path
     start : callable
-        Returns a new decompressor, as those of `bz2` and `lzma`.
+        Returns a new decompressor, such as those of `bz2` and `lzma`.
     padding : bytes
         What may lie between streams and at the end.
     """
@@ -109,8 +109,8 @@ def check_path(path: Any) -> Path:
 
 
 def compression(path: Path) -> str:
-    """Return the suffix of the compression of a file by its content, or else by its name; empty if it is not
-    compressed."""
+    """Return the suffix that stands for the compression of a file, found from its content or else from its name; empty
+    if the file is not compressed."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         head = file.read(max(map(len, MAGIC)))
         for magic, suffix in MAGIC.items():
@@ -154,7 +154,7 @@ def _check_holes(path: Path) -> None:
                 data = os.lseek(file.fileno(), start, os.SEEK_DATA)
                 place = os.lseek(file.fileno(), data, os.SEEK_HOLE)
             except OSError as error:
-                if error.errno != errno.ENXIO:  # the file system cannot tell
+                if error.errno != errno.ENXIO:  # the file system cannot find holes
                     return
                 data = place = size  # the rest is a hole
             holes += data - start

@@ -1,6 +1,6 @@
-"""Refuse columns of a table whose names leave open what their values mean, until the user says it.
+"""Refuse a table if the meaning of a column is unclear from its name, until the user states it.
 
-Nothing here is a rule of a format. Each check compares the first rows with what the names promise.
+These checks are not part of any format. Each compares the first rows with the names of their columns.
 """
 
 import re
@@ -15,10 +15,10 @@ WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may be operations
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
-)  # units
-ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of where a request ends
+)  # units of time that are not read
+ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# words of a column's name that say what it holds: roles that may use it, and what it may be
+# words in the name of an unused column that suggest its content: the roles for it, what it may be, and the words
 TELLING = (
     (("size", "sectors", "count", "repeat"), "a size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
@@ -27,7 +27,7 @@ TELLING = (
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
 )  # fmt: skip
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
-BLKTRACE = set("QGMIDCRXUSPTFBA")  # its actions
+BLKTRACE = set("QGMIDCRXUSPTFBA")  # actions of blktrace
 Columns = Sequence[Sequence[str]]
 
 
@@ -127,7 +127,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a column's name in lower case: apart by signs, or by a capital letter.
+    """Return the words of a column's name in lower case; signs and capital letters separate them.
 
     Examples
     --------
@@ -149,14 +149,14 @@ def _is_neighbour(name: str) -> bool:
 
 
 def merged(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Return notes about columns of devices that the user leaves out, which puts all devices into one address space."""
+    """Return a note for each column of devices that the user leaves out: all devices then share one address space."""
     left = [name for place, name in enumerate(names) if left_out(name, place, table)]
     devices = [name for name in left if (known := meaning(name)) is not None and known[0] == "device"]
     return tuple(f"devices merged, as column {name} is left out" for name in devices)
 
 
 def _says_bytes(name: str) -> bool:
-    """Return whether the name of a size names an object, or bytes."""
+    """Return whether the name of a size column says that it is the size of an object, or that it is in bytes."""
     return "byte" in name.lower() or name.lower().startswith(("obj", "value", "response"))
 
 
@@ -167,7 +167,7 @@ def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
 
 
 def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
-    """Return the whole numbers of a column; none if a value is something else."""
+    """Return the whole numbers of a column; an empty list if a value is not a number."""
     if len(places) != 1:
         return []
     try:
@@ -177,6 +177,6 @@ def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
 
 
 def units(table: Table, names: Sequence[str], roles: Roles) -> dict[str, int]:
-    """Return the units of addresses and sizes that the names of columns say, where the user did not."""
+    """Return the units of addresses and sizes that the names of columns state, unless the user stated them."""
     found = {"size_unit": _unit_of(names, roles, "size"), "address_unit": _unit_of(names, roles, "offset")}
     return {name: unit for name, unit in found.items() if unit is not None and getattr(table, name) is None}

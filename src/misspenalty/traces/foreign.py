@@ -56,7 +56,7 @@ TEXTS = (
 
 
 def pointer(head: bytes) -> tuple[str, str] | None:
-    """Return the tool that left a pointer in place of the content, and how to get that; None if it is no pointer."""
+    """Return which kind of pointer a file holds in place of the content, and how to fetch that; None if it is none."""
     return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
 
 

@@ -1,7 +1,7 @@
 """Turn tables of typed columns into requests: Parquet files, and data frames and Arrow tables in memory.
 
-The same roles, names and options as those of text (`misspenalty.traces.readers.tables`). A column of times may be a
-timestamp; columns without a role are not used.
+Roles, names and options are those of tables of text (`misspenalty.traces.readers.tables`). A column of times may hold
+timestamps; columns without a role are not used.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ def read_columns(
     path : Path, optional
         For messages.
     numbers : str
-        Unit of times that are numbers, if nothing says it; by default it is guessed from the first.
+        Unit of times that are numbers, if no name or option states it; by default it is guessed from the first.
     """
     names = first.column_names
     roles = assign(names, table.columns, path, None)
@@ -138,7 +138,7 @@ def as_arrow(source: Any) -> pa.Table:
 
 
 def _array(column: Any) -> pa.Array:
-    """Return a column of Python values; whole numbers beyond 2^63 - 1 have no sign."""
+    """Return a column as an Arrow array, which is unsigned if a whole number is beyond 2^63 - 1."""
     try:
         return pa.array(column)
     except OverflowError:

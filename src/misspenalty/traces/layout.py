@@ -1,4 +1,4 @@
-"""Find the layout of a file, which column has which role, from a `Table` and the file's first lines."""
+"""Find the layout of a file, that is, the role of each column, from a `Table` and the file's first lines."""
 
 import csv
 import dataclasses
@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# Unix times from these on are not seconds; from 1951 to 2046, ticks of 100 ns since 1601 (Windows) come in between
+# Lowest number that is a time in each unit, not in seconds; 100ns are Windows' ticks since 1601, for 1951 to 2046.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without signs between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -26,12 +26,12 @@ COMPACT = (  # dates written without signs between their parts, and their format
     (re.compile(r"\d{8}T\d{6}"), "%Y%m%dT%H%M%S"),
 )
 EXCEL = re.compile(r'"?sep=(.)"?')
-MOST_ABOVE = 10  # lines of another kind above a header
-COMMENTS = ("#", "//", "%", "--")  # with which comments may begin
+MOST_ABOVE = 10  # maximum number of lines of another kind above a header
+COMMENTS = ("#", "//", "%", "--")  # characters with which comments may begin
 NAMED_ABOVE = "columns named by the comment above the first row"
-FIELDS = re.compile(r"\s*Fields:\s*")  # before the names of columns in logs of the W3C's extended format
+FIELDS = re.compile(r"\s*Fields:\s*")  # precedes the names of columns in logs of the W3C's extended format
 RULE = re.compile(r"[-+|:= ]*--[-+|:= ]*")  # a line under a header
-LOOKED_AT = 1000  # rows that are compared with what the names of their columns say
+LOOKED_AT = 1000  # number of rows that are compared with the names of their columns
 INT, TEXT = pa.int64(), pa.string()
 
 
@@ -48,9 +48,9 @@ class Layout:
     roles : dict of str to tuple of int
         Places of the columns of each role.
     header_lines : int
-        Lines at the beginning that are not requests.
+        Number of lines at the beginning that are not requests.
     ignored : tuple of str
-        Columns that nobody asked to leave out.
+        Columns that are not used, although the user did not ask to leave them out.
     notes : tuple of str
         What was guessed.
     heading : bytes
@@ -83,7 +83,7 @@ class Layout:
         return kinds
 
     def grammar(self) -> str:
-        """Return what a line is expected to be."""
+        """Return the expected form of a line, for messages."""
         if self.table.pattern:
             return f"a line such as {self.table.example!r}"
         role_of = {place: role for role, places in self.roles.items() for place in places}
@@ -102,7 +102,7 @@ class Layout:
         return "integer"
 
     def is_row(self, line: bytes) -> bool:
-        """Return whether a line of a table with a separator is a row, not blank, a comment or the header once more."""
+        """Return whether a line of a table with a separator is a row, not blank, a comment or a repeated header."""
         text = line.strip()
         if not text or text == self.heading:
             return False
@@ -116,7 +116,7 @@ class Layout:
 def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
     r"""Return the fields of a line, without blanks around them or quotes; None if a quote is not closed.
 
-    Blanks at the ends of a quoted field are part of it if `quoted_blanks` is true, as CSV readers take them.
+    If `quoted_blanks` is true, blanks at the ends of a quoted field are part of it, as for CSV readers.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     Raises
     ------
     InputError
-        The columns do not tell the place of a request, or leave open what a column means.
+        No column gives the place of a request, or the meaning of a column is unclear.
     """
     if table.pattern:
         names = tuple(re.findall(r"\(\?P<(\w+)>", table.pattern))
@@ -172,7 +172,7 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
         return Layout(table, names, roles)
     lines = [line.strip("\r") for line in head.decode("utf-8", "surrogateescape").split("\n")]
     if len(lines) > 2:
-        lines.pop()  # perhaps cut
+        lines.pop()  # the last line may be incomplete
     comment = _comment(lines) if table.comment is None else table.comment
     rows = [(at, line) for at, line in enumerate(lines) if line.strip() and not (comment and _is(line, comment))]
     table = dataclasses.replace(table, comment=comment)
@@ -185,7 +185,7 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
 
 
 def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list[tuple[int, str]]]:
-    """Return the rows from the header on, if lines of another kind come before it: Excel's ``sep=;``, or a sentence."""
+    """Return the table and its rows, without lines of another kind above the header: Excel's ``sep=;``, or prose."""
     if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
         return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
     for start in range(min(MOST_ABOVE, len(rows) - 1)):
@@ -201,7 +201,7 @@ def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list
 
 
 def _comment(lines: list[str]) -> str:
-    """Return the characters that begin the first line, if they usually mark a comment."""
+    """Return the characters that begin the first line, if they usually mark a comment; otherwise ``#``."""
     first = next((line for line in lines if line.strip()), "")
     return next((comment for comment in COMMENTS if _is(first, comment)), COMMENTS[0])
 
@@ -232,7 +232,7 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 
 
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return by role the columns of a header that lacks the others; return none if keys or operations are missing."""
+    """Return by role the columns that an incomplete header has; return none if it lacks keys or operations."""
     lower = {name.lower() for name in first}
     found = {
         role: "+".join(part for column in columns for part in column.split("+") if part.lower() in lower)
@@ -252,7 +252,7 @@ def same_names(first: list[str], names: tuple[str, ...]) -> bool:
 
 
 def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path: Path | None, doubted: bool) -> Layout:
-    """Return the layout of a table that only its header and the user describe."""
+    """Return the layout of a table that no dialect describes, only its header and the user."""
     notes: list[str] = []
     at, line = rows[0]
     first = split(line, table.separator) or []
@@ -312,7 +312,7 @@ def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list
 
 
 def _has_header(table: Table, first: list[str]) -> bool:
-    """Tell whether these fields are names of columns: none is a number, and the user names columns, or one is known."""
+    """Tell whether these fields are names of columns: none is a number, and one is known or the user names columns."""
     if any(NUMBER.fullmatch(field) for field in first):
         return False
     asked = {part.strip().lower() for columns in table.columns.values() for column in columns
@@ -321,8 +321,8 @@ def _has_header(table: Table, first: list[str]) -> bool:
 
 
 def _separator(table: Table, lines: list[str]) -> str:
-    """Return the separator that gives the most known names in the first line, or else the most fields of equal
-    number."""
+    """Return the separator that gives the most known names in the first line, or else the most fields that all lines
+    have."""
     best, found = (False, -1, -1, False), ","
     wanted = {
         part.lower()
@@ -358,7 +358,7 @@ def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[
 
 
 def compact_date(first: str) -> str:
-    """Return the format of a date whose parts follow one another without signs, or nothing.
+    """Return the format of a date without signs between its parts; an empty text if it is not such a date.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def compact_date(first: str) -> str:
 
 
 def epoch_unit(first: float) -> str:
-    """Return the unit that makes a number a time of our age, or seconds.
+    """Return the unit of a number that is a time since the epoch, judged by its magnitude; seconds if it is small.
 
     Examples
     --------

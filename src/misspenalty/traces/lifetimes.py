@@ -1,10 +1,10 @@
 """Apply times to live and deletes: an object that has expired or was deleted is another object from then on.
 
 So the next reference to it misses, whatever the policy, also in a pass over all cache sizes and for OPT. The old object
-is never asked for again, but stays in the cache until the policy evicts it, as in caches that free what has expired
-lazily. The clock of an object starts when a write stores it, or else at its first reference, whether or not a cache
-still holds it; a read does not start it again, and a write without a time to live ends it. An object is alive up to
-and including the last moment of its time.
+is never referenced again, but stays in the cache until the policy evicts it, as in caches that free expired objects
+lazily. The lifetime of an object starts when a write stores it, or else at its first reference, whether or not a cache
+still holds it. A read does not restart the lifetime; a write without a time to live makes it unlimited. An object is
+alive up to and including the last moment of its lifetime.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ class Lifetimes:
     Attributes
     ----------
     expired, deleted : int
-        Objects that had expired when they were asked for again, and objects that were deleted while they were alive.
+        Number of objects that had expired when they were referenced again, and of objects deleted while alive.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Lifetimes:
         self.expired = self.deleted = 0
 
     def split(self, requests: "Requests") -> "Requests":
-        """Return the requests without deletes, to objects with one life each, whose length is `Requests.life`."""
+        """Return the requests without deletes; each life of an object, given by `Requests.life`, becomes an object."""
         assert requests.life is not None
         assert requests.time is not None
         ids = self.interner.ids(np.ascontiguousarray(requests.start))
@@ -59,7 +59,7 @@ class Lifetimes:
 
     @property
     def note(self) -> str:
-        """Return what was done, in words for the user."""
+        """Return a sentence for the user about what was done."""
         return (
             f"lifetimes honoured: objects that expired ({self.expired:,}) or were deleted ({self.deleted:,}) are others"
             " from then on, and stay cached until evicted"

@@ -1,8 +1,8 @@
 """Divide text into columns: chunks of whole lines, by pyarrow's CSV reader or by a regular expression.
 
-Every value of the columns that matter is checked. The fast way divides and converts a chunk at once; where that fails,
-the same chunk is divided into texts, so that a value that is written in another way is still read and a wrong one is
-named.
+Every value of the columns that have a role is checked. The fast way divides and converts a chunk at once. If it fails,
+the same chunk is divided into texts, which are then converted one by one: unusual spellings are read, and the error
+names the first wrong value.
 """
 
 import contextlib
@@ -44,12 +44,12 @@ class Batch:
     lines_before: int
     layout: Layout
     path: Path
-    skipped: int = 0  # lines that are no requests
-    repeated: int = 0  # headers between rows
-    numbers: np.ndarray | None = None  # lines of the rows, from 0, where a pattern chose them
+    skipped: int = 0  # number of lines that are not requests
+    repeated: int = 0  # number of headers between rows
+    numbers: np.ndarray | None = None  # number of each row's line in `text`, from 0, if a pattern selected the lines
     exponents: bool = False  # whether a key is written with an exponent
     padded: bool = False  # whether a key that is a number begins with a zero, as in 007 or 0x7
-    rest: InputError | None = None  # says why the lines after these rows cannot be divided
+    rest: InputError | None = None  # the error about the line after these rows, if it cannot be divided
 
     def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
         """Return the error about a value that cannot be read."""
@@ -105,7 +105,7 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
 
 
 def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
-    """Yield whole lines that end in newlines, and how many lines come before them.
+    """Yield chunks of whole lines that end in newlines, each with the number of lines before it.
 
     A byte order mark is left out; lines may all end in LF, in CR LF, or in CR.
     """

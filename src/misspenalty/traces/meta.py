@@ -1,4 +1,4 @@
-"""Write the description of a compiled trace, ``meta.json``: everything except its columns, and their checksums."""
+"""Write the description of a compiled trace, ``meta.json``: checksums of its columns, and all that is not in them."""
 
 import dataclasses
 import json
@@ -48,8 +48,8 @@ def write_meta(
     *,
     checksums: bool = True,
 ) -> None:
-    """Write the description of a compiled trace: everything except its columns, with its checksum and, for a trace that
-    is kept, those of the columns.
+    """Write the description of a compiled trace, which is everything except its columns, with its own checksum and, if
+    `checksums` is true, those of the columns.
     """
     meta: dict[str, Any] = {
         "version": VERSION,
@@ -73,7 +73,7 @@ def write_meta(
 
 
 def meta_checksum(meta: dict[str, Any]) -> str:
-    """Return the CRC-32 of a description, without its own checksum."""
+    """Return the CRC-32 of a description, computed without its own checksum."""
     rest = {key: value for key, value in meta.items() if key != "checksum"}
     return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
 

@@ -1,10 +1,10 @@
 """Number a trace's blocks in bounded memory: in one table while they fit, otherwise in shards by hash on disk.
 
-Shards: every address goes to the file of its hash. Each file is numbered separately, several in parallel, in a table
-that holds only its own blocks. A last pass follows the references in order, and gives a block its id when its shard has
-a new one, so the ids are the same as with one table: in order of first use. Memory: the tables of the shards that are
-numbered in parallel, and 4 bytes per distinct block. Disk: 13 bytes per reference, in the folder of the compiled trace,
-until the end.
+Every address is written to a shard, the file of its hash. Each shard is numbered separately, several in parallel, in a
+table that holds only its own blocks. A last pass follows the references in order, and gives each block its id at its
+first reference, so the ids are the same as with one table: in order of first use. Memory: the tables of the shards that
+are numbered in parallel, and 4 bytes per distinct block. Disk: 13 bytes per reference, in the folder of the compiled
+trace, until the numbering is finished.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ class Numbering:
     ----------
     folder : Path
     in_memory : int
-        Number of distinct blocks from which shards are used.
+        Number of distinct blocks above which shards are used.
     """
 
     def __init__(self, folder: Path, in_memory: int = IN_MEMORY) -> None:
@@ -62,7 +62,7 @@ class Numbering:
             self.shards.close()
 
     def _divide(self) -> None:
-        """Switch to shards, with the references so far."""
+        """Switch to shards, and write the references so far into them."""
         self.ids.close()
         address, self.shards = self.interner.addresses_by_id(), Shards(self.folder)
         self.interner = Interner()
@@ -72,7 +72,7 @@ class Numbering:
 
 
 class Shards:
-    """References by the hash of their address, in files of a folder."""
+    """Files of a folder among which references are distributed by the hash of their address."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -104,7 +104,7 @@ class Shards:
         return int(self.blocks.sum())
 
     def _number(self, number: int) -> int:
-        """Return ids of a shard's references among its own blocks, and its blocks in order of first use."""
+        """Write a shard's blocks in order of first use, and its references as indices into them; count its blocks."""
         interner, path = Interner(), self.folder / f"shard{number}"
         with open(path, "rb") as addresses, open(self.folder / f"ids{number}", "wb") as ids:
             while (part := np.fromfile(addresses, np.uint64, CHUNK)).size:
@@ -145,7 +145,7 @@ class Shards:
 
 
 def shard_of(addresses: np.ndarray) -> np.ndarray:
-    """Return the shard of each address, uint8, by the highest bits of a product.
+    """Return the shard of each address, uint8: the highest 7 bits of a product.
 
     Examples
     --------

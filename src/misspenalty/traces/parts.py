@@ -192,7 +192,7 @@ def _other(text: str) -> Trace:
 def _rebuilt(
     like: Trace, blocks: np.ndarray, write: np.ndarray | None, time: np.ndarray | None, sizes: np.ndarray | None
 ) -> Trace:
-    """Return a trace of these blocks, otherwise like another one; the sizes of its requests are not known."""
+    """Return a trace of these blocks with the other attributes of `like`; the sizes of its requests are unknown."""
     interner = Interner()
     ids = interner.ids(np.ascontiguousarray(blocks))
     address = interner.addresses_by_id()

@@ -61,7 +61,7 @@ class Prompts:
         return len(self.count)
 
     def covered(self):
-        """Prompt tokens in each block, shape (sum of `count`,): `block_tokens`, or fewer in the last of a prompt."""
+        """Return the tokens in each block, shape (sum of `count`,): `block_tokens`, or fewer at the end of a prompt."""
         ends = np.cumsum(self.count)
         place = np.arange(len(self.blocks)) - np.repeat(ends - self.count, self.count)
         left = np.repeat(self.input_tokens, self.count) - place * self.block_tokens
@@ -69,7 +69,7 @@ class Prompts:
 
 
 def as_prompts(source: "Prompts | str | PathLike[str]") -> Prompts:
-    """Return `source` if it is `Prompts`, and otherwise what `read_prompts` reads from this path.
+    """Return `source` if it is `Prompts`; otherwise read the file at this path with `read_prompts`.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def as_prompts(source: "Prompts | str | PathLike[str]") -> Prompts:
 
 
 def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
-    """Check that the hashes of a trace are those of a prefix cache: each block always has the same one before it.
+    """Check whether the hashes of a trace identify prefixes, so that each block always follows the same block.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
         ``prompts, references, blocks``; ``broken_chains``: references to a block whose predecessor in the prompt is
         not the one of its first reference; ``repeated``: references to a block that occurs earlier in the same prompt;
         ``repeat_hits``: references to a block that an earlier prompt had, the hits of an unlimited cache of blocks;
-        ``unservable_share``: of these, those behind a block that no earlier prompt had, which no prefix cache serves.
+        ``unservable_share``: the share of these that follow a block new to all prompts, so no prefix cache serves them.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     """
     path = check_path(path)
     times, inputs, outputs, counts, hashes = [], [], [], [], []
-    low, high = 1, MAX_TOKENS  # sizes of a block that fit all lines so far
+    low, high = 1, MAX_TOKENS  # smallest and largest block size that fit all lines so far
     asked, told = block_tokens, None
     for number, line in _lines(path):
         limit = LONGEST_TIME // UNITS[unit or "ms"]
@@ -243,7 +243,7 @@ def _since_first(times, unit, path):
 
 
 def _lines(path):
-    """Return the number and text of every line that is not blank."""
+    """Yield the number and text of every line that is not blank."""
     number, rest = 0, b""
     with open_stream(path) as stream:
         while chunk := read_some(stream, CHUNK, path):
@@ -296,14 +296,14 @@ def _is_number(value):
 
 
 def _sizes(tokens, count):
-    """Return the smallest and largest block with which a prompt has this many blocks, a partial last one hashed or
-    not."""
+    """Return the smallest and largest block size at which a prompt has this many hashes, whether or not its partial
+    last block is hashed."""
     return tokens // (count + 1) + 1, MAX_TOKENS if count < 2 else (tokens - 1) // (count - 1)
 
 
 def _block_tokens(low, high):
-    """Return the chosen size among those that fit: that of the released traces, else a power of two, else the
-    largest."""
+    """Return a block size from `low` to `high`: that of the released traces if it fits, else the largest power of two
+    that fits, else `high`."""
     if low <= BLOCK_TOKENS <= high:
         return BLOCK_TOKENS
     power = 1 << (high.bit_length() - 1)

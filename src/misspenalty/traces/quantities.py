@@ -46,7 +46,7 @@ def parse_time(text: object, what: str = "time") -> int:
 def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
     """Return a cache size in blocks.
 
-    ``65536`` is blocks, ``512MB`` bytes (1 MB = 2**20 bytes), ``5%`` a share of the footprint, which is `blocks`.
+    ``65536`` is in blocks, ``512MB`` in bytes (1 MB = 2**20 bytes), and ``5%`` is a share of the footprint, `blocks`.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
-    """Return the digits of a size and the bytes of its unit, None if a whole number (of `plain`) has none."""
+    """Return the digits of a size and the bytes of its unit, or None without one; errors name `plain` and `further`."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):

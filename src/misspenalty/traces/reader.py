@@ -58,9 +58,9 @@ class Format:
     options : dict of str to str
         Further options of the reader: name to meaning.
     block_bytes_of : callable, optional
-        ``block_bytes_of(path, **options) -> int``: the block size that a file tells, if the user names none.
+        ``block_bytes_of(path, **options) -> int``: the block size that a file states, if the user names none.
     source, example : str
-        Who defined the format, and lines of a file; empty if the module of a binary format says so.
+        Who defined the format, and lines of a file; both are empty if the docstring of the format's module has them.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Devices:
 
 
 class Clock:
-    """Times since the trace's first request, ns."""
+    """Converter of times to ns since the trace's first request."""
 
     def __init__(self, ns, path):
         self.ns, self.path, self.first = ns, path, None
@@ -301,14 +301,14 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
 
 
 def candidates(name, head):
-    """Return names of the dialects that a file could be of, if its columns did not look like those of others."""
+    """Return the names of all dialects that fit a file, including those that its columns alone do not distinguish."""
     from misspenalty.traces.dialects import dialects
 
     return [dialect.name for dialect in dialects().values() if dialect.fits(name, head, strict=False)]
 
 
 def _complaint(path, name, head, known):
-    """Return the error of the format that matches the file best, by its suffix or its first lines; otherwise None."""
+    """Return the error of the format that fits the file best, by its suffix or its first lines; None if none fits."""
     lines, complaints = head.splitlines(keepends=True), []
     beginnings = [b"".join(lines[:count]) for count in (1, 2)]
     for form in known.values():

@@ -1,4 +1,4 @@
-"""Describe what was read, and how: opening a trace ends with such a description."""
+"""Describe what was read from a file, and how; a trace that was read from a file has such a description."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Reading:
     rows, reads, writes : int
         Requests read; references that are reads and writes.
     size_changes : int
-        References to an object with another size than at its first.
+        References to an object with another size than at its first reference.
     earlier : int
         Requests with an earlier time than the one before.
     sorted : bool
@@ -63,12 +63,12 @@ class Reading:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every field as JSON can hold it."""
+        """Return all fields in a form that JSON can hold."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> "Reading":
-        """Return the reading that `to_dict` gave, also after JSON.
+        """Return the reading from the result of `to_dict`, even if that was stored as JSON.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class Reading:
         )
 
     def notice(self, name: str) -> str | None:
-        """Return one line for a user who did not ask, or None if nothing was ignored, guessed or adjusted.
+        """Return a one-line notice of what was ignored, guessed or adjusted, or None if nothing was.
 
         Examples
         --------

@@ -19,7 +19,7 @@ from misspenalty.traces.values import BadValueError, DeviceNumbers
 from misspenalty.traces.vocabulary import ACTION, TIMES, Roles
 
 LARGEST = (1 << 63) - 1
-MOST_REPEATS = 1 << 20  # references of one row
+MOST_REPEATS = 1 << 20  # maximum number of references of one row
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
 SAID = {"op": {}, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
@@ -36,11 +36,11 @@ class Rows:
     Parameters
     ----------
     table : Table
-        With its unit of time.
+        The description of the table, with its unit of time.
     block_bytes : int
     path : Path
     action : str, optional
-        What the column of the role ``action`` has to be; other rows are skipped.
+        Value that the column with the role ``action`` must have; other rows are skipped.
     """
 
     def __init__(self, table: Table, block_bytes: int, path: Path | None, action: str | None = None) -> None:
@@ -51,13 +51,13 @@ class Rows:
             dropped = {name: "ignore" if what == "delete" else what for name, what in self.operations.items()}
             self.operations = dropped if table.operations else OPERATIONS
         self.devices = DeviceNumbers()
-        self.first = 0 if table.from_start else None  # time from which times count, ns
+        self.first = 0 if table.from_start else None  # time that becomes 0, ns
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
         self.padded = False  # whether a key that is a number begins with a zero
-        self.ends: set[str] = set()  # which keys occur that could be equal modulo 2**64: "below" 0, "beyond" 2**63 - 1
-        self.zoned: set[bool] = set()  # whether times name their zone
+        self.ends: set[str] = set()  # whether keys are "below" 0 or "beyond" 2**63 - 1: these may be equal modulo 2**64
+        self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """Return what was read so far; `columns` are the names by role."""
@@ -97,7 +97,7 @@ class Rows:
         InputError
             A value is missing or malformed.
         TextKeysError
-            Keys that were numbers so far are text.
+            A key is text, although all keys so far were numbers.
         """
         kept: np.ndarray | None = None
         if ACTION in columns and self.action is not None:
@@ -163,12 +163,12 @@ class Rows:
         return life if codes is None else np.where(codes == values.CODES["delete"], DELETE, life)
 
     def ordered(self, batches: Iterator[Requests]) -> Iterator[Requests]:
-        """Return the batches in the order that the table asks for; with lifetimes, each object has one life."""
+        """Return the batches in the order that the table states; if lifetimes are honoured, each life is an object."""
         found = in_order_of_time(batches, self) if self.table.order == "time" else batches
         return found if self.lives is None else self.lives.apart(found)
 
     def notes(self, columns: dict[str, str]) -> tuple[str, ...]:
-        """Return what was done about lifetimes, sizes and keys; an unused column of times to live leaves `columns`."""
+        """Return notes on lifetimes, sizes and keys; an unused column of times to live is removed from `columns`."""
         said = []
         if self.lives is not None:
             said.append(self.lives.note)
@@ -302,7 +302,7 @@ def _said(error: BadValueError) -> str:
 
 
 def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Requests:
-    """Return requests with those repeated that occur several times, and those split that both read and write."""
+    """Return the requests; repeat those that count several times, and split those that both read and write."""
     both = None if codes is None or not (codes == BOTH).any() else codes == BOTH
     if both is None and repeat is None:
         return requests
@@ -327,7 +327,7 @@ def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
 
 
 def in_order_of_time(batches: Iterator[Requests], rows_read: Rows) -> Iterator[Requests]:
-    """Yield all requests, sorted by time; those of one time keep their order, and those that moved are counted."""
+    """Yield all requests, sorted by time (stably), and count those that are earlier than the request before."""
     rows = [batch for batch in batches if batch.start.size]
     if not rows or rows[0].time is None:
         yield from rows

@@ -10,14 +10,14 @@ from misspenalty.traces._stack import first_uses
 from misspenalty.traces.trace import Trace
 
 WRITES = ("count", "ignore", "refresh", "only")
-MOST_REFERENCES = 0xFFFFFFFE  # that a kernel's 32-bit clock can count; the most blocks that a cache can have
+MOST_REFERENCES = 0xFFFFFFFE  # maximum that a kernel's 32-bit clock can count, and maximum blocks of a cache
 NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
 def check(trace: Trace, writes: str, warm_up: int) -> int:
     """Return `warm_up` as an int; raise a `ParameterError` if it or `writes` is invalid; check the ids, too.
 
-    NumPy's integers are accepted too, but converted, as they would wrap around in a subtraction.
+    NumPy's integers are accepted but converted, because they would wrap around in a subtraction.
     """
     trace.check()
     check_choice("writes", writes, WRITES)
@@ -27,7 +27,7 @@ def check(trace: Trace, writes: str, warm_up: int) -> int:
 
 
 def check_stack(trace: Trace, writes: str, warm_up: int) -> int:
-    """Like `check`, for a pass over all cache sizes at once."""
+    """Check as `check` does, and refuse "refresh", for a pass over all cache sizes at once."""
     warm_up = check(trace, writes, warm_up)
     if writes == "refresh":
         raise ParameterError(
@@ -49,7 +49,7 @@ def check_size(cache_blocks: Any) -> int:
 
 
 def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray | None]]:
-    """Walk the trace.
+    """Yield the trace in slices of `size` references.
 
     Yields
     ------
@@ -88,7 +88,7 @@ def as_mask(counted: np.ndarray | None) -> np.ndarray:
 
 
 def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
-    """Return requests that miss in every cache, whatever its size and policy.
+    """Return the number of requests that miss in every cache, whatever its size and policy.
 
     These are the requests that count and whose block no earlier reference loaded: a read of a block that a write or the
     warm-up loaded is not one. A write that only refreshes loads nothing. Computed once per trace and cached.
@@ -103,7 +103,7 @@ def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
 
 
 def counted_requests(trace: Trace, writes: str, warm_up: int) -> int:
-    """Return requests that count towards the hit ratio."""
+    """Return the number of requests that count towards the hit ratio."""
     parts = slices(trace, writes, warm_up, 1 << 20)
     return sum(ids.shape[0] if counted is None else int(np.count_nonzero(counted)) for _, ids, counted in parts)
 

@@ -1,4 +1,4 @@
-"""Pass requests from a reader to a trace: note what they show, and split them into single references."""
+"""Pass requests from a reader to a trace: collect statistics of them, and split them into single references."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ EXPANDED = 1 << 20  # references expanded at a time
 
 
 class Source:
-    """The requests of a reader, and what is noted while they pass.
+    """The requests of a reader, and statistics that are collected while they pass.
 
     Attributes
     ----------
     reading : Reading or None
-        What the reader says at its end.
+        The description that the reader returns at its end.
     earlier : int
         Requests with an earlier time than the one before.
     writes : int

@@ -166,7 +166,7 @@ def requests(kernel, count, until=FOREVER):
     kernel : Spc1
         From `Workload.start`.
     count : int
-        Largest number of requests.
+        Maximum number of requests.
     until : int
         ns, at most `FOREVER`; requests that arrive then or later are left for the next call.
 
@@ -191,7 +191,7 @@ def slices(workload, count=None, seconds=None):
     count : int, optional
         Number of requests; give one of `count` and `seconds`.
     seconds : float, optional
-        Length: all requests that arrive earlier.
+        Length of the workload: all requests that arrive before this time.
 
     Yields
     ------
@@ -317,7 +317,7 @@ def spc_lines(table):
 
 
 def self_test(workload, count=1_000_000):
-    """Return the shares of a run next to those of the table of streams.
+    """Compare the shares measured in a run with those in the table of streams.
 
     Parameters
     ----------

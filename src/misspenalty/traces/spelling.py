@@ -1,4 +1,4 @@
-"""Tell from how the values of a column are written what their numbers do not show: zones, signs, and leading zeros."""
+"""Find how the values of a column are written, which their numbers do not show: zones, signs, and leading zeros."""
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ def zones(column: pa.Array) -> set[bool]:
 
 
 def is_padded(column: pa.Array) -> bool:
-    """Return whether a number in a column of texts begins with a zero, so that another text is the same number.
+    """Return whether a number in a column of texts has a leading zero, so that it may equal a differently written one.
 
     Examples
     --------

@@ -17,7 +17,7 @@ MASK = (1 << 64) - 1
 
 
 def mix(z: Word) -> Word:
-    """Return the draw of a state.
+    """Return the random number that is drawn from a state.
 
     Parameters
     ----------

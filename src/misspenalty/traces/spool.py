@@ -1,4 +1,4 @@
-"""Copy what can be read only once, standard input and pipes, into a temporary file first."""
+"""Copy standard input and pipes, which can be read only once, into a temporary file."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
     Raises
     ------
     InputError
-        It is neither (a terminal or another device), or the disk for the copy is full.
+        The path is a terminal or another device, or the disk for the copy is full.
     """
     piped = str(path) == STANDARD_INPUT
     if not piped and not _is_pipe(path):

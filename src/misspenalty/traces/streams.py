@@ -129,7 +129,7 @@ def write_spc(workload, path, count=None, seconds=None):
     count : int, optional
         Number of reads; give one of `count` and `seconds`.
     seconds : float, optional
-        Length: all reads that arrive earlier.
+        Length of the workload: all reads that arrive before this time.
 
     Returns
     -------

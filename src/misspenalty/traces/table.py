@@ -18,7 +18,7 @@ from misspenalty.traces.vocabulary import parse_columns
 
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
-TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten of ns
+TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten that gives ns
 MEANINGS = ("read", "write", "both", "delete", "ignore")
 KEYS = ("auto", "number", "text", "hex", "words")
 ORDERS = ("file", "time")
@@ -69,7 +69,7 @@ class Table:
     address_unit, size_unit : int or None
         Bytes per unit of the columns ``offset`` and ``size``; 1 by default.
     key : {"auto", "number", "text", "hex", "words"}
-        How keys and addresses are written; ``words`` is text that nobody asked for, in which NULL is a missing key.
+        How keys and addresses are written; ``words`` is text that the user did not name, where NULL is a missing key.
     order : {"file", "time"}
         Whether rows are sorted by time.
     lifetimes : {"ignore", "honour"}
@@ -77,14 +77,14 @@ class Table:
     names : tuple of str
         Names of the columns, if no header names them.
     pattern, skip : str
-        Instead of a separator, a regular expression (RE2) whose named groups are the columns of a line; that of lines
-        to leave out.
+        Instead of a separator, a regular expression (RE2) of a row, whose named groups are the columns; and one of the
+        beginnings of lines to leave out.
     open_ended : bool
         Whether lines may have further columns.
     optional : int
         How many of the last columns a file may lack.
     from_start : bool
-        Whether times count from the start of the trace, not from an epoch, so that the first need not be 0.
+        Whether times count from the start of the trace, not from an epoch; the first time is kept and need not be 0.
     example : str
         A line, for messages about a pattern.
     """

@@ -50,7 +50,7 @@ class Trace:
     request_bytes : int64, shape (n,), or None
         Size of the object at each reference, bytes; None if no object changes its size.
     reading : Reading or None
-        How the file was understood: format, columns, units, what was left out; None if the trace was not read from one.
+        How the file was understood: format, columns, units, what was left out; None if no file was read.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Trace:
         Raises
         ------
         InputError
-            There is no column of places, two columns have one role, or a value cannot be read.
+            No column gives the place of a request, two columns have one role, or a value cannot be read.
         ParameterError
             A role or an option is unknown, or `table` is not a table.
 
@@ -268,7 +268,7 @@ class Trace:
             if type(values) not in (np.ndarray, np.memmap) or not values.flags.c_contiguous:
                 values = np.ascontiguousarray(unmasked(values, f"trace {self.name}: column {column}"))
                 object.__setattr__(self, column, values)
-            values.flags.writeable = False  # the counts stay valid, since the arrays cannot change
+            values.flags.writeable = False  # cached counts stay valid, since the arrays cannot change
         check_block(self.block_bytes)
         self._check_sizes()
 
@@ -289,7 +289,7 @@ class Trace:
                 )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Freeze a copy, or what was pickled, as well, and let it count for itself."""
+        """Restore a copied or unpickled trace: make its arrays read-only, and start with an empty cache of counts."""
         self.__dict__.update(state | {"_known": {}})
         self.__post_init__()
 
@@ -337,7 +337,7 @@ class Trace:
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes of all distinct blocks, or objects."""
+        """Total bytes of all distinct blocks or objects."""
         if self.object_bytes is not None:
             return int(self.object_bytes.sum())
         return self.blocks * self.block_bytes
@@ -358,7 +358,7 @@ class Trace:
 
     @property
     def size_changes(self) -> int:
-        """References that ask for another size than the one before to the same object; counted once."""
+        """Number of references with another size than the previous one to the object; computed once, then cached."""
         if self.request_bytes is None:
             return 0
         if "size_changes" not in self._known:
@@ -370,12 +370,12 @@ class Trace:
 
     @property
     def blocks(self) -> int:
-        """Distinct blocks: every id is below it."""
+        """Number of distinct blocks; every id is below it."""
         return int(self.address.shape[0])
 
     @property
     def reads(self) -> int:
-        """References that are reads; counted once."""
+        """Number of references that are reads; computed once, then cached."""
         if "reads" not in self._known:
             writes = 0 if self.write is None else int(np.count_nonzero(self.write))
             self._known["reads"] = len(self) - writes

@@ -34,7 +34,7 @@ def fill(ids: Path, sizes: Path, objects: int) -> None:
 
 
 def _filled(ids: np.ndarray, asked: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return `asked` without unknown sizes; `known`, the last size of each object, is updated.
+    """Return `asked` with unknown sizes filled in; `known`, the last size of each object, is updated.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def flat(column: pa.Array) -> pa.Array:
 
 
 def is_text(column: pa.Array) -> bool:
-    """Return whether a column holds text, as it was written or encoded by a dictionary."""
+    """Return whether a column holds text, either plain or encoded by a dictionary."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
@@ -104,7 +104,7 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
 
 
 def _numbers(made: list[int], wrap: bool) -> np.ndarray:
-    """Return numbers from -2**63 to 2**64 - 1 as an array; of both ends at once, modulo 2**64 if `wrap`."""
+    """Return numbers as int64, or modulo 2**64 if one is above 2**63 - 1: then none may be below 0 unless `wrap`."""
     if not made or max(made) <= LARGEST:
         return np.array(made, np.int64)
     if min(made) < 0 and not wrap:
@@ -145,7 +145,7 @@ def _whole(text: str, row: int, hexadecimal: bool) -> int:
 
 
 def _decimal(text: str, row: int) -> decimal.Decimal:
-    """Return the number that a text of at most `LONGEST` characters writes, if it is below 10**`LONGEST`."""
+    """Return the number in a text, which may have `LONGEST` characters and must be below 10**`LONGEST`."""
     try:
         written = text.strip()  # Python takes digits of any script, and underscores between them
         plain = len(text) <= LONGEST and written.isascii() and "_" not in written
@@ -160,7 +160,7 @@ def _decimal(text: str, row: int) -> decimal.Decimal:
 
 
 def keys(column: pa.Array, how: str) -> np.ndarray:
-    """Return numbers of a column of keys, uint64: the numbers themselves, below 0 modulo 2**64, or hashes of texts.
+    """Return the keys of a column as uint64: the numbers (modulo 2**64 if below 0), or the hashes of texts.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
     TextKeysError
         With ``auto``, a key is not a whole number.
     BadValueError
-        A key is missing, or is not as `how` says.
+        A key is missing, or is not written as `how` says.
     """
     column = flat(column)
     if how in ("text", "words") or (how == "auto" and pa.types.is_binary(column.type)):
@@ -192,7 +192,7 @@ def keys(column: pa.Array, how: str) -> np.ndarray:
 
 
 def _check_nulls(hashes: np.ndarray, column: pa.Array) -> None:
-    """Raise a `BadValueError` if a key is a word by which programs write a missing value."""
+    """Raise a `BadValueError` if a key is a word that programs write for a missing value."""
     for null in _hashes(pa.array(NULLS)):
         if (rows := np.flatnonzero(hashes == null)).size:
             word = str(column[int(rows[0])])
@@ -210,7 +210,7 @@ def _hashes(column: pa.Array) -> np.ndarray:
 
 
 def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return one number of two, uint64: the second where the first is 0, side by side if both are small, else a hash.
+    """Combine pairs of numbers, uint64: the second if the first is 0, both side by side if small, otherwise a hash.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def joined(columns: list[pa.Array]) -> pa.Array:
 
 
 def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
-    """Return times of a column as int64, and how many ns one of them is; exact, digits below a ns are dropped.
+    """Return the times of a column as int64, and their unit in ns; they are exact, but digits below a ns are dropped.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def _formatted(text: str, form: str) -> int:
 
 
 def _iso(text: str) -> int:
-    """ns since 1970 of an ISO 8601 time, or since midnight of a time of day; digits below a microsecond count, too."""
+    """Return an ISO 8601 time in ns since 1970, or a time of day since midnight, with digits below a microsecond."""
     text = f"1970-01-01 {text}" if re.match(r"\d\d:\d\d:\d\d", text) else text
     match = re.fullmatch(r"(.*?\d:\d\d:\d\d)[.,](\d{1,30})(.*)", text)
     if match is None:

@@ -1,6 +1,6 @@
-"""Define what the columns of a table mean: roles, and the names that columns have for them.
+"""Define the roles that the columns of a table can have, and the names by which a column gets its role.
 
-A column whose name means an operation, a device or a size is never left out without a word: it is used, or the trace is
+A column whose name means an operation, a device or a size is never ignored silently: it is used, or the trace is
 refused until the user says what to do with it.
 """
 
@@ -63,7 +63,7 @@ FILES = (
     "fd",
     "path",
     "oid",
-)  # each with own addresses
+)  # names of columns of files, each with its own addresses
 NEIGHBOURS = (
     "block",
     "block_number",
@@ -74,7 +74,7 @@ NEIGHBOURS = (
     "block_no",
     "blkno",
     "page_no",
-)  # names of places that have neighbours, not only a name
+)  # names of columns whose values number adjacent blocks, and are not only keys
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
                  "us": "us", "µs": "us", "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns",
                  "nanoseconds": "ns"}  # fmt: skip
@@ -238,7 +238,7 @@ def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> 
 
 
 def _pair(role: str, names: Sequence[str], places: Sequence[int]) -> tuple[int, ...]:
-    """Return the places of two columns that make up `role` together, in their order; nothing if they do not."""
+    """Return the places of two columns that make up `role` together, in their order; empty if they do not."""
     place_of = {names[place].strip().lower(): place for place in places}
     pair = tuple(place_of.get(name, -1) for name in PAIRS.get(role, ()))
     return pair if len(pair) == len(places) and -1 not in pair else ()

@@ -1,6 +1,6 @@
-"""Read the dialects of tables: one file each, which says how the tables of a public source are written.
+"""Read the dialects of tables, each of which describes how the tables of one public source are written.
 
-A file ``NAME.yaml`` in this folder is a format of that name. `KEYS` lists what it may say.
+A file ``NAME.yaml`` in this folder defines the format of that name. `KEYS` lists its keys.
 """
 
 import functools
@@ -27,7 +27,7 @@ KINDS = {
 }
 SECTOR = 512
 LOOKED_AT = 200  # lines at the beginning of a file
-# key: what a dialect's file says with it; the options of every table are keys, too
+# the keys of a dialect's file, and what each states; the options of every table are keys, too
 KEYS = {
     "summary": "one line",
     "source": "who wrote it down, and where",
@@ -64,7 +64,7 @@ class Dialect:
     evidence : dict of str to list of str
         What must hold for a file to be recognised: see `KEYS`.
     actions : tuple of str
-        The actions of which one is chosen, the default first.
+        The actions from which the user chooses one, the default first.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Dialect:
     actions: tuple[str, ...] = ()
 
     def fits(self, name: str, head: bytes, *, strict: bool = True) -> bool:
-        """Return whether a file of this name and beginning is of this dialect.
+        """Return whether a file with this name and these first bytes is in this dialect.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ def _lines(head: bytes) -> list[str]:
     text = with_newlines(head.removeprefix(b"\xef\xbb\xbf")).decode("utf-8", "replace")
     lines = text.split("\n")
     if len(lines) > 1:
-        lines.pop()  # perhaps cut
+        lines.pop()  # the last line may be incomplete
     return [line.rstrip("\r") for line in lines[:LOOKED_AT] if line.strip()]
 
 

@@ -30,7 +30,7 @@ COLUMNS = {
 
 
 def read(path, block_bytes):
-    """Yield `Requests`; a relation's number, in order of appearance, is above its 32-bit block number."""
+    """Yield `Requests`; an address is the relation's number in order of appearance, then the 32-bit block number."""
     import pyarrow.parquet as pq  # costs more than opening a small trace
 
     with open_stream(path) as stream:
@@ -77,7 +77,7 @@ def _numbers(batch, name, limit, path):
 def _requests(batch, relations, path):
     if any(column.null_count for column in batch.columns):
         raise InputError("a row lacks a value", path=path, expected=f"no nulls in {', '.join(COLUMNS)}")
-    relation = batch["relation"].dictionary_encode()  # as most are read already
+    relation = batch["relation"].dictionary_encode()  # most are read in this form
     names = relation.dictionary.to_pylist()
     codes = np.array([relations.setdefault(name, len(relations)) for name in names], np.uint64)
     number = codes[relation.indices.to_numpy()]

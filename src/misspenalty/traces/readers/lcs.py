@@ -31,7 +31,7 @@ DELETE = 9
 
 
 def record(version):
-    """Return the type of a record of a version."""
+    """Return the NumPy type of the records of a version."""
     fields = [("time", "<u4"), ("object", "<u8"), ("size", "<u4" if version < 3 else "<i8")]
     fields += [("operation", "u1"), ("tenant", "V3")] if version > 1 else []
     fields += [("ttl", "<u4")] if version > 2 else []
@@ -102,7 +102,7 @@ def header(head, path=None):
     Raises
     ------
     InputError
-        It is not such a header, or of an unknown version.
+        The header is not one of this format, or its version is unknown.
     """
     if len(head) < HEADER_BYTES:
         raise InputError("the file ends within its header", path=path, expected=f"{HEADER_BYTES} bytes")

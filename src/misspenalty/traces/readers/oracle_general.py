@@ -10,7 +10,7 @@ from misspenalty.traces.reader import Clock, Format, Requests, records, register
 
 RECORD = np.dtype([("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
 SECOND = 1_000_000_000  # ns
-MAX_ACCESSES = 1 << 40  # accesses a trace may have
+MAX_ACCESSES = 1 << 40  # maximum number of accesses of a trace
 
 
 def read(path, block_bytes):
@@ -22,7 +22,7 @@ def read(path, block_bytes):
 
 
 def sniff(name, head):
-    """Return whether the name matches, or times and next accesses both only go forward."""
+    """Return whether the name matches, or times never fall and every next access lies ahead."""
     if ".oraclegeneral" in name.lower():
         return True
     rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)

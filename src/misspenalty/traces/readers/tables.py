@@ -44,7 +44,7 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     actions : tuple of str
         Values of the column with the role ``action``, the default first.
     action : str, optional
-        The one that marks a request.
+        The value that marks a request; by default the first of `actions`.
     **options
         As in `misspenalty.traces.table.OPTIONS`.
     """
@@ -91,7 +91,7 @@ def _requests(path, form, rows, seen):
 
 
 def sniff(name, head):
-    """Return whether a header names a column that gives a place, and no dialect has that header."""
+    """Return whether the file names a column that gives the place of a request, and fits no dialect."""
     try:
         form = resolve(Table(), with_newlines(without_mark(head[:HEAD])), doubted=False)
     except (InputError, ParameterError):
