@@ -128,8 +128,8 @@ def tables():
 
 
 def stale(root="."):
-    """Return the difference between the default file and the one made from the settings, as a unified diff; empty if
-    there is none.
+    """Return the difference between the default file and the one made from the settings, as a unified diff, which is
+    empty if they are equal.
 
     Raises
     ------

@@ -103,8 +103,8 @@ def headlines(claims, calibrated):
     Returns
     -------
     dict of str to str
-        By study. Each ``study.yaml`` names the verdicts that its headline rests on; where another run has given
-        other verdicts, the sentence is followed by the claims that contradict it.
+        By study. Each ``study.yaml`` names the verdicts that its headline rests on; if this run gave other verdicts,
+        the claims that contradict the headline follow the sentence.
     """
     verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
     verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}
@@ -121,15 +121,15 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, root="."):
-    """Judge a study's claims on its tables under other conditions, and write what is missed and what is lost there.
+    """Judge a study's claims on its tables under other conditions, and write the missed and the lost claims.
 
     Parameters
     ----------
     study : str
         One of `STUDIES`.
     results : path-like
-        Folder of the result tables. Those under conditions are in ``<study>/runs/conditions``, with the names and
-        columns of the result tables and an additional column ``condition``.
+        Folder of the result tables. The tables under conditions are in ``<study>/runs/conditions``; they have the
+        names and columns of the result tables and an additional column ``condition``.
     out : path-like, optional
         By default ``<study>/conditions.csv`` in `results`.
     root : path-like
@@ -160,7 +160,7 @@ def write_conditions(study, results="results", out=None, *, root="."):
 
 
 def _tables(results, variant="", studies=STUDIES):
-    """Read the tables in the folder that claims read, by study and item."""
+    """Read those tables of the folder that claims use, by study and item."""
     files = table_files(variant, studies)
     return {name: _table(results / path) for name, path in files.items() if (results / path).is_file()}
 

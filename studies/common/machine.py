@@ -58,7 +58,7 @@ class Parameter:
         Parameters
         ----------
         own : object
-            The value in use; None = not fitted yet, so that multiples of it are left out as well.
+            The value in use; None if it is not fitted yet: there are no multiples of it then.
 
         Returns
         -------
@@ -73,12 +73,12 @@ class Parameter:
         return [value for value in dict.fromkeys([*self.vary, *multiples]) if value != own]
 
     def row(self):
-        """Return `COLUMNS` of the parameter, for a table."""
+        """Return the row of the parameter for a table, with the keys `COLUMNS`."""
         return {column: getattr(self, column) for column in COLUMNS}
 
 
 def variations(entries, values):
-    """Return (name, value) of the sensitivity runs, one parameter at a time, in the file's order.
+    """Return the sensitivity runs as pairs (name, value), one parameter at a time, in the file's order.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def variations(entries, values):
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine and where its parameters come from.
+    """A machine's parameters and their sources.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Machine:
     entries: dict
 
     def variations(self, testbed):
-        """Return (parameter, value) of the sensitivity runs around `testbed`, see `variations`."""
+        """Return the sensitivity runs around `testbed` as pairs (parameter, value), see `variations`."""
         return variations(self.entries, {name: getattr(testbed, name) for name in self.entries})
 
     def table(self):
@@ -120,7 +120,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Declared:
-    """Declare a parameter of a machine, next to its type; made by `declared`.
+    """Declaration of a machine's parameter, written next to its type and made by `declared`.
 
     Attributes
     ----------
@@ -187,9 +187,9 @@ def entry_of(
     Parameters
     ----------
     kind : type
-        Type of its value; with ``None`` in a union, the value may be null.
+        Type of the parameter's value; if it is a union with ``None``, the value may be null.
     unit : str, optional
-        The unit that it must state.
+        The unit that the entry must state.
     statuses, varied, nullable
         See `MachineParameters`.
     **constraints
@@ -297,12 +297,12 @@ def read_document(path, model, expected):
     made : object
         The instance of `model`.
     data : dict
-        What the file holds, in its order.
+        The content of the file, in its order.
 
     Raises
     ------
     InputError
-        The file is missing or malformed, or it does not match the model; the first fault is named.
+        The file is missing or malformed, or it does not match the model; the message names the first fault.
     """
     data = read_yaml(path, expected)
     try:

@@ -1,4 +1,4 @@
-"""Share what the notebooks need: find the results, read tables, and show verdicts."""
+"""Provide what the notebooks share: find the results, read tables, count verdicts, and clean saved notebooks."""
 
 import base64
 import io
@@ -52,8 +52,8 @@ def read(name):
 
 
 def counts(study=None, table="results/claims.csv"):
-    """Count the statements of a study's papers by verdict, printed numbers and comparisons apart; of all studies by
-    study.
+    """Count the claims of a study by verdict, with a column each for printed numbers and comparisons; without `study`,
+    count those of all studies by study and verdict.
     """
     claims = read(table).query("role == 'claim'")
     if study is not None:
@@ -65,7 +65,7 @@ def counts(study=None, table="results/claims.csv"):
 
 
 def zipf(requests, blocks, exponent, seed=1):
-    """Return requests for blocks that differ in popularity: the n-th most popular one with weight ``1 / n**exponent``.
+    """Return requests for blocks whose popularity follows Zipf's law: the n-th block has weight ``1 / n**exponent``.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def normalised(content):
     """Return a notebook's content without the parts that change from run to run: counts, random names, addresses, live
     widgets.
 
-    Saving a notebook that was run to its end then gives the same bytes again, as long as its results are the same.
-    Pictures become PNG files with a palette of 256 colours, a third as large.
+    A notebook that is run again and saved then has the same bytes, as long as its results are the same. Pictures become
+    PNG files with a palette of 256 colours, which take a third of the space.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def normalised(content):
 
 
 def without_controls(content):
-    """Add a line of text next to live widgets of a notebook, for readers without a running kernel.
+    """Add a line of text after a notebook's live widgets, for readers without a running kernel.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def alternatives(content):
 
 HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
 PICTURES = {"image/png", "image/jpeg"}
-KEPT = ("jupytext", "kernelspec")  # keys of the metadata that are kept
+KEPT = ("jupytext", "kernelspec")  # keys of the metadata that `normalised` keeps
 WIDGET = "application/vnd.jupyter.widget-view+json"
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 TABLE = re.compile(r"\bT_[0-9a-f]{5}")
@@ -191,8 +191,8 @@ def _stable(output):
 
 
 def _with_palette(encoded):
-    """Give a picture in base64 a palette instead of a colour per pixel; leave it unchanged if transparent or done
-    before."""
+    """Convert a picture in base64 to a palette of colours; return it unchanged if it is transparent or already has a
+    palette."""
     picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
     if picture.mode not in ("RGB", "RGBA") or picture.getextrema()[3:] not in ((), ((255, 255),)):
         return encoded

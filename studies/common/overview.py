@@ -85,8 +85,8 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
 
 
 def _verdict_rows(claims):
-    """Return counts of verdicts by form, and sources of traces: a row per built study, and one for the variant of
-    MQ."""
+    """Return the counts of verdicts by form, and the sources of the traces; both have a row per built study and one
+    per further capture of MQ."""
     first, table = next(iter(claims.items()))
     rows = {}
     for study, rest in claims_of(table).groupby("study", sort=False):
@@ -104,12 +104,12 @@ def _verdict_rows(claims):
 
 
 def _about(study, key, default):
-    """Return what a study declares; the default if there is no such study."""
+    """Return a study's declared value for `key`; the default if there is no such study."""
     return getattr(studies()[study], key) if study in studies() else default
 
 
 def _kinds(claims):
-    """Return how each claim is counted: reproduced claims by their basis."""
+    """Return the category in which each claim is counted: the basis of a reproduced claim, else the verdict."""
     return claims["verdict"].where(claims["verdict"] != "reproduced", claims["basis"])
 
 

@@ -1,6 +1,6 @@
 """Declare, in a study's `rules.smk`, what the workflow makes for it: simulations, tables, figures, files.
 
-``workflow/rules/`` makes rules of these declarations, the same way for every study.
+``workflow/rules/`` turns these declarations into rules, in the same way for every study.
 """
 
 import re
@@ -15,14 +15,14 @@ PARTS = ("first", None, "further")  # made before all else; by `make reproduce`;
 
 
 def job(sources, function):
-    """Return what a rule calls, with the digest of the code it depends on, so that an edit of that code reruns it.
+    """Return the function that a rule calls and the digest of the code it depends on; an edit of that code reruns it.
 
     Parameters
     ----------
     sources : Sources
         The code, see `misspenalty_studies.common.reporting.provenance`.
     function : str
-        Dotted name; one without ``misspenalty`` is a function of the studies.
+        Dotted name; a name without ``misspenalty`` is relative to ``misspenalty_studies``.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def job(sources, function):
 
 
 def files_of(entries):
-    """Return the inputs of tables or figures, given as declared, that none of them makes itself.
+    """Return the input files of declared tables or figures, except those that one of these entries makes.
 
     Examples
     --------
@@ -55,8 +55,8 @@ def files_of(entries):
 class Simulation:
     """A job that calls a function of the study and writes the tables it returns.
 
-    ``inputs`` are its files by argument, ``outputs`` its tables by name, ``params`` other arguments; they hold
-    wildcards and functions of wildcards as in any rule of Snakemake.
+    ``inputs`` are its files by argument, ``outputs`` its tables by name, ``params`` other arguments. They may contain
+    wildcards and functions of wildcards, as in any rule of Snakemake.
     """
 
     name: str
@@ -69,9 +69,9 @@ class Simulation:
 
     @property
     def place(self):
-        """The rule's name and its wildcards, under which its log and its costs are kept.
+        """The path, made of the rule's name and its wildcards, under which its log and its costs are kept.
 
-        The wildcard ``variant`` is a suffix and may be empty, so it makes no folder.
+        The wildcard ``variant`` is a suffix that may be empty; it is appended to the name instead of making a folder.
         """
         wildcards = dict.fromkeys(re.findall(r"\{(\w+)", next(iter(self.outputs.values()))))
         return self.name + "".join("{variant}" if name == "variant" else f"/{{{name}}}" for name in wildcards)
@@ -90,19 +90,19 @@ class Plan:
     simulations : list of Simulation
         Each becomes a rule, see `simulation`.
     tables, figures : list of dict
-        Light tables and figures, in the order in which they are made; see `table`, `figure`.
+        Light tables, and figures, in the order in which they are made; see `table`, `figure`.
     outputs, further : list of str
         Tables of simulations that `make reproduce` makes, and those that `make supplement` adds.
     measured : list of str
-        Files with times measured on this machine: made, but neither archived nor listed in the manifest.
+        Files with times measured on this machine. They are made, but neither archived nor listed in the manifest.
     read : list of str
         Files that are read but not made.
     archived : list of str
-        Registered files that are not here, for which the study's archived tables are read.
+        Registered files that are absent; the study's archived tables are read instead.
     conditions : list of str
         Tables that are also made under other conditions, ``results/<study>/runs/conditions/<item>.csv``.
     seed : int or sequence of int, optional
-        What its random numbers start from.
+        Seed of the study's random numbers.
     """
 
     study: str
@@ -138,24 +138,24 @@ class Plan:
         Parameters
         ----------
         name : str
-            Name of the rule, with the study's as its beginning.
+            Name of the rule; it begins with the name of the study.
         function : str
             Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it takes.
         outputs : dict of str
             Table that the function returns -> file. A function that returns one table has the key ``table``.
         inputs : dict, optional
-            Argument -> file or files. ``drives`` and ``files`` are read by other means, and are no arguments.
+            Argument -> file or files. ``drives`` and ``files`` are read by other means and are not passed.
         params : dict, optional
             Argument -> value, or a function of the wildcards.
         threads : int, optional
-            The most that it can use.
+            Maximum number of threads that it can use.
         priority : int or callable, optional
             Jobs of higher priority start first.
 
         Raises
         ------
         ParameterError
-            If it has no inputs, but outputs outside ``runs``: a fresh clone's archived tables would be taken for done.
+            It has no inputs, but outputs outside ``runs``: archived tables of a fresh clone would pass for its results.
         """
         if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
             raise ParameterError(
@@ -177,7 +177,7 @@ class Plan:
         part : {None, "first", "further"}, optional
             When it is made, see `PARTS`.
         options : dict, optional
-            Arguments that are no tables.
+            Arguments other than tables.
         **inputs : str, list or dict
             Argument -> tables of this study by name, or paths.
         """
@@ -192,7 +192,7 @@ class Plan:
         )
 
     def stacked(self, name, runs, part=None):
-        """Declare a light table that is its runs concatenated."""
+        """Declare a light table that concatenates tables of runs."""
         self.table("common.points.stacked", name, part=part, runs=runs)
 
     def figure(self, function, name, item, shows, part=None, options=None, **inputs):
@@ -205,7 +205,7 @@ class Plan:
         name : str
             Its files are ``results/<study>/<name>.pdf``, ``.svg`` and ``.png``; a name with a folder is not archived.
         item, shows : str
-            What it is in the paper, and what it shows, for lists of figures.
+            The figure's name in the paper and what it shows, for lists of figures.
         part, options, **inputs
             See `table`.
         """
@@ -228,7 +228,7 @@ class Plan:
         Parameters
         ----------
         kind : {"tables", "figures"}
-            Which of them.
+            Whether to return tables or figures.
         """
         found = []
         for part in PARTS:

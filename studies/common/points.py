@@ -1,4 +1,4 @@
-"""Take a study's points from one step to the next in one process: stacked, and with the rounding of tables."""
+"""Pass a study's points from one step to the next: concatenated, or rounded as in a table's file."""
 
 import io
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 
 def as_written(table, **options):
-    """Return a table as it reads back from a file, with 10 significant digits; `options` go to ``read_csv``.
+    """Return a table as it would be read back from its file, with 10 significant digits; `options` go to ``read_csv``.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def as_written(table, **options):
 
 
 def stacked(runs):
-    """Return the runs concatenated, as they are.
+    """Return the runs unchanged; the workflow has already concatenated them.
 
     Parameters
     ----------

@@ -16,12 +16,12 @@ def half_width(deviation, number, confidence=CONFIDENCE):
     number : int or Series
         Size of the sample.
     confidence : float, optional
-        By default that of all results.
+        Confidence level; by default that of all results.
 
     Returns
     -------
     float or Series
-        In the unit of `deviation`.
+        The half width, in the unit of `deviation`.
 
     Examples
     --------

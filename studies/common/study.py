@@ -1,7 +1,7 @@
 """Find all studies, and read what each declares about itself in its ``study.yaml``.
 
-A study is a folder of ``studies`` that has a ``study.yaml``. Everything else that belongs to it is found there by its
-name: ``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),
+A study is a folder of ``studies`` that has a ``study.yaml``. All other files that belong to it are found there by their
+names: ``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),
 ``missing_facts.yaml``, ``reasons.yaml``, ``rules.smk`` (part of the workflow), ``section.typ``, ``supplement.typ``
 and ``appendix.typ`` (part of the paper), ``small.yaml`` (a run of seconds, for the tests), ``tables.yaml`` (part of the
 data dictionary).
@@ -38,7 +38,7 @@ class Paper(_Entry):
 
 
 class Available(_Entry):
-    """What was available of a paper, and what stood in for the rest."""
+    """The parts of a paper and of its data that were available, and what replaced the rest."""
 
     read: str
     printed: str
@@ -63,17 +63,17 @@ class Study(_Entry):
     position : int
         Its place in the paper, on the site and in tables of all studies.
     title, short_title, name : str
-        With venue and year; at most 14 characters, for axes; as the running text calls it.
+        Names of the study: with venue and year; with at most 14 characters, for axes; as used in running text.
     part : {'lost', 'surviving', 'today'}
-        Part of the paper that it belongs to: papers whose traces are lost, those whose traces or results survive, or
-        what holds today.
+        Part of the project's paper that it belongs to: papers whose traces are lost, papers whose traces or results
+        survive, or what holds today.
     traces : str
-        Where the traces come from, in one or two words.
+        Origin of the traces, in one or two words.
     items : str
         Tables and figures that are reproduced.
     papers : tuple of Paper
     headline : str
-        Whether the paper's conclusion holds, and why not where it does not.
+        A sentence that says whether the paper's conclusion holds and, if not, why.
     rests_on : dict of str to str
         Verdicts that the headline rests on, by id; ``calibrated: id`` is judged in the calibrated variant.
     look_at : Shown, optional

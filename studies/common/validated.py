@@ -1,4 +1,4 @@
-"""Check what a file holds against a model, and name file, place and remedy if it does not match."""
+"""Check the content of a file against a model; errors name the file, the place and a remedy."""
 
 from pydantic import ValidationError
 
@@ -6,24 +6,24 @@ from misspenalty.errors import InputError
 
 
 def validated(model, data, path, remedy, *place):
-    """Return data of a file as a model.
+    """Check data from a file against a model and return the model's instance.
 
     Parameters
     ----------
     model : type
-        Of Pydantic.
+        A Pydantic model.
     data : dict
     path : path-like
         The file, for the message.
     remedy : str
         What to do about an error, for the message.
     *place : str or int
-        Where in the file the data are, for the message.
+        Place of the data in the file, for the message.
 
     Raises
     ------
     InputError
-        The data do not match the model; the first fault is named.
+        The data do not match the model; the message names the first fault.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Judge the ledger of published statements on the result tables.
+"""Judge the published statements of the ledgers against the result tables.
 
-`load_ledger` reads ``studies/*/ledger.yaml``; the ``claims.py`` of a study records what was obtained, with a
-`Recorder` that knows no published values; `judge` compares the two; `summary` and `headline` count the verdicts on the
-claims of papers, `agreement` and `forecasts` list the entries that are not claims of papers; `under_conditions` looks
-for a measured condition under which a missed claim is reproduced. `misspenalty_studies.common.judge` does all of it for
-all studies, from folder to file.
+`load_ledger` reads ``studies/*/ledger.yaml``. The ``claims.py`` of a study records the obtained numbers in a
+`Recorder`, which knows no published values. `judge` compares the two. `summary` and `headline` count the verdicts on
+the claims of papers; `agreement` and `forecasts` list the entries that are not claims of papers; `under_conditions`
+judges the claims under other measured conditions. `misspenalty_studies.common.judge` runs all these steps for all
+studies: it reads the files and writes the tables.
 """
 
 from misspenalty_studies.common.claims.conditions import MISSED, net_effects, under_conditions

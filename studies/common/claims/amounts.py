@@ -24,7 +24,7 @@ from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, nu
 
 @dataclass
 class Amount(Form):
-    """Numbers against a published number or list, or within a limit (the published one unless `limits` are given)."""
+    """Numbers to compare with a published number or list, or with a limit (the published one, or else `limits`)."""
 
     obtained: pd.Series
     neutral: float | None = None
@@ -78,14 +78,14 @@ class Amount(Form):
         return all(compare(op, value + sign * h, self.neutral) for value, h in zip(self.obtained, half, strict=True))
 
     def _ends(self, claim):
-        """Return each obtained number with the limits that apply to it."""
+        """Pair each obtained number with the limits that apply to it."""
         limit = claim.published["limit"]
         limits = self.limits or tuple(map(series, limit if isinstance(limit, list) else [limit]))
         rows = zip(*([end for end, _ in paired(end, self.obtained)[0]] for end in limits), strict=True)
         return list(zip(self.obtained, rows, strict=True))
 
     def _aim(self, claim):
-        """Return measure, tolerance and place of a value that the statement says is (nearly) reached, if any."""
+        """Return measure, tolerance and value of the number that the statement says is (nearly) reached, or None."""
         if "near" in claim.published:
             return "relative", NEAR, claim.published["near"]
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None
@@ -107,7 +107,7 @@ class Amount(Form):
         if aim is not None and holds:
             holds, direction = all(within(*aim[:2], x, aim[2]) for x in self.obtained), self._on_side(aim[2], half)
         note = "limit obtained: " + "; ".join(text(limit, rounded) for limit in self.limits) if self.limits else ""
-        if claim.published.get("reached"):  # a number: how far it is from the printed one
+        if claim.published.get("reached"):  # the printed limit is a number to reach: report the distance to it
             beyond = max((value - claim.published["limit"] for value in self.obtained), key=abs)
         else:
             beyond = max(far for _, far in excess)
@@ -134,7 +134,7 @@ def _printed(claim):
 
 @dataclass
 class Setting(Form):
-    """Settings that were run, one per row; the published one has to be among them."""
+    """Settings that were run, one per row; the claim holds if the published setting is among them."""
 
     runs: pd.DataFrame
     kinds = ("value",)
@@ -155,7 +155,7 @@ class Setting(Form):
 
 @dataclass
 class Peak(Form):
-    """Where a sweep is greatest: at a place within the tolerance of the published one."""
+    """A sweep; the claim holds if its maximum lies within the tolerance of the published place."""
 
     sweep: pd.Series
     kinds = ("value",)

@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims.numbers import DIGITS, SLACK, close, comp
 
 
 def _where(holds):
-    """Say at how many points, from a Series of booleans, a claim holds, and at which it does not."""
+    """Return as text at how many points of a Series of booleans a claim holds, and at which it does not."""
     if len(holds) == 1:
         return "holds" if holds.all() else "does not hold"
     where = "" if holds.all() else ", not at " + ", ".join(map(label, holds.index[~holds]))
@@ -32,7 +32,7 @@ def _where(holds):
 
 @dataclass
 class Order(Form):
-    """Numbers by member; the ledger says which members are to be below which."""
+    """Numbers by member; the ledger says which members must be below which."""
 
     members: dict  # member -> Series over the same points
     kinds = ("ordering",)
@@ -70,7 +70,7 @@ def groups_of(claim):
 
 
 def _distinct(value, half, row):
-    """Return a number as text, with as many digits as it takes to tell it from the other members."""
+    """Return a number as text, with enough digits to distinguish the members."""
     for digits in range(DIGITS, 10):
         if len({rounded(x, digits) for x in row.values()}) == len(set(row.values())):
             break
@@ -78,8 +78,8 @@ def _distinct(value, half, row):
 
 
 def _ranked(claim, values):
-    """Return the comparisons of an order at one point: whether each holds, its margin, and the smaller of its two
-    sides."""
+    """Return the comparisons of an order at one point as tuples: whether it holds, its margin, and the smaller
+    magnitude of the two numbers."""
     groups = groups_of(claim)
     rest = list(itertools.chain.from_iterable(groups[1:]))
     steps = [(groups[0], rest)] if isinstance(claim.published, dict) else itertools.pairwise(groups)
@@ -96,7 +96,7 @@ def _ranked(claim, values):
 
 @dataclass
 class Comparison(Form):
-    """Two quantities between which the statement claims a relation, at every point; or booleans, ``== 1``."""
+    """Two quantities that must satisfy the claimed relation at every point; booleans are compared with ``== 1``."""
 
     left: pd.Series
     op: str
@@ -120,7 +120,7 @@ class Comparison(Form):
 
 @dataclass
 class Equality(Form):
-    """Two quantities that are claimed to be equal, at every point; differences are shares of the second."""
+    """Two quantities that are claimed to be equal at every point; a relative tolerance refers to the second."""
 
     left: pd.Series
     right: pd.Series
@@ -142,7 +142,7 @@ class Equality(Form):
 
 @dataclass
 class Trend(Form):
-    """Numbers along a key, each step in the published direction."""
+    """Numbers along a key; every step must go in the published direction."""
 
     steps: pd.Series
     kinds = ("trend",)
@@ -161,7 +161,7 @@ class Trend(Form):
 
 @dataclass
 class Scatter(Form):
-    """Two results: within each group no two points go against the published direction, and some go with it."""
+    """Pairs of results by group: no two points of a group may contradict the published direction, some must agree."""
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)

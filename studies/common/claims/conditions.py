@@ -1,4 +1,4 @@
-"""Show what other measured conditions gain and lose: claims whose verdict differs from that on the result tables."""
+"""Judge the claims under other measured conditions, and count the claims that each condition gains and loses."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
 
 
 def under_conditions(ledger, name, module, judged, tables):
-    """Judge a study's claims on the tables of other conditions: those it misses, and those it would lose.
+    """Judge a study's claims on the tables of other conditions: the missed ones, and those lost under a condition.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def under_conditions(ledger, name, module, judged, tables):
     module : module
         The study's `claims` module, see `judge`.
     judged : mapping of str to str
-        Verdicts on the study's result tables by id. Claims with other verdicts than `MISSED` and `KEPT` are left out.
+        Verdicts on the study's result tables by id. Claims whose verdict is not in `MISSED` or `KEPT` are left out.
     tables : mapping of str to DataFrame
-        By item, the rows of a result table under each condition, named in column ``condition``.
+        By item, the rows of a result table under each condition; the column ``condition`` names it.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def under_conditions(ledger, name, module, judged, tables):
         condition whose tables decide the claim, and one per claim that is reproduced on the result tables and missed
         under the condition; the claims in the order of the ledger, the conditions in the order in which they first
         appear in `tables`. A claim that reads a table without rows for a condition is not decided under it. Values have
-        six digits, and intervals are not looked at: most conditions are run once.
+        six digits; intervals are ignored, because most conditions are run once.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def under_conditions(ledger, name, module, judged, tables):
 
 
 def net_effects(conditions):
-    """Count what each condition gains and loses.
+    """Count the claims that each condition gains and loses.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def net_effects(conditions):
     Returns
     -------
     DataFrame
-        ``condition, gained, lost, net``: missed claims that are reproduced under it, reproduced ones that are missed,
-        and the difference; the conditions in the order of `conditions`.
+        ``condition, gained, lost, net``: missed claims that are reproduced under it, reproduced ones that are missed
+        under it, and the difference. The conditions are in the order of `conditions`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Decide the claims of one study by its result tables."""
+"""Decide the claims of one study from its result tables."""
 
 from functools import cached_property
 
@@ -44,25 +44,25 @@ class Decided:
 
     @cached_property
     def full(self):
-        """The tables with all holes filled, and the ids of the claims that then have every number."""
+        """The tables with all missing cells filled, and the ids of the claims that then have every number."""
         frames = {item: filled(frame) for item, frame in self.frames.items()}
         return frames, complete(self.run(frames).forms)
 
     def moved(self, id):
-        """Return what a claim records on the tables of each seed, or else with cells at the ends of their intervals."""
+        """Return what a claim records on each seed's tables, or, without these, with cells moved by their intervals."""
         made, seeds = self._moved
         return Moved(tuple(forms[id] for forms in made), seeds)
 
     @cached_property
     def _moved(self):
-        """The forms of all claims on noisy tables, and whether these are the tables of the seeds."""
+        """The forms of all claims on each seed's tables or on moved cells, and whether the tables are the seeds'."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
         if noisy and noisy <= set(self.samples):
             return [self.run(frames).forms for frames in self._each_seed()], True
         return [self.run(frames).forms for frames in runs(self.frames, self.halves)], False
 
     def _each_seed(self):
-        """Yield the tables with the numbers of one seed, where it has them, for each seed."""
+        """Yield the tables once per seed, with the numbers of that seed wherever it has them."""
         for seed in sorted(set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))):
             frames = dict(self.frames)
             for item, sample in self.samples.items():
@@ -72,7 +72,7 @@ class Decided:
             yield frames
 
     def readers(self, item, columns=()):
-        """Return the ids of the decided claims that read a table, or some columns of it."""
+        """Return the ids of the decided claims that read a table, or the given columns of it."""
         if (item, columns) not in self._readers:
             frame = self.frames[item]
             cells = (item, list(range(len(frame))), list(columns or frame.columns))
@@ -80,7 +80,7 @@ class Decided:
         return self._readers[item, columns]
 
     def seeds_of(self, id):
-        """Return how many runs the numbers of a claim are means of; None if its tables do not say."""
+        """Return over how many runs the numbers of a claim are averaged; None if its tables do not say."""
         if set(self.seeds.values()) == {1}:
             return 1
         counts = [count for item, count in self.seeds.items() if id in self.readers(item)]
@@ -103,8 +103,8 @@ class Decided:
         return readable - complete(self.run(less).forms)
 
     def reading(self, fit, targets, variant=""):
-        """Return the ids of the decided claims that read one of the fitted cells; those of a variant's table only in
-        that variant."""
+        """Return the ids of the decided claims that read one of the fitted cells; cells of a variant's table count
+        only in that variant."""
         cells = []
         for target in targets:
             named = target["table"].removeprefix(f"{self.name}_")
@@ -122,8 +122,8 @@ class Decided:
         return complete(self.forms) & self.losing(cells) if cells else set()
 
     def _item_of(self, table):
-        """Return the item of a table that is named with the study, or of the same table of a variant; None if there is
-        none."""
+        """Return the item of a table named ``<study>_<item>`` or ``<study>_<item>_<variant>``; None if claims read no
+        such table."""
         named = table.removeprefix(f"{self.name}_")
         if named in self.module.TABLES:
             return named
@@ -135,7 +135,7 @@ class Decided:
         Raises
         ------
         InputError
-            A table that the parameter drives is not one that claims read, or lacks a column.
+            No claim reads a table that the parameter drives, or the table lacks a column.
         """
         ids = set()
         for drive in fit.drives:
@@ -152,13 +152,13 @@ class Decided:
 
     @cached_property
     def reasons(self):
-        """The first missing item, in words, by id of each claim without a number."""
+        """By id of each claim that lacks a number: in words, the first missing table or cell that it reads."""
         ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
 
     def _first(self, ids, holes):
-        """Find by halving the first of `holes` that each claim reads."""
+        """Find the first of `holes` that each claim reads, by bisection."""
         if len(holes) < 2 or not ids:
             return dict.fromkeys(ids, holes[0][-1]) if ids else {}
         half = len(holes) // 2

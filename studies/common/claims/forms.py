@@ -1,7 +1,7 @@
 """Define what a study records for a claim, and how the judge compares it with the ledger.
 
-A form holds obtained numbers and defines how they are compared. Published values, orders, directions, limits and
-tolerances reach it only in `Form.decide`, which the judge calls after the study's function has returned.
+A form holds obtained numbers and defines how they are compared. It receives published values, orders, directions,
+limits and tolerances only in `Form.decide`, which the judge calls after the study's function has returned.
 """
 
 import math
@@ -23,7 +23,7 @@ REACHED = 0.15  # "up to 40 %" counts as reached from 34 % on
 
 @dataclass
 class Outcome:
-    """Verdict on one claim, and its numbers as text; `points` of which `agreeing` hold."""
+    """Verdict on one claim, and its numbers as text; the claim holds at `agreeing` of `points` points."""
 
     verdict: str
     obtained: str = ""
@@ -36,8 +36,8 @@ class Outcome:
 
 
 def limit_of(claim):
-    """Return the tolerance of a claim: ("relative" | "absolute", size); none for a bound, unless it is said to be
-    reached."""
+    """Return the tolerance of a claim: ("relative" | "absolute", size). A bound has tolerance 0, unless the statement
+    says that it is reached."""
     if claim.tolerance:
         return next(iter(claim.tolerance.items()))
     if claim.kind == "bound":
@@ -55,7 +55,7 @@ def deviation(measure, obtained, reference):
 
 
 def in_unit(measure, value, unit):
-    """Return a deviation or tolerance with its unit: % if relative, points of a percentage, or the claim's unit.
+    """Return a deviation or tolerance with its unit: % if relative, points if the claim is in %, else the claim's unit.
 
     >>> in_unit("relative", -0.633, "ms"), in_unit("absolute", 0.5, "%"), in_unit("absolute", 2, "")
     ('-63.3 %', '0.5 points', '2')
@@ -76,7 +76,7 @@ def within(measure, size, obtained, reference):
 
 
 def paired(a, b):
-    """Pair the numbers of two Series and return the points; a single number goes with every point of the other."""
+    """Pair the numbers of two Series and return the points; a single number is paired with every point of the other."""
     wide = a if len(a) >= len(b) else b
     sides = (side if len(side) > 1 else [side.iloc[0]] * len(wide) for side in (a, b))
     return list(zip(*sides, strict=True)), wide.index
@@ -100,7 +100,7 @@ class Form:
         moved : Moved
             The same numbers on other tables, from which their intervals follow; empty if the tables have none.
         write : callable, optional
-            Writes a number; by default rounded to what it carries.
+            Formats a number; the default rounds it to its known digits.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class Form:
         return outcome
 
     def blur(self, claim):
-        """Return how close to its edge a comparison counts as undecided, whatever the intervals."""
+        """Return the margin below which a comparison is undecided, even if the numbers have no intervals."""
         return 0.0
 
 

@@ -52,7 +52,7 @@ class Claim:
 
     @property
     def group(self):
-        """The claim that a derived entry follows from first, otherwise the entry itself."""
+        """The first claim that a derived entry follows from; the entry itself if it is not derived."""
         return self.follows[0] if self.follows else self.id
 
     @property
@@ -83,7 +83,7 @@ class Target(TypedDict):
 
 @with_config(extra="forbid")
 class Driven(TypedDict):
-    """A result table that is made with a parameter, and its columns if the parameter does not reach all of them."""
+    """A result table that depends on a parameter, and the columns that do if not all of them."""
 
     table: str
     columns: NotRequired[Annotated[list[str], Field(min_length=1)]]
@@ -110,17 +110,17 @@ class Fit(BaseModel):
     published : tuple of dict
         The targets of the fit, each a `Target`.
     range : (number, number)
-        Smallest and largest value tried.
+        Smallest and largest values tried.
     unit : str
     sensitivity : str
         The table with the values tried, ``results/<study>/<item>.csv``.
     reason : str
     drives : tuple of dict
-        The tables that are made with the parameter, each a `Driven`. An entry of the ledger that reads one counts as
+        The tables that depend on the parameter, each a `Driven`. An entry of the ledger that reads one counts as
         calibrated, unless it reads a target.
     basis : {'fitted', 'calibrated', 'recollected'}
-        Calibrated if no claim reads the targets, which may then come from any table; recollected if, moreover, they are
-        known from memory of the paper, were not read in it, and served to choose among readings by hand.
+        Calibrated if no claim reads the targets, which may then come from any table; recollected if, moreover, they
+        were recalled from memory instead of read in the paper, and were used to choose among readings by hand.
     follows : tuple of dict
         Each a `Follower`; entries of the ledger that read one count as fitted.
     """
@@ -141,7 +141,7 @@ class Fit(BaseModel):
     @field_validator("study")
     @classmethod
     def check_study(cls, name):
-        """Refuse what is no study with claims."""
+        """Refuse a name that is not that of a study with claims."""
         if name not in studies() or not studies()[name].judged:
             raise ValueError(f"{name!r} is not a study with claims")
         return name
@@ -190,7 +190,7 @@ def read_ledger(path, schema=SCHEMA):
     ------
     InputError
         An entry does not match the schema, its id does not begin with the study's name, an id is used twice, or a
-        derived entry follows from what is no claim. The message names the entry and its line.
+        derived entry follows from an entry that is not a claim. The message names the entry and its line.
     """
     path = Path(path)
     study = path.absolute().parent.name

@@ -1,4 +1,4 @@
-"""Count the claims that each fact missing from a paper costs."""
+"""Count, for each fact that a paper leaves open, the missed claims that changing it reproduces."""
 
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,7 +19,7 @@ REMEDY = "studies/README.md explains the keys"
 
 
 class MissingFact(BaseModel):
-    """A fact that a paper leaves open, and patterns of the conditions that change it."""
+    """A fact that a paper leaves open, and patterns that match the conditions that change it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,7 +32,7 @@ class MissingFact(BaseModel):
 
 
 def missing_facts_table(claims, conditions, facts):
-    """Read the tables of a run and the list of missing facts, and return `missing_facts` of them.
+    """Read the tables of a run and the lists of missing facts, and pass them to `missing_facts`.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def missing_facts_table(claims, conditions, facts):
     Raises
     ------
     InputError
-        The list does not match its model, or not the conditions.
+        An entry does not match its model, or a part of a condition matches several facts.
     """
     entries = [
         validated(MissingFact, {"study": Path(path).absolute().parent.name, **entry}, path, REMEDY, "entry", number)
@@ -74,16 +74,16 @@ def missing_facts(claims, conditions, facts):
         ``claim, condition, value, verdict`` of all studies, see `misspenalty_studies.common.claims.under_conditions`.
         The parts of a joint condition are separated by ``"; "``.
     facts : list of MissingFact
-        A part of a condition that matches the patterns of none of its study's facts is listed as a fact of its own, of
-        the kind ``unlisted``: a configuration may add conditions.
+        If a part of a condition matches no pattern of its study's facts, it is listed as a fact of its own, of the kind
+        ``unlisted``, because a configuration may add conditions.
 
     Returns
     -------
     DataFrame
         ``study, fact, kind, conditions, alone, together``: `conditions` is the number of conditions that change the
         fact; `alone` counts the missed claims that are reproduced if this fact alone is changed, `together` those that
-        are reproduced only if it is changed together with others. A claim can count for several facts. One that a
-        baseline reproduces, which every condition of the study shares and which changes no fact, counts for none. The
+        are reproduced only if it is changed together with others. A claim can count for several facts. A claim that the
+        baseline reproduces counts for none: all conditions of the study share the baseline, which changes no fact. The
         last row of a study counts the missed claims that no fact reproduces; its kind is empty.
 
     Raises
@@ -129,7 +129,7 @@ def missing_facts(claims, conditions, facts):
 
 
 def controls(facts):
-    """Return the entries that change our own run and no fact of a paper."""
+    """Return the entries that change only our own run, not a fact of a paper."""
     return {fact for fact in facts if fact.kind in ("control", "baseline")}
 
 

@@ -1,13 +1,13 @@
-"""Estimate how uncertain the numbers are that are computed from means over seeds.
+"""Estimate the uncertainty of numbers that are computed from means over seeds.
 
-Where the tables of each seed are at hand, the numbers are computed from each of them, and their interval is Student's t
-of these values. Cells that share a seed then move together: of two policies on the same requests, the interval is that
-of the paired differences.
+If the tables of each seed are available, the numbers are computed from each of them, and their interval is Student's t
+of these values. Cells that share a seed then vary together: if two policies serve the same requests, the interval is
+that of their paired differences.
 
-Where only intervals of the means are at hand, cells are moved to the ends of their intervals, many at a time: in every
-run each cell lies half an interval above or below its mean, by the signs of a Hadamard matrix, whose columns are
-orthogonal. The root mean square of what a number moves is then the root of the summed squares of its cells' effects,
-which is how independent errors add up.
+If only intervals of the means are available, cells are moved to the ends of their intervals, many at a time: in every
+run, the signs of a Hadamard matrix, whose columns are orthogonal, move each cell half an interval above or below its
+mean. The root mean square of the changes of a number is then the root of the summed squares of its cells' effects,
+as for independent errors.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def runs(frames, halves):
     Yields
     ------
     dict of str to DataFrame
-        Runs of the design, fewer than `RUNS` if there are few cells; none if no cell has an interval.
+        The moved tables of each run: fewer than `RUNS` if there are few cells; none if no cell has an interval.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def runs(frames, halves):
     number = sum(map(len, cells.values()))
     if not number:
         return
-    from scipy.linalg import hadamard  # takes long to import, and most jobs only know this module
+    from scipy.linalg import hadamard  # slow to import, and most jobs never get here
 
     order = min(RUNS, 2 ** int(np.ceil(np.log2(number + 1))))
     signs = hadamard(order)[:, 1:]
@@ -66,7 +66,7 @@ def runs(frames, halves):
 
 @dataclass(frozen=True)
 class Moved:
-    """Forms of one claim on other tables than those of the means.
+    """Forms of one claim, recorded from other tables than those of the means.
 
     Attributes
     ----------
@@ -79,14 +79,14 @@ class Moved:
     seeds: bool = False
 
     def spread(self, middle, numbers):
-        """Return half the width of the interval of numbers: 0 without forms.
+        """Return half the width of each number's interval; 0 if there are no forms.
 
         Parameters
         ----------
         middle : array_like of shape (numbers,)
-            On the tables of the means.
+            The numbers on the tables of the means.
         numbers : callable
-            Returns the same numbers of a form.
+            Returns the same numbers of one of `forms`.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Define when two numbers of a verdict are equal, and how numbers are written."""
+"""Define when two numbers of a verdict are equal, and how numbers are formatted."""
 
 import math
 
@@ -19,7 +19,7 @@ def series(values):
 
 
 def close(a, b, digits_of=0.0):
-    """Tell whether two numbers agree to nine digits, of the greater one or of `digits_of`."""
+    """Tell whether two numbers agree to nine digits, counted from the greatest of the two and `digits_of`."""
     return abs(a - b) <= SLACK * max(abs(a), abs(b), abs(digits_of))
 
 
@@ -31,22 +31,22 @@ def compare(op, a, b, digits_of=0.0):
 
 
 def below(low, high):
-    """Tell where `low` is below `high`: 1 or 0, NaN if either is missing; numbers that agree to nine digits are
-    equal."""
+    """Return 1 where `low` is below `high`, else 0, and NaN where either is missing; numbers that agree to nine digits
+    are equal."""
     low, high = xr.broadcast(*(side if isinstance(side, xr.DataArray) else xr.DataArray(side) for side in (low, high)))
     truth = (low < high) & (abs(low - high) > SLACK * np.maximum(abs(low), abs(high)))
     return truth.astype(float).where(low.notnull() & high.notnull())
 
 
 def number(value):
-    """Return a number as text: at most six significant digits, the same on every machine."""
+    """Return a number as text with at most six significant digits, which are the same on every machine."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     return f"{value:.6g}" if isinstance(value, int | float | np.number) else str(value)
 
 
 def significant(value):
-    """Count the significant digits of a printed number; 0 of anything else.
+    """Count the significant digits of a printed number; anything else has 0.
 
     >>> [significant(value) for value in (19.85, 12035, 0.0488, "hot")]
     [4, 5, 3, 0]
@@ -58,15 +58,15 @@ def significant(value):
 
 
 def rounded(value, digits=DIGITS, half=0.0):
-    """Return a number as text, rounded to the digits that it is known to.
+    """Return a number as text, rounded to its known digits.
 
     Parameters
     ----------
     value : float
     digits : int
-        Most significant digits; whole numbers are written in full.
+        Maximum number of significant digits; whole numbers are written in full.
     half : float
-        Half the width of its interval: of that, two digits are significant.
+        Half the width of its interval; the number is rounded to the second significant digit of `half`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def label(point):
 
 
 def text(values, write=number):
-    """Return numbers as text: a single one if all print the same, otherwise point by point."""
+    """Return numbers as text: a single one if all print alike, otherwise one per point with the point's name."""
     if len({write(value) for value in values}) == 1:
         return write(values.iloc[0])
     return ", ".join(f"{label(point)}: {write(value)}" for point, value in values.items())

@@ -1,4 +1,4 @@
-"""Say why entries are not reproduced: a condition that decides it, another measurement, or that it is unknown."""
+"""Say why entries are not reproduced: a condition reproduces them, another measurement excludes them, or unknown."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ class Cell(BaseModel):
 
 
 class Reason(BaseModel):
-    """Why some entries are not reproduced, where no condition says it."""
+    """The reason why some entries are not reproduced, where no condition explains it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,7 +75,7 @@ def tables_of(paths):
 
 
 def reasons_table(claims, conditions, reasons, tables, results="results"):
-    """Workflow job: `why_missed` of the tables of a run.
+    """Workflow job: read the tables of a run and pass them to `why_missed`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def reasons_table(claims, conditions, reasons, tables, results="results"):
 
 
 def why_missed(claims, conditions, reasons, tables):
-    """Say for every entry that is not reproduced why.
+    """Say of every entry that is not reproduced why it is not.
 
     Parameters
     ----------
@@ -114,17 +114,17 @@ def why_missed(claims, conditions, reasons, tables):
     conditions : DataFrame
         ``claim, condition, value, verdict`` of all studies.
     reasons : list of Reason
-        For the entries that no condition explains.
+        Reasons for entries that no condition explains.
     tables : mapping of str to DataFrame
-        The tables that they name, such as ``epcm/limits``.
+        The tables that the reasons name, such as ``epcm/limits``.
 
     Returns
     -------
     DataFrame
         ``id, study, role, verdict, reason, explanation, conditions, reproducing``: `reason` is ``condition`` if the
         entry is reproduced under a measured condition, whose words are the `explanation`; ``measured`` if another
-        measurement excludes the published value; ``unknown`` otherwise. `conditions` is the number of those under which
-        the obtained value is another, `reproducing` of those that reproduce the entry.
+        measurement excludes the published value; ``unknown`` otherwise. `conditions` is the number of conditions under
+        which the obtained value differs, `reproducing` the number of those that reproduce the entry.
 
     Raises
     ------
@@ -164,8 +164,8 @@ def why_missed(claims, conditions, reasons, tables):
 
 
 def _same(value, obtained):
-    """Tell whether a value under a condition, of six digits, is the one obtained, of fewer; texts hold several
-    numbers."""
+    """Tell whether a value under a condition, which has six digits, rounds to the obtained one, which has fewer. Both
+    are texts that may hold several numbers."""
     numbers, others = (re.split(NUMBER, text) for text in (str(value), str(obtained)))
     if len(numbers) != len(others):
         return False
@@ -176,7 +176,7 @@ def _same(value, obtained):
 
 
 def _explained(reason, tables):
-    """Return the word and the explanation of a reason; it is unknown if a number that it rests on was not computed."""
+    """Return the kind of a reason and its explanation; the kind is unknown if a number it rests on was not computed."""
     try:
         numbers = {name: _number(cell, tables) for name, cell in reason.values.items()}
     except LookupError as error:
@@ -185,7 +185,7 @@ def _explained(reason, tables):
 
 
 def _number(cell, tables):
-    """Return a number of a table as text, to three digits."""
+    """Return a number of a table as text, rounded to `DIGITS` significant digits."""
     frame = tables[cell.table]
     if gone := sorted({cell.column, *cell.where} - set(frame)):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Record a study's claims; no method takes or returns anything published."""
+"""Record the obtained side of a study's claims; no method takes or returns a published value."""
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import amounts, comparisons
@@ -27,14 +27,14 @@ class Recorder:
         self.reports[claim] = {name: series(values) for name, values in (report or {}).items()}
 
     def value(self, claim, obtained, neutral=None):
-        """Record a number; `neutral` is its value if the two things that it compares are equal (None: it compares
-        nothing)."""
+        """Record a number. If it compares two things, `neutral` is the value that it has if they are equal; otherwise
+        None."""
         self._add(claim, amounts.Amount(series(obtained), neutral))
 
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
-        """Record a number with a limit: the published one, or one obtained as well (of a range, both ends).
+        """Record a number to compare with the published limit, or with `limit` if that was obtained too (a range: two).
 
-        Numbers that agree to nine digits are equal; where the limit is a difference, the digits are those of
+        Numbers that agree to nine digits are equal. If the number is a difference, the digits are counted from
         `digits_of`, the greater of the two printed numbers.
         """
         limits = limit if isinstance(limit, tuple) else (limit,)
@@ -60,7 +60,7 @@ class Recorder:
         self._add(claim, comparisons.Comparison(series(left), op, series(right)), report)
 
     def holds(self, claim, truth):
-        """Record a statement of several comparisons: 1, 0 or NaN per point, as `below` returns them."""
+        """Record a statement that consists of several comparisons, as 1, 0 or NaN per point, see `below`."""
         self._add(claim, comparisons.Comparison(series(truth), "==", series(1)))
 
     def equal(self, claim, left, right):
@@ -72,8 +72,8 @@ class Recorder:
         self._add(claim, comparisons.Trend(series(steps)), report)
 
     def rises_with(self, claim, x, y, within=None):
-        """Record two results, to see whether `y` rises with `x` within each member of the dimension `within` (None: all
-        together)."""
+        """Record two results of which the claim says how `y` changes with `x`, within each member of the dimension
+        `within` (None: over all points)."""
         groups = [(x, y)] if within is None else [(x.sel({within: m}), y.sel({within: m})) for m in x[within]]
         self._add(claim, comparisons.Scatter([tuple(map(series, group)) for group in groups]))
 

@@ -1,4 +1,4 @@
-"""Judge a whole ledger and make the resulting tables."""
+"""Judge a whole ledger and return the table of verdicts."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ COLUMNS = [
     "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
     "low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note",
 ]  # fmt: skip
-READS = (  # remarks on entries that read a fit's targets, or cells that follow: for one parameter, and for several
+READS = (  # remarks on entries that read a fit's targets, or cells that follow from it: singular, plural
     ("reads a value that {} was fitted to", "reads values that {} were fitted to"),
     ("reads a value that follows from {}, which was fitted", "reads values that follow from {}, which were fitted"),
 )
@@ -37,15 +37,15 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     calibration : iterable of Fit
         From `load_calibration`.
     variant : str
-        Suffix of the tables of a variant, such as ``_calibrated``, so that absent ones are not part of it.
+        Suffix of the tables of a variant, such as ``_calibrated``; an absent table then is not part of the variant.
 
     Returns
     -------
     DataFrame
-        One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` of ``points``, how many of
-        the numbers or comparisons of the entry hold. `low` and `high` are the ends of a 95 % interval, empty where the
-        tables have none; `seeds` the runs behind it. `deviation` is signed and in the measure of `tolerance`; for a
-        bound it is the excess over the limit, negative if there is room, and for "up to" the difference from it.
+        One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` and ``points``: how many of
+        its numbers or comparisons hold, and how many there are. `low` and `high` are the ends of a 95 % interval, empty
+        if the tables have none; `seeds` counts the runs behind it. `deviation` has a sign and the unit of `tolerance`;
+        for a bound it is the excess over the limit (negative below it), for "up to" the difference from the limit.
         `basis` is ``fitted`` if the entry reads a cell that `calibration` names as a fitting target or as following
         from one, ``calibrated`` if it reads a table that a fitted parameter drives, ``free`` otherwise, and empty if
         the entry is not testable.
@@ -53,8 +53,8 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     Raises
     ------
     InputError
-        An entry of the ledger is decided by no study, or is decided twice or is not in the ledger; a note is for such
-        an entry; a fitted cell is in no table; a table lacks a key column or has two rows for a key.
+        No study decides an entry of the ledger; an entry is decided twice; one that is decided or has a note is not in
+        the ledger; a fitted cell is in no table; a table lacks a key column or has two rows for a key.
 
     Notes
     -----
@@ -109,8 +109,8 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
 
 
 def _influences(known, studied, calibration, variant):
-    """Return what fitted parameters do to the claims: remarks on the targets by id, and the ids of all that they
-    drive."""
+    """Return remarks, by id, on the claims that read fitted cells, and the ids of all claims that read tables made with
+    fitted parameters."""
     read, calibrated = {id: {words: [] for words in READS} for id in known}, set()
     for fit in (fit for fit in calibration if fit.study in studied):
         study = studied[fit.study]
@@ -125,7 +125,7 @@ def _influences(known, studied, calibration, variant):
 
 
 def _remarks(read):
-    """Return what an entry reads, as sentences without a subject: parameters by the words for one and for several."""
+    """Return remarks on the fitted values that an entry reads; `read` maps a pair of `READS` to parameter names."""
     found = []
     for (one, several), parameters in read.items():
         if len(parameters) > 1:

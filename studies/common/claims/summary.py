@@ -1,4 +1,4 @@
-"""Count the verdicts on the claims of papers: printed numbers and printed comparisons apart."""
+"""Count the verdicts on the claims of papers, separately for printed numbers and printed comparisons."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ FORMS = ("number", "comparison")
 
 
 def claims_of(frame):
-    """Return the rows of a table of verdicts that are counted: statements of papers."""
+    """Return the rows of a table of verdicts that are counted, that is, the claims of papers."""
     return frame[frame["role"] == "claim"]
 
 
@@ -23,9 +23,9 @@ def summary(frame):
     Returns
     -------
     DataFrame
-        ``study``; for each form (`FORMS`) and basis ``<form>_<basis>``, reproduced, and ``<form>_<basis>_of``, tested;
-        ``tie``, ``direction``, ``not_reproduced``, ``not_testable`` and ``claims``, both forms together; the studies in
-        the order of the ledger.
+        ``study``; for each form (`FORMS`) and basis, the number of claims reproduced, ``<form>_<basis>``, and tested,
+        ``<form>_<basis>_of``; for both forms together, ``tie``, ``direction``, ``not_reproduced``, ``not_testable`` and
+        ``claims``. The studies are in the order of the ledger.
 
     Examples
     --------
@@ -53,19 +53,19 @@ def summary(frame):
 
 
 def headline(frame, results=None):
-    """Return the summary of a table of verdicts in words, for a page.
+    """Return the summary of a table of verdicts as text, for a page.
 
     Parameters
     ----------
     frame : DataFrame
         From `judge`.
     results : mapping of str to str, optional
-        By study, whether its tables are recomputed; a last column ``results`` then says so.
+        By study, a text that says whether its tables are recomputed; it becomes the last column, ``results``.
 
     Returns
     -------
     DataFrame
-        ``study``; ``numbers, free`` and the like: how many of how many are reproduced; ``tie``; ``not testable``.
+        ``study``; per form and basis (``numbers, free``) how many tested claims hold; ``tie``; ``not testable``.
     """
     rows = []
     for count in summary(frame).to_dict("records"):
@@ -93,8 +93,8 @@ def conclusion(frame, studies):
     -------
     sentence : str
     counts : dict of str to str
-        ``number`` and ``comparison``: how many of how many tested claims are reproduced, without those that a
-        parameter was fitted to; ``every number`` and ``every comparison``: the same with them.
+        ``number`` and ``comparison``: how many of the tested claims are reproduced, as ``1 of 2``, without fitted ones;
+        ``every number`` and ``every comparison``: the same, fitted ones included.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def format_summary(frame, results=None):
 
 
 def markdown(rows):
-    """Return a table in Markdown, its first column and a last one of words left-aligned, the others right-aligned."""
+    """Return a table in Markdown; the first column and columns of words are left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = [
         at == 0 or not any(row[at][:1].isdigit() or row[at] == "–" for row in rows[1:]) for at in range(len(widths))
@@ -136,7 +136,7 @@ def markdown(rows):
 
 
 def agreement(frame):
-    """Count how many points of each program's output are obtained here.
+    """Count how many points of each program's output our results agree with.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def agreement(frame):
 
 
 def forecasts(frame, ledger):
-    """Return what this project stated before it ran the data that decide it, and the result.
+    """Return the statements that this project made before it ran the data that decide them, with their verdicts.
 
     Parameters
     ----------

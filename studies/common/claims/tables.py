@@ -1,4 +1,4 @@
-"""Read result tables as the claims use them: indexed by their keys, with NaN wherever something is missing."""
+"""Read result tables in the form that the claims use: indexed by their keys, with NaN for every missing number."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from misspenalty.errors import InputError
 
 INTERVAL = "_ci95"  # suffix of the column with half the width of a 95 % interval
 BY_SEED = "_by_seed"  # suffix of a table with the numbers of each seed, in a column of that name
-SEEDS = ("seeds", "runs")  # columns that count what a mean is taken over
+SEEDS = ("seeds", "runs")  # columns with the number of runs that a mean is taken over
 
 
 def cross(**members):
@@ -33,12 +33,12 @@ class Table:
     by_seed: bool = False  # whether there is a table of the same numbers for each seed
 
     def read(self, name, frame=None):
-        """Return the table, and its holes.
+        """Return the table, and its missing cells.
 
         Parameters
         ----------
         name : str
-            Name, for messages.
+            Name of the table, for error messages.
         frame : DataFrame, optional
             The result table as stored; None if there is no file.
 
@@ -47,7 +47,7 @@ class Table:
         frame : DataFrame
             Indexed by `keys`, with the columns `values`; rows in the order of the file, then the missing ones.
         holes : list of (list of int, list of str, str)
-            Rows and columns that are NaN, and what is missing there, in words.
+            Rows and columns that are NaN, and a text that says what is missing there.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Table:
         return table.set_index(list(self.keys)), holes
 
     def halves(self, given, frame):
-        """Return the half widths of the intervals of a table's numbers, and how many runs they come from.
+        """Return the half widths of the intervals of a table's numbers, and the number of runs they come from.
 
         Parameters
         ----------
@@ -102,9 +102,9 @@ class Table:
         Returns
         -------
         halves : DataFrame
-            Of the shape of `frame`; 0 where there is no interval.
+            With the shape of `frame`; 0 where there is no interval.
         seeds : int or None
-            Runs behind the intervals; 1 if the table has no interval, None if it does not say how many.
+            Number of runs behind the intervals; 1 if the table has no interval, None if it does not state the number.
         """
         halves = pd.DataFrame(0.0, frame.index, frame.columns)
         having = [column for column in self.values if given is not None and f"{column}{INTERVAL}" in given]
@@ -116,8 +116,8 @@ class Table:
         return halves, seeds if having else 1
 
     def cells(self, frame, where, column):
-        """Return the rows and columns of the cells of `column` where the keys are as in `where`; None if it has no such
-        column."""
+        """Return the rows and columns of the cells of `column` where the keys are as in `where`; None if the table
+        lacks the column or a key."""
         if column not in self.values or not set(where) <= set(self.keys):
             return None
         return np.flatnonzero(_matching(frame.index.to_frame(index=False), where)), [column]
@@ -131,14 +131,14 @@ def blanked(frame, rows, columns):
 
 
 def filled(frame):
-    """Return a copy of a table with a number in each missing cell, so that claims can be asked which cells they
-    read."""
+    """Return a copy of a table with a random number in each missing cell; blanking cells of it then shows which claims
+    read them."""
     numbers = np.random.default_rng(0).uniform(1, 2, frame.shape)
     return frame.where(frame.notna(), pd.DataFrame(numbers, frame.index, frame.columns))
 
 
 def _absent(frame, rows):
-    """Return those of some dicts of keys for which there is no row."""
+    """Return those of `rows`, dicts of keys, that the table does not contain."""
     present = {
         keys: set(zip(*(frame[key].tolist() for key in keys), strict=True)) if keys else {()} if len(frame) else set()
         for keys in {tuple(row) for row in rows}

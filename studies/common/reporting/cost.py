@@ -1,4 +1,4 @@
-"""State the cost of a run in README.md and ARTIFACT.md, as read from the run's manifests and from the disk."""
+"""State the cost of a run in README.md and ARTIFACT.md, from the run's manifests and the sizes of files on disk."""
 
 import json
 import math
@@ -21,8 +21,8 @@ def looked_at():
 
 
 def whole(outputs, jobs, root):
-    """Tell whether there is a time for every rule that makes one of these final files, so that sums cover a complete
-    run."""
+    """Tell whether `jobs` has a time for every rule that makes one of the files `outputs`; only then do sums cover a
+    complete run."""
     index = Path(root, "results", "index.json")
     if not index.is_file():
         return False
@@ -38,7 +38,7 @@ def parts(run, supplement, root):
     Parameters
     ----------
     run, supplement : dict or None
-        The two manifests. Jobs that the first has are not counted again in the second.
+        The two manifests. Jobs of the first are not counted again in the second.
     root : path-like
         The checkout.
     """
@@ -50,7 +50,7 @@ def parts(run, supplement, root):
 
 
 def minutes(seconds):
-    """Return whole minutes, rounded up."""
+    """Convert seconds to whole minutes, rounded up."""
     return math.ceil(seconds / 60)
 
 
@@ -60,7 +60,7 @@ def gigabytes(n, step=0.1):
 
 
 def cost(jobs):
-    """Return ``(CPU seconds, peak bytes of the largest)`` of jobs."""
+    """Return the total CPU seconds of jobs and the peak memory of the largest, in bytes."""
     cpu = sum(job["cpu_s"] or 0 for job in jobs)
     return cpu, 2**20 * max((job["peak_rss_mb"] or 0 for job in jobs), default=0)
 
@@ -147,7 +147,7 @@ def expected_text(claims):
 
 
 def written(value):
-    """Return a published value as text; an ordering is a list of groups, from low to high, a bound a mapping."""
+    """Return a published value as text; an ordering is a list of groups from low to high, and a bound is a mapping."""
     if isinstance(value, dict) and "op" in value:
         return f"{value['op']} {value['limit']}"
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Keep the data dictionary: what the result tables hold, column by column.
+"""Read and check the data dictionary, which describes every column of the result tables.
 
-A study declares its tables in ``tables.yaml`` next to its code; the claims and the tables that several studies have are
-declared in ``studies/common/tables.yaml``. A table is checked against its declaration when it is written, and
+A study declares its tables in ``tables.yaml`` next to its code; ``studies/common/tables.yaml`` declares the tables of
+claims and those that several studies have. A table is checked against its declaration when it is written, and
 ``results/README.md`` is made from the declarations.
 
 A column is declared as ``name: [kind, unit, meaning]``. A column `<column>_ci95` needs no entry of its own: it is half
@@ -127,7 +127,7 @@ def _column(name, known, place, path):
 
 
 def declared(path):
-    """Return the declaration of a result table by its path; None if the path is not that of one.
+    """Return the declaration of a result table by its path; None if the path is not that of a result table.
 
     Raises
     ------
@@ -165,12 +165,12 @@ def check(table, path):
     ----------
     table : DataFrame
     path : path-like
-        Other files than ``results/<study>/<item>.csv`` and ``results/<item>.csv`` are not checked.
+        Only files ``results/<study>/<item>.csv`` and ``results/<item>.csv`` are checked.
 
     Raises
     ------
     InputError
-        The table is not declared, lacks a declared column, has another one, or a value is of another kind.
+        The table is not declared, lacks a declared column, has an undeclared one, or holds a value of another kind.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def dictionary_text(results="results"):
     Parameters
     ----------
     results : path-like
-        Folder of the result tables; declared tables that are not there are left out.
+        Folder of the result tables; declared tables that are not in it are left out.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Code shared by the workflow's scripts: a job names a function, reads its inputs, and writes the tables it returns.
+"""Share code among the workflow's scripts: a job reads its inputs, calls a function, and writes the returned tables.
 
-A rule names the function by its dotted name (``misspenalty_studies.mq.tables.bounds``). The same name gives the digest
-of the rule's code (`misspenalty_studies.common.reporting.provenance.code_digest`), so a rule never lists the modules
-it depends on.
+A rule names the function by its dotted name (``misspenalty_studies.mq.tables.bounds``). The same name determines the
+digest of the rule's code (`misspenalty_studies.common.reporting.provenance.Sources.digest`), so a rule never lists
+the modules it depends on.
 """
 
 import importlib
@@ -22,7 +22,7 @@ from misspenalty_studies.common.reporting.dictionary import check
 
 @contextmanager
 def logged(path):
-    """Send a job's ``stderr``, and the traceback of a failure, to its log file; what the job took is its last line."""
+    """Send a job's ``stderr``, and the traceback of a failure, to its log file; end the file with the job's cost."""
     with open(path, "w", buffering=1) as stream:
         sys.stderr = stream
         try:
@@ -36,9 +36,9 @@ def logged(path):
 
 
 def spent():
-    """Say how much CPU time this process and its children took so far, and the memory of the largest of them, as text.
+    """Return as text the CPU time of this process and its children so far, and the memory of the largest of them.
 
-    Snakemake samples its jobs at ever longer intervals, and so misses up to half a minute of each.
+    Snakemake samples its jobs at ever longer intervals, and therefore misses up to half a minute of each.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def spent():
 
 
 def _peak(used):
-    """Return the most memory that this process had, in the unit of `used`, which also counts what a fork of Snakemake
-    began with."""
+    """Return the peak memory of this process, in the unit of ``ru_maxrss``. That of `used` is only the fallback: in a
+    fork of Snakemake it includes the memory of the parent."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     except OSError:  # not Linux
@@ -105,13 +105,13 @@ def caption_of(function):
 
 
 def read_tables(source):
-    """Read tables in the form that a function takes.
+    """Read tables in the form in which a job's function takes them.
 
     Parameters
     ----------
     source : str, list of str or dict of str to str
-        The file of a table (CSV or Parquet); a list of files of the same columns, which are concatenated; or
-        files by name. A YAML document is left to the function, which receives its path.
+        The file of a table (CSV or Parquet); a list of files with the same columns, which are concatenated; or
+        files by name. A YAML document is not read: the function receives its path.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def read_tables(source):
 
 
 def write_table(table, path):
-    """Write a table atomically, in the format of its suffix; a result table only if it is as its study declares it.
+    """Write a table atomically, in the format of its suffix; a result table must match its study's declaration.
 
     Raises
     ------

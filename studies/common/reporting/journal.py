@@ -1,8 +1,8 @@
-"""Keep the digests of what an unfinished run has used and made, so that the next one notices what changed in between.
+"""Keep the digests of the files that an unfinished run has read and made; the next run then notices changes to them.
 
-The manifest of a run is written at its end, and the one of the run before is no longer true once a job has finished.
-The journal stands in for both until then. It has a line of JSON for each entry; a later one replaces an earlier one.
-A line that a kill cut short is left out, and a job whose entry is missing is not checked.
+The manifest of a run is written at its end, and the previous run's manifest is outdated once a job has finished. Until
+the end, the journal replaces both. Each entry is a line of JSON; a later entry for the same file replaces an earlier
+one. A line that was cut short by a kill is ignored, and a file without an entry is not checked.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ TYPES = {"part": str, "name": str, "supplement": bool, "bytes": int, "sha256": s
 
 
 def _is_entry(one):
-    """Return whether a value of JSON is an entry; only results may be outputs, as `make reproduce` may delete those."""
+    """Tell whether a JSON value is an entry; only results may be outputs, as `make reproduce` may delete outputs."""
     if not (isinstance(one, dict) and all(isinstance(one.get(key), kind) for key, kind in TYPES.items())):
         return False
     allowed = {"inputs": True, "outputs": is_result(one["name"])}
@@ -24,7 +24,7 @@ def _is_entry(one):
 
 
 class Journal:
-    """The journal in a file; nothing is written before the first entry.
+    """The journal in a file, which is created with the first entry.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ class Journal:
     def _write(self, lines):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a", encoding="utf-8") as stream:
-            stream.writelines(f"\n{json.dumps(line)}\n" for line in lines)  # also behind a line that was cut short
+            stream.writelines(f"\n{json.dumps(line)}\n" for line in lines)  # the first \n ends a line cut short
 
     def read(self, supplement):
-        """Return the latest description of each file, as a manifest has it; a result that is missing is left out.
+        """Return the latest description of each file, in the form of a manifest; missing results are left out.
 
-        Snakemake removes what a failing job has made, so a missing result is no sign of a change.
+        Snakemake removes the outputs of a failing job, so a missing result does not mean that someone changed it.
 
         Parameters
         ----------
         supplement : bool
-            Whether files are wanted that only the supplement needs.
+            Whether to include files that only the supplement needs.
 
         Returns
         -------
@@ -89,12 +89,12 @@ class Journal:
         )
 
     def take_outputs(self, names, supplement):
-        """Add files that a job has made; folders are left out, for compiled traces carry checksums of their own."""
+        """Add files that a job has made; folders are left out, because compiled traces have their own checksums."""
         made = describe_files(name for name in names if is_result(name) and Path(name).is_file())
         self._write({"part": "outputs", "name": name, "supplement": supplement, **one} for name, one in made.items())
 
     def drop(self, name):
-        """Forget a file, since it is going to be made again, or what is made from it."""
+        """Forget a file because it, or a file that is made from it, is about to be made again."""
         self.dropped.add(name)
         if self.path.exists():
             self._write(
@@ -103,14 +103,14 @@ class Journal:
             )
 
     def end(self, manifests, supplement):
-        """Forget what a complete run has made, which its manifests describe from now on.
+        """Forget the files of a complete run, which its manifests describe from now on.
 
         Parameters
         ----------
         manifests : iterable of dict
-            Those that the run has written.
+            The manifests that the run has written.
         supplement : bool
-            Whether the run has made the supplement, too; otherwise what only the supplement needs is kept.
+            Whether the run has made the supplement, too; otherwise, entries that only the supplement needs are kept.
         """
         known = {name for manifest in manifests for part in ("inputs", "outputs") for name in manifest[part]}
         core = {one["name"] for one in self._lines() if not one["supplement"]}

@@ -31,7 +31,7 @@ def escaped(text):
 
 
 def cell(text):
-    """Return a cell of a CSV file as LaTeX: numbers to six significant digits, an empty one as a dash."""
+    """Return a cell of a CSV file as LaTeX: numbers with six significant digits, an empty cell as a dash."""
     try:
         number = float(text)
     except ValueError:
@@ -90,7 +90,7 @@ def write_latex(paths, folder):
     paths : iterable of path-like
         CSV files ``<study>/<table>.csv``.
     folder : path-like
-        Replaced as a whole.
+        Folder of the files; its previous content is removed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Replace generated text in a written file: only the text between two markers changes."""
+"""Replace generated text in a hand-written file: only the text between two markers changes."""
 
 from pathlib import Path
 

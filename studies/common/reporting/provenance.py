@@ -16,7 +16,7 @@ from pathlib import Path
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 
-# meson.build is not included: it is not installed, and a wheel's digest has to equal its checkout's
+# meson.build is left out: it is not installed, and the digest of a wheel must equal that of its checkout
 SOURCES = {".py", ".pyx", ".pxd", ".h"}
 PACKAGES = (
     "misspenalty", "numpy", "pandas", "pyarrow", "scipy", "matplotlib", "pyyaml", "jsonschema", "cython", "meson",
@@ -35,11 +35,11 @@ def checkout_folders(root):
 
 
 class Sources:
-    """Current sources of the library and the studies: which of them a function depends on, and their digest.
+    """Sources of the library and the studies; find those that a function depends on, and compute their digest.
 
     A function depends on its module and on every module of these packages that it imports, directly or indirectly,
     including compiled ones. A module that imports by a computed name (a registry) depends on everything in its folder.
-    Tests do not count.
+    Tests are ignored.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ class Sources:
             yield from (one for one in self._paths if one.startswith(f"{folder}."))
 
     def _relative(self, names):
-        """Return the paths of the sources that the named functions or modules depend on; of all sources without a
-        name."""
+        """Return the paths of the sources that the named functions or modules depend on; without a name, those of all
+        sources."""
         waiting, seen = [], set()
         for name in names:
             module = name if name in self._paths else name.rpartition(".")[0]
@@ -138,9 +138,9 @@ class Sources:
         return [self._path(relative) for relative in self._relative(names)]
 
     def digest(self, *names):
-        """Return the sha256 of what functions or modules depend on, by relative path and content.
+        """Return the sha256 of the relative paths and contents of the sources that functions or modules depend on.
 
-        Given to a Snakemake rule as a parameter, it reruns whatever depends on an edited source. Parameters and errors
+        As a parameter of a Snakemake rule, it reruns every job that depends on an edited source. Parameters and errors
         are those of `files`.
         """
         lines = (f"{path}\0{self._digests[path]}\0" for path in self._relative(names))
@@ -164,7 +164,7 @@ def file_digest(path):
 
 
 def describe_files(paths, root="."):
-    """Return the digest and size of each file, by path relative to `root`; a folder means the files below it.
+    """Return the digest and size of each file, by path relative to `root`; a folder stands for all files below it.
 
     Raises
     ------
@@ -186,14 +186,14 @@ def describe_files(paths, root="."):
 def read_benchmark(path):
     """Read wall time, CPU time and peak memory of one job from Snakemake's benchmark file, and from its log.
 
-    The log's last line (`misspenalty_studies.common.reporting.jobs.spent`) is exact, if there is one; Snakemake only
-    samples.
+    The last line of the log (`misspenalty_studies.common.reporting.jobs.spent`) is preferred, because it is exact;
+    Snakemake only samples.
 
     Returns
     -------
     dict
-        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum), None if the file has
-        no value: a job too short to be sampled has ``NA`` or ``-``, a killed one no line at all.
+        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum); None if the file has
+        no value: it has ``NA`` or ``-`` for a job too short to be sampled, and no line for a killed one.
     """
     try:
         with open(path, newline="", encoding="utf-8", errors="replace") as stream:
@@ -209,14 +209,14 @@ def read_benchmark(path):
 
 
 def _log_of(path):
-    """Return the path of a job's log, by its benchmark file: the same name in the folder ``logs`` next to
+    """Return the path of the log that belongs to a benchmark file: it has the same name in the folder ``logs`` next to
     ``benchmarks``."""
     folder, _, name = Path(path).as_posix().rpartition("benchmarks/")
     return Path(f"{folder}logs/{name}").with_suffix(".log")
 
 
 def _spent(log):
-    """Read from a job's log what the job took."""
+    """Read a job's CPU time and peak memory from the last line of its log; empty if the line lacks them."""
     try:
         with open(log, "rb") as stream:
             stream.seek(max(os.fstat(stream.fileno()).st_size - 200, 0))
@@ -258,7 +258,7 @@ def versions():
 
 @functools.cache
 def compiler():
-    """Return the name and version of the kernels' compiler, as recorded in its output; None if it is not recorded."""
+    """Return the name and version of the compiler, as recorded in a compiled kernel; None if not recorded."""
     try:
         spec = importlib.util.find_spec("misspenalty.traces._compile")
         content = Path(spec.origin).read_bytes()
@@ -269,8 +269,8 @@ def compiler():
 
 
 def git_commit(root="."):
-    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if there is none (a
-    tarball)."""
+    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if `root` is not a git
+    checkout (a tarball)."""
 
     def git(*arguments):
         done = subprocess.run(
@@ -288,16 +288,16 @@ def git_commit(root="."):
 
 
 def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
-    """Describe everything that a run was made from and that it made.
+    """Describe everything that a run read and everything that it made.
 
     Parameters
     ----------
     inputs, outputs : iterable of path-like
         Files or folders, relative to `root`: raw data, published values, configuration; tables and figures.
     seeds : mapping, optional
-        Every seed by name.
+        Seeds by name.
     benchmarks : path-like, optional
-        Folder of Snakemake's benchmark files. Times and memory appear only here, so that results stay equal.
+        Folder of Snakemake's benchmark files. Times and memory go only into the manifest, so results stay equal.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tell which studies a run recomputes, and of which it reads archived tables because registered files are not here."""
+"""Tell which studies a run recomputes, and for which it reads archived tables because registered files are absent."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ def recomputed(studies, archived):
     ----------
     studies : sequence of str
     archived : dict of str to sequence of str
-        By study, the registered files that are not here.
+        By study, the registered files that are absent.
 
     Returns
     -------

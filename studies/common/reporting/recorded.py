@@ -1,4 +1,4 @@
-"""Compare files with the digests that were recorded of them: by a capture program, or in the manifest of a run."""
+"""Compare files with digests that a capture program or the manifest of a run recorded."""
 
 import json
 import posixpath
@@ -45,7 +45,7 @@ def read_manifest(path):
 
 
 def is_result(name):
-    """Return whether a name is a plain path below ``results/``."""
+    """Tell whether a name is a plain path below ``results/``."""
     return name.startswith("results/") and posixpath.normpath(name) == name
 
 
@@ -57,7 +57,7 @@ def changed_files(described, root="."):
     described : dict of str to dict
         Size (``bytes``) and ``sha256`` by path, as in a manifest.
     root : path-like, optional
-        What the paths are relative to.
+        Folder that the paths are relative to.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def check_recorded(paths):
 def recorded_digest(path):
     """Return the sha256 that the ``captures.yaml`` next to a file records of it, or None.
 
-    The facts are listed by file, or by workload with one digest for each of its files.
+    An entry of ``captures.yaml`` is a file, or a workload with one digest for each of its files.
     """
     facts = Path(path).with_name(FACTS)
     if not facts.is_file() or Path(path).name == FACTS:

@@ -1,8 +1,8 @@
-"""Define typed settings: each block of a configuration is a model, which gives checks, schema, default file and table.
+"""Define typed settings: each block of a configuration is a model; checks, schema, default file and table follow.
 
 `types` has the base class and the types of values, `messages` explains what is wrong with a configuration, and
-`documents` writes the files that are made from the models. What can be configured is the studies' business:
-`misspenalty_studies.common.configuration`.
+`documents` writes the files that are made from the models. The studies define which settings there are;
+`misspenalty_studies.common.configuration` collects them.
 """
 
 from misspenalty_studies.common.settings.messages import SettingError, at, explain, nearest

@@ -30,7 +30,7 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """Return the schema without generated titles, with an optional key's own type, and with the names of a mapping."""
+    """Remove generated titles and null alternatives from a schema, and replace patterns of keys by names of keys."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):
@@ -50,13 +50,13 @@ def _tidied(node):
 
 
 def schema_text(model, head):
-    """Return the schema as YAML for editors, whose descriptions also say why.
+    """Return the schema as YAML for editors; its descriptions include the reasons for the defaults.
 
     Parameters
     ----------
     model : type
     head : str
-        First lines, comments.
+        First lines, which are comments.
     """
     return head + yaml.safe_dump(
         _for_editors(json_schema(model)), sort_keys=False, width=WIDTH, default_flow_style=None
@@ -85,12 +85,12 @@ def default_text(model, head):
     model : type
         A `Settings` whose keys all have defaults.
     head : str
-        First lines, comments.
+        First lines, which are comments.
 
     Returns
     -------
     str
-        YAML that gives the defaults.
+        YAML that contains the defaults.
     """
     lines = head.splitlines()
     data = model().plain()
@@ -130,7 +130,7 @@ def _entry(key, value, field, indent):
 
 
 def _remarked(lines, note, indent):
-    """Add a comment to lines: after the first line if it fits, otherwise above."""
+    """Add a comment to lines: at the end of the first line if it fits, otherwise above."""
     if not note:
         return lines
     joined = f"{lines[0]}  # {note}"
@@ -143,7 +143,7 @@ def _comment(text, indent):
 
 
 def _flow(value):
-    """Return a value in one line, as people write YAML."""
+    """Return a value as YAML on one line, in the style of hand-written files."""
     if isinstance(value, dict):
         inside = ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
@@ -161,7 +161,7 @@ def _extra(field):
 
 
 def _named(model):
-    """Return (key, field) of a model, keys as spelt in YAML."""
+    """Return the pairs (key, field) of a model, with the keys as spelt in YAML."""
     return [(field.alias or name, field) for name, field in model.model_fields.items()]
 
 

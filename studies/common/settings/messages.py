@@ -1,4 +1,4 @@
-"""Explain errors in a configuration: file, key, value, what is allowed, and the nearest key to a misspelt one."""
+"""Explain errors in a configuration: name file, key, value and what is allowed; suggest the key that was meant."""
 
 import difflib
 from contextlib import contextmanager
@@ -66,7 +66,7 @@ def explain(error, model, data, files=()):
     data : dict
         The configuration, as merged from `files`.
     files : sequence of path-like
-        In the order in which they were read, later ones over earlier ones.
+        In the order in which they were read; later files override earlier ones.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def explain(error, model, data, files=()):
 
 
 def _line(error, schema):
-    """Return (key, what is wrong with it)."""
+    """Return the path of the key at fault, and a text that says what is wrong with it."""
     place, kind = list(error["loc"]), error["type"]
     if kind == "value_error":
         cause = error["ctx"]["error"]
@@ -173,7 +173,7 @@ def _key(place):
 
 
 def _source(place, data, contents):
-    """Return the file that gives a key its value; the last of those that contain most of the key's path."""
+    """Return the file that sets a key: the last of those that contain the longest part of the key's path."""
     found, path_of = 0, None
     for path, content in contents:
         depth = len(_followed(content, place))
@@ -185,7 +185,7 @@ def _source(place, data, contents):
 
 
 def _followed(content, place):
-    """Return the values along a key's path, as far as it exists."""
+    """Return the values along a key's path, as far as the path exists."""
     values = []
     for step in place:
         inside = isinstance(content, list) and isinstance(step, int) and step < len(content)

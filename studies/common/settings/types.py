@@ -16,8 +16,8 @@ class Settings(BaseModel):
     one_row: ClassVar[bool] = False  # whether tables of keys show the block as one key
 
     def plain(self):
-        """Return the block as YAML gives it: dictionaries, lists and numbers, defaults filled in, keys as spelt
-        there."""
+        """Return the block as plain dictionaries, lists and numbers, with defaults filled in and keys as spelt in
+        YAML."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
 
@@ -27,8 +27,8 @@ def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=F
     Parameters
     ----------
     default : object, optional
-        Value in the default configuration, as YAML gives it; None = the key may be left out; without a default the key
-        is required.
+        Value in the default configuration, as read from YAML. With None, the key may be left out; without a default,
+        the key is required.
     what : str
         Meaning of the key, with its unit.
     why : str, optional
@@ -36,7 +36,7 @@ def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=F
     notes : dict of str to str, optional
         A comment for entries of a mapping or a list.
     block : bool
-        Whether the default file shows it on separate lines, one per entry.
+        Whether the default file shows the value on separate lines, one per entry.
     **constraints
         Constraints of `pydantic.Field`: ``ge``, ``gt``, ``le``, ``lt``, ``min_length``, ``alias``.
     """
@@ -79,7 +79,7 @@ NAMES = {  # patterns of names, in words
 
 Number = Annotated[
     float, AllowInfNan(False), WrapValidator(_as_written)
-]  # whole numbers stay whole, as they become part of file names
+]  # whole numbers stay integers, because they become part of file names
 Positive = Annotated[Number, Field(gt=0)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 InnerShare = Annotated[Number, Field(gt=0, lt=1)]

@@ -9,7 +9,7 @@ from misspenalty_studies.common.site.pages import build_site
 
 
 def main(arguments=None):
-    """Build the site; exits with 2 and a one-line message if that is not possible."""
+    """Build the site; return 0, or 2 after a one-line message if that is not possible."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.site", description=__doc__)
     parser.add_argument("--root", default=".", help="the checkout that contains results/ (default: this folder)")
     parser.add_argument("--out", default="results/site", help="folder of the site (default: results/site)")

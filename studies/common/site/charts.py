@@ -1,7 +1,7 @@
 """Turn Matplotlib figures into interactive charts, one Vega-Lite chart per panel.
 
-A study's figure has a single description, the function that draws it. Its lines, bars and rules are read back from the
-drawn figure in the units of its axes, so that the chart on a page shows the numbers that the printed figure shows.
+A study's figure is defined only once, by the function that draws it. Its lines, bars and rules are read back from the
+drawn figure in the units of its axes, so the chart on a page shows the same numbers as the printed figure.
 """
 
 import re
@@ -20,19 +20,19 @@ SHAPES = {
     "v": "triangle-down", "<": "triangle-left", ">": "triangle-right", "D": "diamond", "d": "diamond", "P": "cross",
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
-HEIGHT = 260  # pixels of a panel
-LINE = 14  # pixels per name if the y axis has names
+HEIGHT = 260  # pixels, of a panel
+LINE = 14  # pixels per label if the y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SOLID = (1, 0)  # dash pattern of a solid line
 HUE = 0.05  # difference of red, green and blue above which a colour is not grey
 ROOM = 36  # letters that fit below a panel on a phone
-PALE = 0.93  # lightness above which the edge identifies better than the face
+PALE = 0.93  # lightness above which an artist is identified by its edge colour instead of its face colour
 
 
 @dataclass
 class Series:
-    """Look of one entry of the legend."""
+    """One entry of the legend, and how it is drawn."""
 
     name: str
     color: str
@@ -53,7 +53,7 @@ class Panel:
     domains : dict
         ``x`` and ``y``: lowest and highest value shown.
     ticks : dict
-        ``x`` and ``y``: labels by value where they are written out, or None.
+        ``x`` and ``y``: labels by value if they are texts, or None if the axis shows plain numbers.
     marks : list of dict
         Points (``x, y``), lines (points with a number ``line``), bars and rules (``x, x2, y, y2``), each with its
         ``series`` and ``mark``.
@@ -121,8 +121,8 @@ def charts(figure):
     Returns
     -------
     dict
-        ``series``: each entry of the legend with its look, and as which marks it is drawn (``line``, ``dots``, ``bar``,
-        ``rule``); ``panels``: Vega-Lite specifications, whose data rows name their series.
+        ``series``: each entry of the legend, with its look and the kinds of marks that draw it (``line``, ``dots``,
+        ``bar``, ``rule``); ``panels``: Vega-Lite specifications, whose data rows name their series.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _marks(name, panels):
 
 
 class _Names:
-    """Name of an artist, from its own label or from the legend entry that looks like it."""
+    """Find the names of artists, from their own labels or from the legend entries that look like them."""
 
     def __init__(self, entries):
         self.entries, self.series = entries, {}
@@ -172,7 +172,7 @@ class _Names:
                 return self._add(f"{of[0]}, {what[0]}", look)
         if label and not label.startswith("_"):
             return self._add(label, look)
-        if look["dash"] != SOLID:  # the same if a grey dashed entry explains the dashes
+        if look["dash"] != SOLID:  # likewise, a grey dashed entry may explain the dashes
             of = [name for name, other in self.entries if other["color"] == look["color"]]
             what = [name for name, other in self.entries if other["dash"] == look["dash"] and _grey(other["color"])]
             if of and what and not set(of) & set(what) and not any(self._same_dash(name, look) for name in of):
@@ -188,7 +188,7 @@ class _Names:
 
 
 def _look(artist):
-    """Return what distinguishes an artist from others: colour, marker, dashes, hatching."""
+    """Return the properties that distinguish an artist from others: colour, marker, dashes, hatching."""
     if isinstance(artist, Line2D):
         marker = SHAPES.get(artist.get_marker(), "")
         dash = artist._dash_pattern[1] if artist.get_linestyle() not in ("None", "none", "", " ") else None
@@ -209,13 +209,13 @@ def _look(artist):
 
 
 def _pale(color):
-    """Return whether a colour is white, nearly so, or none at all."""
+    """Tell whether a colour is white, nearly white, or transparent."""
     color = to_rgba(color)
     return color[3] == 0 or min(color[:3]) > PALE
 
 
 def _grey(color):
-    """Return whether a colour has no hue."""
+    """Tell whether a colour has no hue."""
     color = to_rgba(color)
     return max(color[:3]) - min(color[:3]) < HUE
 
@@ -261,7 +261,7 @@ def _label(axis, key):
 
 
 def _plain(text):
-    """Return a text without Matplotlib's formulas: powers as superscript digits."""
+    """Return a text without Matplotlib's math markup; powers become superscript digits."""
     text = _POWER.sub(lambda found: found[1] + found[2].translate(_RAISED), text)
     return re.sub(r"\\(?:mathdefault|mathregular|mathrm)\{([^}]*)\}|\$", lambda found: found[1] or "", text)
 
@@ -290,13 +290,13 @@ def _number(value):
 
 
 def _ticks(axis):
-    """Return labels by value if they are not plain numbers, or None."""
+    """Return the labels of an axis by value, or None if they are plain numbers."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
         return None
     low, high = sorted(axis.get_view_interval())
     values = [float(value) for value in axis.get_majorticklocs()]
-    texts = map(str, formatter.format_ticks(values))  # depends on position, so format all values
+    texts = map(str, formatter.format_ticks(values))  # a label may depend on its index: format all values
     return {value: _plain(text) for value, text in zip(values, texts, strict=True) if low <= value <= high}
 
 
@@ -403,12 +403,12 @@ def _axis(panel, key):
 
 
 def _crowded(texts):
-    """Return whether labels are words that do not fit next to one another."""
+    """Tell whether labels are words that do not fit next to one another."""
     return max(map(len, texts), default=0) > 4 and sum(len(text) + 1 for text in texts) > ROOM
 
 
 def _labels(ticks):
-    """Return a Vega expression that gives the label of a tick by its position."""
+    """Return a Vega expression that looks up the label of a tick by its value."""
     texts = [text.split("\n") if "\n" in text else text for text in ticks.values()]
     return f"{texts!r}[indexof({list(ticks)!r}, datum.value)]"
 

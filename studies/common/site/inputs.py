@@ -1,6 +1,6 @@
-"""Read and check what the site is made from: the index of the results, verdicts, readings, tables, notebooks.
+"""Read and check the site's inputs: the index of the results, verdicts, readings, tables, notebooks.
 
-Every fault is an `InputError` that names the file: the site is made whole, or not at all.
+Every fault is an `InputError` that names the file; with a fault, no site is made.
 """
 
 import contextlib
@@ -80,7 +80,7 @@ class Index(BaseModel):
 
 
 class Based(BaseModel):
-    """What a claim is based on."""
+    """The line of code that decides a claim, and the table rows that it reads."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     path: Annotated[str, StringConstraints(pattern=r"^(\w+/)+\w+\.py$")]
@@ -122,7 +122,7 @@ def read_index(path):
 
 
 def read_table(path, columns, what):
-    """Return a table as text, which has at least these columns."""
+    """Read a table as text, and check that it has at least these columns."""
     with called(path, what):
         with open(path, newline="", encoding="utf-8") as stream:
             reader = csv.reader(stream, strict=True)
@@ -141,7 +141,7 @@ def _as_long(row, header, line):
 
 
 def read_claims(path, titles):
-    """Return the table of verdicts, whose claims are of studies with these titles."""
+    """Read the table of verdicts, and check that the studies of all claims have titles."""
     frame = read_table(path, CLAIM_COLUMNS, "the table of verdicts")
     with called(path, "the table of verdicts"):
         count = Counter(frame["id"])
@@ -160,7 +160,7 @@ def _check_verdict(row):
 
 
 def read_readings(path, study):
-    """Return what the claims of a study are based on, by claim; the rows by path of the table below the results."""
+    """Return, by claim of a study, the code and rows it is based on; rows are by the table's path below the results."""
     with called(path, "what claims are based on", "make it with `snakemake --cores all readings`"):
         found = TypeAdapter(dict[str, Based]).validate_python(json.loads(path.read_text(encoding="utf-8")))
         return {
@@ -180,7 +180,7 @@ def read_conditions(path):
 
 
 def rows_of(path, numbers):
-    """Return a table as text, and some of its rows, by number."""
+    """Return a table as text, and those of its rows that `numbers` lists."""
     frame = read_table(path, (), "a table")
     with called(path, "the table that a claim reads"):
         if numbers and not 0 <= min(numbers) <= max(numbers) < len(frame):
@@ -189,7 +189,7 @@ def rows_of(path, numbers):
 
 
 def lines_of(path, line):
-    """Return the lines of a source that has at least this many."""
+    """Return the lines of a source, and check that it has a line of this number."""
     with called(path, "the source that decides a claim", "make the readings with `snakemake --cores all readings`"):
         lines = path.read_text(encoding="utf-8").splitlines()
         if not 1 <= line <= len(lines):

@@ -11,7 +11,7 @@ CODE = re.compile(r"<script\b[^>]*>.*?</script>|<style\b[^>]*>.*?</style>|<!--.*
 
 
 def dead_links(site):
-    """Return links that lead to no file of a site, or to no place on a page; links to other hosts are not followed.
+    """Return the links to missing files or missing anchors of a site; links to other hosts are not followed.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def dead_links(site):
 
 
 def _leads(link, path, anchors, site):
-    """Return whether a link on a page leads to a file of the site, and to a place on it if it names one."""
+    """Tell whether a link on a page leads to a file of the site and, if it names an anchor, whether that exists."""
     try:
         parts = urlsplit(html.unescape(link))
         if parts.scheme or parts.netloc:
             return True
         target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
         found = target.is_file() and target.is_relative_to(site)
-    except (ValueError, OSError):  # no address, or no name of a file
+    except (ValueError, OSError):  # not a URL, or not the name of a file
         return False
     lost = parts.fragment and target in anchors and unquote(parts.fragment) not in anchors[target]
     return found and (not lost or "=" in parts.fragment)

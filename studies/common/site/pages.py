@@ -1,4 +1,4 @@
-"""Write the site's pages: a folder of HTML, which needs no server and loads nothing from other hosts."""
+"""Write the site's pages: a folder of HTML that needs no server and loads nothing from other hosts."""
 
 import html
 import json
@@ -42,7 +42,7 @@ HERE = Path(__file__).parent
 MOST_ROWS = 400  # rows of a table that a page shows; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 FORMS = ("svg", "pdf", "png")
-PARTS = {  # parts of the bar of verdicts, in order: what a click filters, and the words
+PARTS = {  # parts of the bar of verdicts, in order: the filter that a click sets, and the label
     "free": ({"verdict": "reproduced", "basis": "free"}, "reproduced, free"),
     "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
     "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
@@ -68,7 +68,7 @@ FILTERS = {  # filters of the list of claims, by column: title, and words for th
     ),
 }
 EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # parts that other commands make
-FOREIGN = {"docs", "notebooks"}  # folders whose pages other programs made
+FOREIGN = {"docs", "notebooks"}  # folders whose pages are made by other programs
 MENDED = (  # patterns that furo and nbconvert write, and replacements that satisfy axe-core's rules
     (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
     (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Documentation">'),
@@ -88,12 +88,12 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     Parameters
     ----------
     out : path-like
-        Folder of the site; replaced as a whole.
+        Folder of the site; its previous content is removed.
     root : path-like
-        The checkout: ``results``, ``data``, ``src``.
+        The checkout, with ``results``, ``data`` and ``src``.
     extras : dict of str to path-like, optional
-        Further folders to be copied into the site, by name (``docs``, ``notebooks``, ``play``), which the menu then
-        lists.
+        Further folders to copy into the site, by name (``docs``, ``notebooks``, ``play``); the menu then lists the
+        names.
     progress : callable, optional
         Called with a line of text as each part begins.
 
@@ -102,7 +102,7 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     InputError
         The results or a further folder are missing, a file is damaged, or a link of a page leads nowhere.
     ParameterError
-        The site has no part of a name in `extras`.
+        A name in `extras` is not a part of the site.
     """
     root, out = Path(root), Path(out)
     index = root / "results" / "index.json"
@@ -157,7 +157,7 @@ class _Site:
         self.pages.filters |= {"claim_page": claim_page, "shortened": shortened}
 
     def _readings(self):
-        """Return what each claim is based on; the rows by path of the table, relative to the results."""
+        """Return, by claim, the code and rows it is based on; rows are by the table's path below the results."""
         found = {}
         for study in sorted(set(self.claims["study"])):
             found |= read_readings(self.results / study / "runs" / "readings.json", study)
@@ -212,7 +212,7 @@ class _Site:
         target.write_text(text + "\n", encoding="utf-8")
 
     def _frame(self, path):
-        """Give a page that another program made the site's header and icon."""
+        """Insert the site's header and icon into a page that another program made."""
         here = path.relative_to(self.out).as_posix()
         up = "../" * here.count("/")
         with called(path, "a whole page", "build the documentation and the notebooks again"):
@@ -261,9 +261,9 @@ class _Site:
         )
 
     def _chart(self, key):
-        """Tell whether there is a script with the charts of a figure; none where one of its tables is not archived.
+        """Write a script with the charts of a figure; return whether there is one. It needs all the figure's tables.
 
-        It is a script because a page that is opened as a file may not read another file.
+        It is a script because a page that is opened as a local file may load scripts, but not read other files.
         """
         target, figure = self.out / "charts" / f"{key}.js", self.figures[key]
         if target.is_file():
@@ -342,7 +342,7 @@ class _Site:
         return {"path": path, "line": line, "first": first, "lines": shown}
 
     def _code(self, function):
-        """Return where a function starts."""
+        """Return the path of the source of a function, and the line where the function starts."""
         path = self.sources.path_of(function.rpartition(".")[0])
         text = path.read_text()
         start = re.search(rf"^def {function.rpartition('.')[2]}\b", text, re.MULTILINE)
@@ -391,7 +391,7 @@ class _Site:
             )
 
     def _told(self, study):
-        """Return what the home page and a study's page say about it: papers, answer, and statements it rests on."""
+        """Return what the home page and the study's page show: papers, answer, and the claims that it rests on."""
         paper = self.papers[study]
         return {
             "about": paper,
@@ -402,12 +402,12 @@ class _Site:
         }
 
     def _telling(self, study, figures):
-        """Return the figure whose tables are read by the most claims that the answer rests on, if there is one."""
+        """Return the figure with the tables that most of the answer's claims read, or None if there are no figures."""
         rests_on = set(self.papers[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 
     def _notebooks(self):
-        """Return the list of notebooks, each with its first heading."""
+        """Write the page that lists the notebooks, each with its first heading."""
         rows = []
         for path in sorted((self.out / "notebooks").glob("*.html")):
             rows.append({"name": path.name, "title": title_of(self.root / "notebooks" / f"{path.stem}.ipynb")})
@@ -439,7 +439,7 @@ def claim_page(claim):
 
 
 def _paths(source):
-    """Return the paths that a figure's input names, however nested."""
+    """Return all paths in a figure's input, which may be nested dicts and lists."""
     if isinstance(source, dict):
         return [path for one in source.values() for path in _paths(one)]
     return [source] if isinstance(source, str) else [path for one in source for path in _paths(one)]
@@ -452,7 +452,7 @@ def _under(root, source):
 
 
 def _tuples(options):
-    """Return the options in the workflow's form: lists of pairs, which JSON has turned into lists of lists."""
+    """Convert the options back to the workflow's form: pairs were tuples, which JSON has turned into lists."""
     return {
         name: [tuple(one) if isinstance(one, list) else one for one in value] if isinstance(value, list) else value
         for name, value in options.items()
@@ -460,17 +460,17 @@ def _tuples(options):
 
 
 def _paragraphs(text):
-    """Return a docstring's paragraphs as HTML: `code` is marked up, everything else is text."""
+    """Return a docstring's paragraphs as HTML; only text in backquotes is marked up, as code."""
     return "".join(f"<p>{_marked(' '.join(part.split()))}</p>" for part in re.split(r"\n\s*\n", text))
 
 
 def _marked(text):
-    """Return a text as HTML: `code` is marked up."""
+    """Return a text as HTML; text in backquotes is marked up as code."""
     return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", html.escape(text))
 
 
 def _rounded(cell):
-    """Return a number with at most six digits; other text as it is."""
+    """Return the text of a number with at most six digits; return other text unchanged."""
     try:
         return f"{float(cell):.6g}" if "." in cell or "e" in cell.lower() else cell
     except ValueError:
@@ -482,7 +482,7 @@ def _counts(claims):
 
 
 def _bar(claims, study=None):
-    """Return the parts of a bar of verdicts on statements of papers: name, words, count, and the filter."""
+    """Return the parts of the bar of verdicts on the papers' claims: name, label, count, and the filter of a click."""
     counted, parts = claims_of(claims), []
     for name, (chosen, words) in PARTS.items():
         count = int((counted[list(chosen)] == pd.Series(chosen)).all(axis=1).sum())

@@ -1,6 +1,6 @@
-"""Read what the pages say about a study's papers: question, authors, what was rebuilt, what the answer rests on.
+"""Read the facts about a study's papers that the pages show: question, authors, sources, and the answer's verdicts.
 
-Each fact is read from where it is written down: the question from the study's section of the paper, the rest from its
+The question is read from the study's section of the paper (``section.typ``), everything else from its
 ``study.yaml``.
 """
 
@@ -23,13 +23,13 @@ class Paper:
     Attributes
     ----------
     context, question : str
-        The study's question: what comes before it, and the sentences that ask.
+        The study's question: the sentences that precede it, and the question itself.
     references : list of dict
-        Of each of its papers: ``title, authors, venue, year, doi``; text, which may be empty.
+        For each of its papers ``title, authors, venue, year, doi``, as text, which may be empty.
     sources : dict
         ``read, printed, missing, substitute`` of the papers; empty for a study without claims.
     rests_on : dict of str to str
-        Verdicts on which the study's answer rests, by claim.
+        By claim, the verdicts on which the study's answer rests.
     """
 
     context: str = ""
@@ -79,7 +79,7 @@ def read_question(path):
 
 
 def question_of(section):
-    """Return the question with which a section begins: what precedes it, and what is asked.
+    """Return the question with which a section begins: the sentences that precede it, and the question itself.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Find what each claim is based on: the line of code that decides it, the rows that it reads, the figures that show
-them.
+"""Find what decides each claim, for the pages of the site: the line of code that records it, and the rows of the result
+tables that it reads.
 """
 
 import importlib
@@ -23,12 +23,12 @@ AT_ONCE = 20  # rows of a table given to one process
 
 @dataclass
 class Reading:
-    """What one claim is based on.
+    """The line of code that decides a claim, and the rows that it reads.
 
     Attributes
     ----------
     path, line : str, int
-        The line that records it; the path is relative to the folder that contains the package.
+        Source and line that record the claim; the path is relative to the checkout.
     rows : dict of str to list of int
         By item of the study's result tables, the rows that the claim reads, counted from 0.
     """
@@ -39,7 +39,7 @@ class Reading:
 
 
 def write_readings(study, tables, out, *, threads=1):
-    """Write down what the claims of a study are based on.
+    """Write the `readings` of a study's claims to a file.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def write_readings(study, tables, out, *, threads=1):
     out : path-like
         JSON: by claim, a mapping with the attributes of `Reading`.
     threads : int
-        Processes that share the work.
+        Number of processes that share the work.
     """
     found = readings(STUDIES[study], read_tables(dict(tables)), threads=threads)
     with atomic_path(Path(out)) as partial:
@@ -58,19 +58,19 @@ def write_readings(study, tables, out, *, threads=1):
 
 
 def readings(module, tables, *, threads=1):
-    """Return what the claims of a study are based on.
+    """Find the line of code and the rows that each claim of a study is based on.
 
-    A row belongs to a claim if the claim has no answer without it: each row of each table that claims read is removed
-    in turn.
+    A claim reads a row if it cannot be decided without it; to find out, each row of each table that claims read is
+    removed in turn.
 
     Parameters
     ----------
     module : module
         The study's `claims` module.
     tables : mapping of str to DataFrame
-        Its result tables by item; an absent one has not been made.
+        The study's result tables by item; tables that have not been made are absent.
     threads : int
-        Processes that share the work.
+        Number of processes that share the work.
 
     Returns
     -------
@@ -98,13 +98,13 @@ def _study(module, tables):
 
 
 def _begin(module, tables):
-    """Give a process the study that it examines."""
+    """Load the study that this process examines."""
     global _LOOKED_AT
     _LOOKED_AT = _study(importlib.import_module(module), tables)
 
 
 def _readers(task):
-    """Return which claims read each of some rows of a table."""
+    """Return the claims that read each of some rows of a table, as pairs of a row and its claims."""
     item, rows = task
     columns = list(_LOOKED_AT.module.TABLES[item].values)
     if not _LOOKED_AT.losing([(item, list(rows), columns)]):  # none of these rows is read
@@ -129,7 +129,7 @@ class _Lines(Recorder):
 
 
 def lines(module, frames):
-    """Return where a study records its claims.
+    """Find the lines at which a study records its claims.
 
     Parameters
     ----------
@@ -150,6 +150,6 @@ def lines(module, frames):
 
 
 def _in_checkout(path):
-    """Return the path of an installed source within the checkout; other paths as they are."""
+    """Return the path within the checkout of one of the package's sources; return other paths unchanged."""
     package = Path(misspenalty_studies.__file__).parent
     return f"studies/{Path(path).relative_to(package).as_posix()}" if Path(path).is_relative_to(package) else str(path)

@@ -1,6 +1,6 @@
-"""Place values on the tracks of a claim's page: the published one with its tolerance, and those obtained.
+"""Place the published value, its tolerance and the obtained values on the tracks of a claim's page.
 
-A track is a line from the lowest to the highest number of the page; places on it are in per cent of its length.
+A track is a line from the lowest to the highest number of the page; positions on it are in per cent of its length.
 """
 
 import math
@@ -13,12 +13,12 @@ NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 DECIMAL = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
 NAMED = re.compile(rf"(.*?)(?:: | )?({NUMBER})")
 MARGIN = 4  # per cent of the track, left free at each end
-MOST = 16  # numbers that one claim shows as dots
+MOST = 16  # maximum number of dots of one claim
 AGAINST = " against "
 
 
 def numbers_of(text):
-    """Return the numbers of an obtained value by name, or none of a text that is not made of them.
+    """Return the numbers in the text of an obtained value, with their names; none if it has other words.
 
     Examples
     --------
@@ -35,8 +35,8 @@ def numbers_of(text):
 
 
 def band_of(claim):
-    """Return what a claim allows for a single number: its lowest and highest value and the published one, which is None
-    of a bound; or None if the claim is about more than one number.
+    """Return the lowest and highest value that a claim allows for a single number, and the published value, which is
+    None for a bound; return None if the claim is about more than one number.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _number(value):
 
 
 def tracks(claim, row, conditions):
-    """Return the tracks of a claim's page: what is published, what was obtained, and under each condition.
+    """Return the tracks of a claim's page: the published value, the obtained one, and that under each condition.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def tracks(claim, row, conditions):
     Returns
     -------
     dict or None
-        ``band``: the ends of what is allowed, in per cent, or None; ``rows``: of each track ``name``, ``value``
+        ``band``: the ends of the allowed range, in per cent, or None; ``rows``: for each track ``name``, ``value``
         as text, ``dots`` (``at`` and ``name``), ``line`` (the ends of the interval) and ``verdict``; ``low``
-        and ``high``: the numbers at the ends of the track. None if nothing is a number.
+        and ``high``: the numbers at the ends of the track. None if the obtained value has no finite numbers.
     """
     obtained = numbers_of(row["obtained"])
     band = band_of(claim) if len(obtained) == 1 else None
@@ -119,7 +119,7 @@ def _track(name, text, verdict, line=()):
 
 
 def shortened(text):
-    """Return a text whose decimal numbers are rounded to the digits they carry.
+    """Return a text with its decimal numbers rounded to four significant digits.
 
     Examples
     --------

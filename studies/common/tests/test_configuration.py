@@ -1,5 +1,5 @@
-"""Test the configuration: what is made from the settings, what is refused before the first job, and how that is
-said."""
+"""Test the configuration: the files made from the settings, the settings that are refused before the first job, and the
+messages."""
 
 import copy
 import re
@@ -20,7 +20,7 @@ BUILDS = ROOT / "data" / "raw" / "builds"
 
 
 def merged(base, changes):
-    """Return what Snakemake makes of one configuration file over another."""
+    """Merge one configuration file over another, as Snakemake does."""
     base = copy.deepcopy(base)
     for key, value in changes.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -34,7 +34,7 @@ def check(study, **changes):
 
 
 def examples():
-    """Return every configuration that the guide gives as an example."""
+    """Return every configuration that the guide shows as an example."""
     return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", settings_guide(), re.DOTALL)]
 
 
@@ -42,7 +42,7 @@ def settings_guide():
     return (ROOT / "config" / "README.md").read_text()
 
 
-# --- what is made from the settings
+# --- files made from the settings
 
 
 def test_the_file_made_from_the_settings_is_not_stale():
@@ -80,7 +80,7 @@ def test_every_key_is_printed_with_what_it_allows(capsys):
 def test_an_empty_configuration_is_the_archived_one():
     filled = configuration.checked({})
     assert filled == CONFIG
-    assert repr(filled) == repr(CONFIG)  # whole numbers stay whole: they become part of file names
+    assert repr(filled) == repr(CONFIG)  # whole numbers stay integers: they become part of file names
 
 
 def objects(schema):
@@ -121,7 +121,7 @@ def test_the_schema_for_editors_refuses_what_the_models_refuse(change):
         configuration.checked(wrong)
 
 
-# --- what is allowed
+# --- allowed settings
 
 
 def test_archived_configuration_passes():
@@ -137,7 +137,7 @@ def test_small_runs_of_the_tests_pass():
     config = copy.deepcopy(CONFIG)
     for path in ROOT.glob("studies/*/small.yaml"):
         config[path.parent.name] |= yaml.safe_load(path.read_text())
-    assert configuration.checked(config, root=ROOT) == config  # nothing left out is filled in
+    assert configuration.checked(config, root=ROOT) == config  # the defaults add nothing
 
 
 def test_examples_of_the_guide_pass():
@@ -150,7 +150,7 @@ def test_examples_of_the_guide_pass():
     "entry",
     [
         {"policy": "mq", "parameters": {"queues": 8.0}},
-        {"policy": "fbr", "parameters": {"f_new": 0.7}, "grid": {"f_old": [0.1, 0.3]}},  # not with f_old's default
+        {"policy": "fbr", "parameters": {"f_new": 0.7}, "grid": {"f_old": [0.1, 0.3]}},  # f_old's default is too large
     ],
 )
 def test_possible_policy_passes(entry):
@@ -161,7 +161,7 @@ def test_without_a_fit_any_replayed_sizes_pass():
     configuration.checked(merged(CONFIG, {"mq": {"cache_mb": [256, 512]}}))
 
 
-# --- what is refused
+# --- refused settings
 
 
 @pytest.mark.parametrize(
@@ -326,11 +326,11 @@ def test_a_calibration_without_a_studys_fit_is_refused(tmp_path):
         configuration.checked(CONFIG, root=tmp_path)
 
 
-# --- how it is said
+# --- messages
 
 
 def refusal(tmp_path, merge, **files):
-    """Return what is said of a configuration that was merged from files of these contents."""
+    """Return the lines of the message for a configuration that was merged from files of these contents."""
     paths = []
     for name, content in files.items():
         paths.append(tmp_path / f"{name}.yaml")

@@ -1,4 +1,4 @@
-"""Test figures: the same bytes every time, whatever part of a table is there, and clear words if one is unusable."""
+"""Test figures: equal bytes in every run, also for parts of a table, and a clear message for an unusable table."""
 
 import hashlib
 import re
@@ -92,7 +92,7 @@ def test_everything_drawn_lies_within_the_figure(tables, name):
 
 
 def test_two_processes_write_the_same_bytes(tmp_path):
-    """Sets and dicts of strings hash differently in the second process."""
+    """Two processes that hash strings differently must draw the same figures."""
     digests = []
     for seed in ("1", "2"):
         folder = tmp_path / seed
@@ -109,7 +109,7 @@ def test_the_formats_are_what_they_say_and_hold_no_date(tables, tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF") and b"CreationDate" not in pdf.read_bytes()
     assert svg.read_text().count("<svg") == 1 and "dc:date" not in svg.read_text()
     assert png.read_bytes().startswith(b"\x89PNG")
-    assert b"/Type3" not in pdf.read_bytes().replace(b" ", b"")  # TrueType: text can be searched
+    assert b"/Type3" not in pdf.read_bytes().replace(b" ", b"")  # no Type 3: text can be searched
 
 
 def test_an_error_leaves_the_older_figures_as_they_were(tables, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a study declares becomes rules: where files are, in which part they are made, and what is refused."""
+"""Test how a study's declarations become rules: paths of files, the part that makes them, and refused declarations."""
 
 import pytest
 

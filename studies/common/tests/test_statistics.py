@@ -1,4 +1,4 @@
-"""Test what several studies compute alike: confidence intervals, and tables as they read once written."""
+"""Test computations that several studies share: confidence intervals, and tables as read back from a file."""
 
 import numpy as np
 import pandas as pd

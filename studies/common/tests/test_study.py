@@ -1,4 +1,4 @@
-"""Test what studies declare: those that are there, and what is refused."""
+"""Test the declarations of the existing studies, and which declarations are refused."""
 
 import re
 from pathlib import Path

@@ -13,7 +13,7 @@ VERDICTS = ("equal", "numerically equal", "not compared", "different")
 
 
 def main(arguments=None):
-    """Write or verify an archive; return 0 if all is well, 1 if results differ, 2 if the archive or a folder is
+    """Write or verify an archive; return 0 on success, 1 if results differ, 2 if the archive or a folder is
     refused."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.reporting.archive", description=__doc__)
     parser.add_argument("--root", default=".", help="the checkout that contains results/ (default: this folder)")
@@ -37,14 +37,14 @@ def main(arguments=None):
 
 
 def _tolerance(text):
-    """Return a relative difference below 1; with nan or one that is larger, any two numbers would be equal."""
+    """Parse a relative difference and refuse nan and 1 or more, with which any two numbers would be equal."""
     if not 0 <= float(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a relative difference; expected a number from 0 to below 1")
     return float(text)
 
 
 def _shown(text):
-    """Return one line that a terminal prints as it is: a forged archive could feign the lines that follow."""
+    """Escape unprintable characters, with which a forged archive could print lines of its own to the terminal."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 

@@ -22,7 +22,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
     Parameters
     ----------
     name : str
-        Its suffix says what is compared: cells of a table (.csv), pixels of a picture (.png), otherwise bytes.
+        Name of the file; its suffix decides what is compared: cells (.csv), pixels (.png), otherwise bytes.
     archived, here : bytes
     tolerance : float, optional
         Relative difference up to which two numbers in a table are equal, unless both are written as integers.
@@ -31,7 +31,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
     -------
     verdict : {"equal", "numerically equal", "different"}
     detail : str
-        By how much the two differ; empty if they are equal.
+        A text that says by how much the two differ; empty if they are equal.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
         if Path(name).suffix == ".png":
             return "different", _compare_pictures(io.BytesIO(archived), io.BytesIO(here))
     except (ValueError, SyntaxError, OSError, csv.Error):
-        pass  # contents that cannot be read as the suffix says are compared by their bytes
+        pass  # contents that are not in the format of the suffix are compared byte by byte
     common = min(len(archived), len(here))
     unequal = np.frombuffer(archived, "u1", common) != np.frombuffer(here, "u1", common)
     return "different", (

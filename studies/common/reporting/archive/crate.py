@@ -18,7 +18,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.reporting.provenance import Sources, file_digest
 
 METADATA = "ro-crate-metadata.json"
-LIST = "SHA256SUMS"  # lists everything else in the archive, for `sha256sum -c`
+LIST = "SHA256SUMS"  # lists all other files of the archive, for `sha256sum -c`
 CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
 RESULTS = (
@@ -255,14 +255,14 @@ def write_archive(path, root="."):
 
 
 def write_entries(path, names, read, date):
-    """Write a zip file in the one form that an archive has.
+    """Write a zip file in the only form that is valid for an archive.
 
     Parameters
     ----------
     path : path-like
     names : iterable of str
     read : callable
-        Gives the bytes of a file by its name.
+        Returns the bytes of a file by its name.
     date : tuple of int
         Year, month, day, hour, minute and second of all files.
     """
@@ -314,7 +314,7 @@ def read_citation(root="."):
     Raises
     ------
     InputError
-        The file is missing, or lacks what the archive's metadata say.
+        The file is missing, or lacks a value that the archive's metadata need.
     """
     path = Path(root) / "CITATION.cff"
     found = read_yaml(path, "the root of a checkout")

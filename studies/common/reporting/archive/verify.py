@@ -1,7 +1,7 @@
-"""Verify an archive: it is whole, it holds nothing else, and each of its files is compared with this checkout's.
+"""Verify an archive: check that it is whole and holds nothing else, and compare its files with this checkout's.
 
-Nothing is unpacked. An archive has one valid form: `make archive` stores equal files as equal bytes. So the archive's
-own files are stored again and the two compared, which leaves no place for bytes that belong to no file.
+Nothing is unpacked. An archive has one valid form, because `make archive` stores equal files as equal bytes. The
+check stores the archive's own files again and compares the two zip files, which reveals any bytes outside the files.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ PIECE = 2**20
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a file of an archive compares with the same file of a checkout.
+    """Result of comparing a file of an archive with the same file of a checkout.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Comparison:
         Path of the file.
     verdict : {"equal", "numerically equal", "not compared", "different"}
     detail : str
-        By how much, what differs, or why the file was not compared; empty if the bytes are equal.
+        A text that says what differs, by how much, or why the file was not compared; empty if the bytes are equal.
     """
 
     name: str
@@ -90,7 +90,7 @@ def verify(archive, root=".", tolerance=TOLERANCE):
 
 
 def _check_entries(archive, stored, date):
-    """Check what the zip file says about its entries before any of them is read."""
+    """Check the zip file's directory of entries before any of them is read."""
     size, seen, stored_bytes = os.path.getsize(archive), set(), 0
     for entry in stored.infolist():
         wrong = None
@@ -176,7 +176,7 @@ def _check_form(archive, stored, date):
 
 
 def _compare_metadata(stored, contents, citation, code):
-    """Return the verdict on the metadata: they have to be what `make archive` writes for the files in the archive."""
+    """Return the verdict on the metadata, which must be those that `make archive` writes for the archive's files."""
     listed = {name: one for name, one in contents.items() if name not in (crate.LIST, crate.METADATA)}
     if missing := sorted({crate.METADATA, *crate.ENVIRONMENT, crate.WORKFLOW} - contents.keys()):
         return "different", f"{missing[0]} is not in the archive"
@@ -188,7 +188,7 @@ def _compare_metadata(stored, contents, citation, code):
 
 
 def _compare(stored, contents, name, here, code, tolerance):
-    """Return the verdict on one file; what is not known here is not read."""
+    """Return the verdict on one file; a file that this checkout lacks is not read."""
     if name not in contents:
         if name in MANIFESTS:
             return "not compared", "is not in the archive; it describes one run"
@@ -229,8 +229,8 @@ def _compare_code(text, here):
 
 
 def _compare_manifest(text, here, contents, command):
-    """Return the verdict on a manifest: what it says of outputs against the archive, of inputs and settings against
-    this checkout."""
+    """Return the verdict on a manifest: its outputs are compared with the archive, its inputs and settings with those
+    of this checkout's manifest."""
     try:
         manifest = _read_object(text)
         outputs = {name: (one["bytes"], one["sha256"]) for name, one in manifest["outputs"].items()}
@@ -248,7 +248,7 @@ def _compare_manifest(text, here, contents, command):
 
 
 def _read_object(text):
-    """Read a JSON object; raise a ValueError if the text is none."""
+    """Read a JSON object; raise a ValueError if the text is not one."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:

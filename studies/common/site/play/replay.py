@@ -23,13 +23,13 @@ from misspenalty.replay.cache_size import cache_sizes
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.trace import Trace
 
-TRACES = {}  # opened traces, by the name that the page gave them
+TRACES = {}  # opened traces, by the names that the page chose
 DRIVES = {}  # drives loaded so far, by name
-MOST_TIMED = 2_000_000  # references; their times take memory and are sorted
+MOST_TIMED = 2_000_000  # references in a timed replay; their times take memory and are sorted
 
 
 def call(function, values):
-    """Return ``{"value": …}`` with what a function returns, or ``{"error": …}`` with why it does not; both as JSON."""
+    """Call a function; return as JSON ``{"value": …}`` with its result, or ``{"error": …}`` with the error message."""
     try:
         return json.dumps({"value": globals()[function](**json.loads(values))})
     except MissPenaltyError as error:
@@ -40,7 +40,7 @@ def call(function, values):
 
 
 def open_shipped(name, path, references, blocks, block_bytes, form):
-    """Open a trace that the page brings: ids whose highest bit marks a write, and addresses by id, byte by byte."""
+    """Open a trace that comes with the page: ids, whose highest bit marks a write, and addresses, as `joined` reads."""
     planes = gzip.decompress(Path(path).read_bytes())
     packed = np.frombuffer(joined(planes[: 4 * references], 4), np.uint32)
     writes = bytes(1 if byte & 128 else 0 for byte in planes[3 * references : 4 * references])
@@ -51,7 +51,7 @@ def open_shipped(name, path, references, blocks, block_bytes, form):
 
 
 def joined(planes, size):
-    """Join numbers of `size` bytes from their first bytes, then their second bytes, and so on."""
+    """Join numbers of `size` bytes that are stored as all first bytes, then all second bytes, and so on."""
     made, count = bytearray(len(planes)), len(planes) // size
     for byte in range(size):
         made[byte::size] = planes[byte * count : (byte + 1) * count]
@@ -88,7 +88,7 @@ def _keep(name, trace):
 
 
 def add_drive(name, path):
-    """Make a drive known from its file: a line of JSON, then arrays byte by byte of their numbers."""
+    """Read a drive from its file, a line of JSON and then arrays in the form that `joined` reads, into `DRIVES`."""
     content = gzip.decompress(Path(path).read_bytes())
     about, _, rest = content.partition(b"\n")
     about, arrays = json.loads(about), []
@@ -110,8 +110,8 @@ class Packed(Description):
 
 
 def plan(trace, policies, sizes, by_bytes, device):
-    """Return the replays that these settings ask for: pairs of policy and size, in blocks or, with `by_bytes`, in
-    bytes."""
+    """Check the settings and return the replays to run: pairs of a policy and a size, in blocks or, with `by_bytes`,
+    in bytes."""
     opened = TRACES[trace]
     if not policies:
         raise ParameterError("no policy is chosen")
@@ -131,9 +131,9 @@ def plan(trace, policies, sizes, by_bytes, device):
 
 
 def replay(trace, policy, size, by_bytes, device, load, amount):
-    """Make one replay: a row of `hit_ratio_curve`, `byte_hit_ratio_curve` or, with a device, `penalty`.
+    """Run one replay; return the row of `hit_ratio_curve`, `byte_hit_ratio_curve` or, with a device, `penalty`.
 
-    `load` is ``clients`` or ``interval``, whose value is `amount`, or ``times``, those of the trace.
+    `load` is ``clients`` or ``interval``, whose value is `amount`, or ``times``, which takes the trace's own times.
     """
     opened = TRACES[trace]
     if device:
@@ -157,7 +157,7 @@ def _whole(text):
 
 
 def about():
-    """Return what the page lists: policies with their summaries, and formats."""
+    """Return the lists that the page shows: policies with their summaries, and formats; and the version of Python."""
     return {
         "policies": [{"name": name, "summary": known.summary} for name, known in misspenalty.policies().items()],
         "formats": list(misspenalty.traces.formats()),

@@ -1,4 +1,4 @@
-"""Test a claim that is not reproduced, judged on tables under other conditions."""
+"""Test how missed claims are judged on tables under other conditions."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def ledger():
 
 
 def table4(lru=1.0, mq=1.0, condition=None):
-    """Return Table 4 with the published ratios times a factor."""
+    """Return Table 4 with the published hit ratios of each policy multiplied by a factor."""
     rows = [(mb, "lru", a * lru) for mb, (a, _) in PUBLISHED.items()]
     rows += [(mb, "mq", b * mq) for mb, (_, b) in PUBLISHED.items()]
     frame = pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"])
@@ -76,7 +76,7 @@ def test_files_of_a_study_become_its_conditions(tmp_path):
     frame = write_conditions("mq", tmp_path, root=ROOT)
     written = pd.read_csv(tmp_path / "mq" / "conditions.csv", dtype=str, keep_default_na=False)
     pd.testing.assert_frame_equal(frame, written)
-    assert {"mq.table4.lru.512", "mq.table4.ratio.512"} <= set(frame["claim"])  # a claim, and one that follows from it
+    assert {"mq.table4.lru.512", "mq.table4.ratio.512"} <= set(frame["claim"])  # a claim and a derived entry
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Test the way from a folder of results to tables of verdicts, the calibration record, and the summary."""
+"""Test how a folder of results becomes tables of verdicts, and test the calibration record and the summary."""
 
 from datetime import date
 from pathlib import Path
@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims import (
 from misspenalty_studies.common.judge import STUDIES, headlines, table_files, write_claims
 
 ROOT = Path(__file__).parents[4]
-NOT_VARIED = {  # they read other traces, which no table under other conditions has
+NOT_VARIED = {  # these claims read other traces, which no table under other conditions has
     "dispute.rules.wtinylfu",
     "dispute.sieve.arc",
 }
@@ -31,7 +31,7 @@ LEDGER = load_ledger(ROOT)
 
 
 def table4(folder, suffix="", **cells):
-    """Write Table 4 from ``mq128=19.85`` and the like into a folder of results."""
+    """Write Table 4 into a folder of results, from cells such as ``mq128=19.85``."""
     rows = [(int(name[-3:]), name[:-3], value) for name, value in cells.items()]
     frame = pd.DataFrame(rows, columns=["cache_mb", "policy", "hit_ratio_pct"])
     (folder / "mq").mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ def table4(folder, suffix="", **cells):
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """Judge the archived tables, and return the verdicts and the folder of what was written."""
+    """Judge the archived tables, and return the verdicts and the folder with the files that were written."""
     folder = tmp_path_factory.mktemp("judged")
     frame = write_claims(ROOT / "results", folder / "claims.csv", root=ROOT)
     return SimpleNamespace(frame=frame, folder=folder)
@@ -116,7 +116,7 @@ def test_the_basis_follows_the_record_of_fits(judged):
         assert basis[claim] == "fitted", claim
     fits = load_calibration(ROOT / "data" / "calibration.yaml")
     driven = {(fit.study, drive["table"]) for fit in fits for drive in fit.drives}
-    for study in ("sarc", "hac", "epcm"):  # each of their tables is driven by a parameter that was fitted or chosen
+    for study in ("sarc", "hac", "epcm"):  # a fitted or chosen parameter drives each of their tables
         names = {name.removesuffix("_calibrated") for of, name in driven if of == study}
         assert {f"{study}_{item}" for item in STUDIES[study].TABLES} == names
         assert set(basis[basis.index.str.startswith(f"{study}.")]) == {"calibrated", "fitted"}

@@ -29,7 +29,7 @@ def decide(one, method, *args, **options):
 @pytest.mark.parametrize(
     ("published", "obtained", "verdict"),
     [
-        (20, 23.0, "reproduced"),  # exactly 15 % off on either side
+        (20, 23.0, "reproduced"),  # exactly 15 % off, on either side
         (20, 17.0, "reproduced"),
         (20, 23.0001, "not_reproduced"),
         (20, 16.9999, "not_reproduced"),
@@ -93,12 +93,12 @@ def test_a_published_list_is_compared_member_by_member():
         (12, 0, 30.0, "direction"),
         (12, 0, 0.0, "not_reproduced"),
         (12, 0, -10.0, "not_reproduced"),
-        (12, None, 5.0, "not_reproduced"),  # a plain number compares nothing
+        (12, None, 5.0, "not_reproduced"),  # without a neutral value there is no direction
         (-12, 0, -30.0, "direction"),
         (-12, 0, 5.0, "not_reproduced"),
         (0.5, 1, 0.9, "direction"),
         (0.5, 1, 1.1, "not_reproduced"),
-        (1, 1, 2.0, "not_reproduced"),  # the published number is neutral itself
+        (1, 1, 2.0, "not_reproduced"),  # the published number itself is neutral
     ],
 )
 def test_a_number_on_the_published_side_of_neutral_is_a_direction(published, neutral, obtained, verdict):
@@ -301,8 +301,8 @@ def test_a_limit_may_be_obtained_as_well():
 
 
 def test_a_limit_that_is_a_difference_has_the_digits_of_the_printed_numbers():
-    """The limit 10.71486581 - 7.939996133 = 2.774869677 s comes from ten printed digits, which 2.77486968 s does not
-    exceed."""
+    """The limit 10.71486581 - 7.939996133 = 2.774869677 s follows from numbers of ten digits; 2.77486968 s must not
+    exceed it."""
     one = claim("bound", {"op": "<=", "limit": 1.21})
     saved, cold, compute = 2.77486968, 10.71486581, 7.939996133
     assert decide(one, "bound", saved, limit=cold - compute).verdict == "not_reproduced"

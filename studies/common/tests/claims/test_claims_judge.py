@@ -1,4 +1,4 @@
-"""Test judging a ledger: what a study is given, which claims it decides, what is missing, what was fitted."""
+"""Test judging a ledger: the input of a study, the claims that it decides, missing numbers, and fitted cells."""
 
 import copy
 from pathlib import Path
@@ -70,7 +70,7 @@ def equal(a, b):
 
 
 def test_a_study_is_never_given_anything_published(monkeypatch):
-    """With every published value, tolerance, kind and order scrambled, the studies must get and record the same."""
+    """If all published values, tolerances and orders are changed, the studies must receive and record the same."""
     seen = {}
 
     def spied(name, module, calls):
@@ -99,7 +99,7 @@ def test_a_study_is_never_given_anything_published(monkeypatch):
 
 
 def _scrambled(claim):
-    """Return something else with the same form."""
+    """Return another published value of the same form."""
     match claim.published:
         case {"low_to_high": groups}:
             return {"best": groups[-1], "low_to_high": groups[::-1]}
@@ -185,7 +185,7 @@ def test_the_first_thing_that_a_claim_lacks_is_named():
     frame = small(rates(), hits().drop(columns=["hits"]))
     assert frame.loc["x.both", "note"] == "x_hits has no column hits"
     assert frame.loc["x.one", "verdict"] == "reproduced"
-    frame = small(rates(), hits().drop(columns=["timed"]))  # without a column that no claim reads
+    frame = small(rates(), hits().drop(columns=["timed"]))  # a missing column that no claim reads
     assert frame.loc["x.both", "verdict"] == "reproduced"
 
 
@@ -226,7 +226,7 @@ def test_a_verdict_that_reads_a_fitted_cell_is_fitted():
     assert frame.loc["x.both", "note"] == "reads a value that follows from p, which was fitted"
     assert frame.loc["x.one", "note"] == "a caveat; reads a value that p was fitted to"
     frame = small(rates(lru1=...), hits(), calibration=[fit(published=(cell,))])
-    assert frame.loc["x.one", "basis"] == ""  # a claim without a number reads none
+    assert frame.loc["x.one", "basis"] == ""  # a claim that lacks a number reads no cell
     for wrong in ({"table": "x_none"}, {"column": "mb"}, {"where": {"size": 1}}):
         with pytest.raises(InputError, match="parameter p: there is no cell"):
             small(rates(), hits(), calibration=[fit(published=(cell | wrong,))])

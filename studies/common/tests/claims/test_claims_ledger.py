@@ -1,4 +1,4 @@
-"""Test reading the ledger: what is refused, and how the message names it."""
+"""Test reading the ledger: which entries are refused, and whether the message names them."""
 
 import copy
 import hashlib
@@ -83,7 +83,7 @@ def test_an_id_that_was_withdrawn_is_listed_and_not_used_again():
     assert len(withdrawn) == 17 and not withdrawn & {claim.id for claim in load_ledger(ROOT)}
 
 
-# What the papers print; a change here needs a reason in the entry (`changed`) and a new digest.
+# Digests of what the papers print. A change of an entry needs a reason in it (`changed`) and a new digest here.
 FACTS = {
     "classics": "dd139508bbcc78e3",
     "delayed_hits": "b185f77804c88c56",

@@ -1,4 +1,4 @@
-"""Test ties, intervals and rounding: what noise in the tables does to a verdict."""
+"""Test the effect of noise in the tables on verdicts: ties, intervals and rounding."""
 
 from types import SimpleNamespace
 
@@ -80,7 +80,7 @@ def test_without_intervals_nothing_is_a_tie_and_there_is_one_run():
     [((1.0, 2.0), "reproduced"), ((1.0, 1.3), "tie"), ((1.3, 1.0), "tie"), ((2.0, 1.0), "not_reproduced")],
 )
 def test_an_order_closer_than_its_intervals_is_a_tie(values, expected):
-    """Two intervals of 0.3 must make one of 0.42 about the difference."""
+    """The difference of two numbers with half widths of 0.3 must have one of 0.42."""
 
     def order(recorder, ms):
         recorder.order("x.one", {"a": ms[0], "b": ms[1]})
@@ -145,7 +145,7 @@ def test_up_to_is_a_value_and_a_limit(obtained, expected):
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(0.01, 3)), min_size=1, max_size=31))
 def test_the_spread_of_a_sum_is_the_root_of_the_summed_squares(cells):
-    """Weighted sums have a closed formula; cells of one column that is shorter than the design must not interfere."""
+    """The spread of a weighted sum must follow the closed formula if there are fewer cells than runs of the design."""
     weights, halves = np.array(cells).T
     frame, half = pd.DataFrame({"ms": np.zeros(len(cells))}), pd.DataFrame({"ms": halves})
     moved = Moved(tuple(float(weights @ run["t"]["ms"]) for run in runs({"t": frame}, {"t": half})))

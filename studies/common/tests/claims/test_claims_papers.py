@@ -1,4 +1,4 @@
-"""Test the whole ledger on tables that hold what the papers print, or, where no value is printed, what they say."""
+"""Test the whole ledger on tables of the printed values or, where none are printed, of values that fit the text."""
 
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def hac_tables():
 
 
 def epcm_tables():
-    """Return the printed best of EPCM among other settings, with and without the buffer-to-page copy."""
+    """Return runs with the printed best setting of EPCM among others, with and without the buffer-to-page copy."""
     nan = np.nan
     runs = [
         ("cold", nan, nan, 9.15, 635, True),
@@ -172,7 +172,7 @@ def all_tables():
 
 
 def recorded():
-    """Return what the studies record on the printed tables: the form of each claim, None if no table decides it."""
+    """Return the forms that the studies record on the printed tables, by claim; None if no table decides the claim."""
     forms = {}
     for name, module in PAPERS.items():
         forms |= claims.Decided(name, module, all_tables(), variant=False).forms
@@ -183,8 +183,8 @@ def verdicts(tables, **options):
     return judge(tables, **options).set_index("id")["verdict"]
 
 
-# At 9091 scaled IOPS Table II prints a faster write for LRU Top (0.92 ms) than for SARC (0.95 ms). The stage rate
-# cannot both follow the writes at every load and be lowest for SARC at every load.
+# At 9091 scaled IOPS, Table II prints a faster write for LRU Top (0.92 ms) than for SARC (0.95 ms). So the stage rate
+# cannot follow the write times at every load and also be lowest for SARC at every load.
 CONTRADICTED = {"sarc.fig6.fewer_stages.ci"}
 
 
@@ -211,7 +211,7 @@ def test_each_study_is_judged_from_its_own_tables():
         assert "reproduced" in set(frame.loc[frame["study"] == study, "verdict"])
 
 
-# Orderings and trends that read a key, or an extreme over several cells; reversing the cells does not reverse these.
+# Orderings and trends that read a key, or an extreme over several cells: they need not reverse if the cells are.
 COMPOUND = {
     "sarc.fig6.saturation",
     "epcm.fig7b.epcm_below_hot",

@@ -1,4 +1,4 @@
-"""Test logged values: they are shown next to a verdict and never part of it."""
+"""Test that logged values are shown next to a verdict and do not affect it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test what missing facts cost: counted by hand on five claims, and the list in step with the archived conditions."""
+"""Test the count of claims per missing fact, by hand on five claims and on the archived conditions."""
 
 from pathlib import Path
 
@@ -38,18 +38,18 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
     conditions = tried(
         ("mq.a", "level of 8 MB", "reproduced"),  # two sizes of one fact: counted once
         ("mq.a", "level of 9 MB", "reproduced"),
-        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),  # no longer together, because alone suffices
+        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),  # does not count as together, because one suffices
         ("mq.b", "level of 8 MB; writes bypass", "reproduced"),
         ("mq.b", "writes bypass", "not_reproduced"),
-        ("mq.c", "writes bypass", "direction"),  # right in direction only: not reproduced under any
-        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is no fact, so writes are alone
+        ("mq.c", "writes bypass", "direction"),  # only the direction is right: not reproduced
+        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is not a fact: writes count as alone
         ("mq.e", "level of 8 MB", "not_testable"),
     )
     assert count(claims(), conditions) == {"first level": (1, 1), "writes": (1, 1), NONE: (2, 0)}
 
 
 def test_what_the_baseline_reproduces_counts_for_no_fact():
-    """Every condition is run with one seed: what one seed reproduces by itself says nothing of the first level."""
+    """Every condition is run with one seed, so a claim that one seed alone reproduces must not count for a fact."""
     conditions = tried(
         ("mq.a", "one seed", "reproduced"),
         ("mq.a", "level of 8 MB", "reproduced"),

@@ -1,4 +1,4 @@
-"""Test the archive of the results: equal files make equal bytes; damage is refused, and every forged file is named."""
+"""Test the archive of the results: equal files give equal bytes, damage is refused, and every forged file is named."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ def checkout(tmp_path):
 
 
 def make_checkout(root):
-    """Make a checkout with two results, a site and files that are not archived."""
+    """Make a checkout with two results, a site, and files that must not be archived."""
     for name in ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
@@ -68,7 +68,7 @@ def archive(checkout, tmp_path):
 
 
 def repack(archive, changes, extra=(), method=zipfile.ZIP_STORED):
-    """Store the archive again with other contents: `changes` by name (None removes a file), `extra` (entry, bytes)."""
+    """Store the archive again with `changes` by name (None removes a file) and `extra` pairs of entry and bytes."""
     with zipfile.ZipFile(archive) as stored:
         contents = {name: stored.read(name) for name in stored.namelist()} | changes
         date = stored.infolist()[0].date_time
@@ -83,7 +83,7 @@ def repack(archive, changes, extra=(), method=zipfile.ZIP_STORED):
 
 
 def relist(archive):
-    """Bring the archive's list of checksums in line with its contents, as someone who forges it would."""
+    """Update the archive's list of checksums to its contents, as a forger would."""
     with zipfile.ZipFile(archive) as stored:
         contents = {name: stored.read(name) for name in stored.namelist()}
     digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in contents.items()}
@@ -91,7 +91,7 @@ def relist(archive):
 
 
 def forged(checkout, folder, name, data):
-    """Make a self-consistent archive of a copy of the checkout, with one file changed (or taken away, if None)."""
+    """Make a consistent archive of a copy of the checkout in which one file is changed (or, if None, removed)."""
     copy = folder / "forger"
     shutil.copytree(checkout, copy)
     if data is None:
@@ -104,7 +104,7 @@ def forged(checkout, folder, name, data):
 
 
 def different(archive, checkout):
-    """Return what `verify` finds different, by name."""
+    """Return the details of the files that `verify` finds different, by name."""
     return {one.name: one.detail for one in verify(archive, checkout) if one.verdict == "different"}
 
 
@@ -254,7 +254,7 @@ def test_a_flipped_bit_is_refused_by_name(archive, checkout):
     ],
 )
 def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
-    """Nothing is unpacked here, but others may unpack the archive, so such a path must be refused."""
+    """Nothing is unpacked here, but other programs may unpack the archive, so such a path must be refused."""
     repack(archive, {name: b"x"})
     relist(archive)
     with pytest.raises(InputError, match=rf"entry {re.escape(repr(name))} has a path"):
@@ -263,7 +263,7 @@ def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
 
 @pytest.mark.parametrize("lines", [b"\n", b"\x1b[2J", b"\xe2\x80\xae", b"\r"])
 def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout, capsys, lines):
-    """This must hold for its description of code, its manifest and its list."""
+    """This must hold for the archive's description of code and for its manifests."""
     code, feigned = json.loads(format_json(describe_code(checkout))), lines.decode() + "0 different"
     forgeries = {
         CODE: format_json(code | {"revision": feigned}),
@@ -284,7 +284,7 @@ def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout
 
 
 def test_entries_that_share_their_bytes_are_refused(archive, checkout):
-    """Otherwise an archive of a megabyte could make terabytes to read: the directory names the same bytes often."""
+    """Otherwise a directory that names the same bytes many times could turn a megabyte into terabytes to read."""
     data = b"x" * (archive.stat().st_size + 1000)
     repack(archive, {"results/a.csv": data})
     with zipfile.ZipFile(archive, "a") as stored:
@@ -401,7 +401,7 @@ def test_an_entry_that_lies_about_its_size_is_refused(archive, checkout):
     ],
 )
 def test_a_forgery_with_its_own_checksums_is_different(checkout, tmp_path, name, data):
-    """The archive is consistent in itself, so the comparison with the checkout must find what was changed."""
+    """The forged archive is consistent in itself, so the comparison with the checkout must find the changed file."""
     assert set(different(forged(checkout, tmp_path, name, data), checkout)) == {name}
 
 
@@ -423,7 +423,7 @@ def test_a_forged_release_is_different(checkout, tmp_path):
     ],
 )
 def test_forged_code_is_different(archive, checkout, changes, told):
-    """Outside git, only the digest of the sources can be compared; the report must say that the commit was not."""
+    """Outside git, only the digest of the sources can be compared; the report must say that the commit is not."""
     with zipfile.ZipFile(archive) as stored:
         code = json.loads(stored.read(CODE))
     forged_code = code | changes if isinstance(changes, dict) else changes
@@ -487,7 +487,7 @@ def test_a_manifest_is_compared_as_far_as_runs_agree(archive, checkout, tmp_path
 @settings(max_examples=300)
 @given(st.data())
 def test_any_changed_byte_of_an_archive_is_found(small_archive, data):
-    """Hypothesis looks for a byte of the zip file that can be changed unnoticed by `verify`, and must find none."""
+    """Hypothesis changes a byte of the zip file; `verify` must refuse every such archive."""
     archive, checkout, content = small_archive
     place = data.draw(st.integers(0, len(content) - 1))
     changed = bytearray(content)

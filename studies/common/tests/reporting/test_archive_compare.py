@@ -1,4 +1,4 @@
-"""Two versions of a result must be compared by content: cells of tables, pixels of pictures, bytes of other files."""
+"""Test the comparison of two versions of a result: cells of tables, pixels of pictures, bytes of other files."""
 
 import matplotlib.image
 import numpy as np

@@ -1,4 +1,4 @@
-"""Test what README.md and ARTIFACT.md say about the cost of a run."""
+"""Test the texts on the cost of a run in README.md and ARTIFACT.md."""
 
 import json
 import re
@@ -17,7 +17,7 @@ MB = 2**20
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Make a checkout with two rules of final files, and texts with markers."""
+    """Make a checkout with three final files of different rules, and texts with markers."""
     (tmp_path / "results" / "mq").mkdir(parents=True)
     (tmp_path / "results" / "mq" / "table4.csv").write_bytes(b"x" * 3_200_000)
     made = {
@@ -41,7 +41,7 @@ def run(*outputs, **jobs):
 
 
 def with_supplement(made, **more):
-    """Return the manifest that `make supplement` writes after a run: it finds the times of all jobs."""
+    """Return the manifest that `make supplement` writes after a run, which contains the times of all jobs."""
     found = run("results/supplement.pdf", **more)
     return found | {"jobs": made["jobs"] | found["jobs"]}
 
@@ -77,7 +77,7 @@ def test_the_cost_of_a_run_without_the_supplement_is_not_stated(checkout):
     assert cost.readme_text(made, with_supplement(made, supplement_pdf=job(1, 1)), checkout) is not None
     for more in (None, with_supplement(made)):
         assert cost.readme_text(made, more, checkout) is None
-    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # saw the supplement's times, too
+    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # has the supplement's times, too
     assert cost.readme_text(again, with_supplement(again), checkout) is None
 
 

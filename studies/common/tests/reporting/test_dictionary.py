@@ -1,4 +1,4 @@
-"""Test the data dictionary: every archived table is as described, and a table that is not is not written."""
+"""Test the data dictionary: every archived table matches its declaration, and no other table can be written."""
 
 import re
 import subprocess
@@ -51,8 +51,8 @@ def test_every_declared_table_and_column_is_used(study):
 
 
 def test_intervals_have_one_name_and_one_level():
-    """Half widths must end in _ci95, ends of bootstrap intervals in ci95_low and ci95_high; nothing else is an
-    interval."""
+    """Names of half widths must end in _ci95, those of the ends of bootstrap intervals in ci95_low and ci95_high; no
+    other column may be an interval."""
     assert len(STUDIES) > 5
     for study in STUDIES:
         assert dictionary.load(study)

@@ -1,4 +1,4 @@
-"""A rule's digest is derived from imports; it must agree with what Python actually loads."""
+"""Test the digest of a rule's code: the imports that it follows must include all modules that Python loads."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def test_what_python_loads_for_a_function_is_covered(function):
     covered = {path.with_suffix("") for path in SOURCES.files(function)}
     loaded = [FOLDERS[name.split(".")[0]].joinpath(*name.split(".")[1:]) for name in json.loads(done.stdout)]
     assert loaded
-    modules = [path for path in loaded if not path.is_dir()]  # a parent package runs, too, but holds no code
+    modules = [path for path in loaded if not path.is_dir()]  # parent packages are loaded, too, but have no code
     assert [path for path in modules if path not in covered] == []
 
 

@@ -1,4 +1,4 @@
-"""Test what the workflow's scripts share: functions by name, tables in and out, the log of a job."""
+"""Test the code that the workflow's scripts share: find functions by name, read and write tables, log a job."""
 
 import re
 import subprocess

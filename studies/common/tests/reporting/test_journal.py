@@ -1,4 +1,4 @@
-"""Test the journal of an unfinished run: what it holds, what it forgets, and what a kill leaves of it."""
+"""Test the journal of an unfinished run: its entries, those that it forgets, and those that survive a kill."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Test result tables as LaTeX."""
+"""Test the conversion of result tables to LaTeX."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def body(text):
-    """Return the rows of cells of a table, the header first."""
+    """Return the cells of a LaTeX table by row, the header first."""
     head, rows = re.search(
         r"\\endfirsthead\n\\toprule\n(.*?)\n\\midrule\\endhead\n\\bottomrule\\endfoot\n(.*)\\end", text, re.DOTALL
     ).groups()

@@ -1,4 +1,4 @@
-"""Test generated text between markers."""
+"""Test the replacement of generated text between markers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Test the paper: it compiles from results alone, to the same bytes every time, and no result is typed."""
+"""Test that the paper compiles from results alone, to the same bytes every time, and that no result is typed in it."""
 
 import re
 import runpy
@@ -28,7 +28,7 @@ SOURCES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Make a stand-in for the repository: the paper's sources, synthetic results, a blank page for every figure."""
+    """Make a folder like the repository: the paper's sources, synthetic results, and a blank page for every figure."""
     root = tmp_path_factory.mktemp("repository")
     runpy.run_path(str(ROOT / "tests" / "data" / "synthetic_results.py"))["write_results"](root)
     copy_archived(root)
@@ -56,7 +56,7 @@ def copy(folder, tmp_path):
 
 
 def text_of(root, config=None, document="paper"):
-    """Return what a document says, extracted through Typst's own HTML export."""
+    """Return the text of a document, extracted with Typst's own HTML export."""
     import typst
 
     inputs = {} if config is None else {"config": config}
@@ -103,8 +103,8 @@ def test_a_changed_result_changes_the_paper(copy, tmp_path):
 
 
 def test_other_sizes_and_streams_compile(copy, tmp_path):
-    """A small run has cache sizes that differ from the paper's, and captures that the fact sheet does not list; both
-    must compile."""
+    """The paper must also compile from a small run, whose cache sizes differ from the paper's and whose captures the
+    fact sheet does not list."""
     for path in (copy / "results" / "mq").glob("*.csv"):
         table = pd.read_csv(path)
         if "cache_mb" in table:
@@ -160,8 +160,8 @@ def test_prose_follows_the_data(copy):
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_code_is_printed(folder, document):
-    """A line break before a method ends a Typst statement, and the rest is typeset as text; there must be no such
-    text."""
+    """A line break before a method ends a Typst statement, and the rest is typeset as text. The documents must not
+    contain such text."""
     leaks = re.findall(
         r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder, document=document)
     )
@@ -175,7 +175,7 @@ def test_every_study_is_counted(folder):
 
 
 def test_the_totals_are_those_of_the_claims(folder):
-    """Three numbers of each row of the table of totals must equal the counts made again in pandas."""
+    """The rows of three studies in the table of totals must equal the counts computed in pandas."""
     text = text_of(folder)
     claims = pd.read_csv(folder / "results" / "claims.csv").query("role == 'claim'")
     tested = claims[claims["verdict"] != "not_testable"]
@@ -192,14 +192,14 @@ def test_the_totals_are_those_of_the_claims(folder):
 
 
 def numbers_of(source):
-    """Return the decimal numbers in a Typst source, prose and code, except lengths, sections of papers and releases."""
+    """Return the decimal numbers in a Typst source, prose and code, except lengths, section numbers and releases."""
     text = re.sub(r"//[^\n]*|§[\d.]+|Linux [\d.]+", "", source.read_text())
     return set(re.findall(r"(?<![\w.])\d+\.\d+(?!\d|\.|pt|em|mm|fr)", text))
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_no_result_is_typed(source):
-    """The text itself must hold no published value, no decimal number at all and no count of claims."""
+    """The source must not contain any decimal number, published value, cache size or count of claims."""
     assert not numbers_of(source), "read it from a result file"
     text = re.sub(r"//[^\n]*", "", source.read_text())
     published = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv")

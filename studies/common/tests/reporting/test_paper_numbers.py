@@ -1,4 +1,4 @@
-"""Compute three numbers in the text of each section of paper and supplement again from the archived tables."""
+"""Recompute three numbers in the text of each section of paper and supplement from the archived tables."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def table(name, **keys):
-    """Return the rows of ``results/<name>.csv`` with some values."""
+    """Return the rows of ``results/<name>.csv`` whose columns have the values in `keys`."""
     frame = pd.read_csv(ROOT / "results" / f"{name}.csv")
     for key, value in keys.items():
         frame = frame[frame[key] == value]
@@ -148,8 +148,8 @@ def whatif():
 
 
 def times_of_sarc():
-    """Return the mean response time of each policy at the highest load of a configuration, over the better LRU
-    variant's."""
+    """Return SARC's mean response time at the highest load of each configuration, divided by that of the better LRU
+    variant."""
     cells = table("sarc/table2")
     mean = (0.4 * cells["read_ms"] + 0.6 * cells["write_ms"]).set_axis(
         pd.MultiIndex.from_frame(cells[["config", "scaled_iops", "policy"]])
@@ -162,7 +162,7 @@ def times_of_sarc():
 
 
 def in_paper_lost():
-    """Three numbers of each section on a paper whose traces are lost, as the paper has them."""
+    """Return three numbers of each section on papers whose traces are lost, as printed in our paper."""
     lead = table("mq/table4").pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
     lead = (lead["mq"] - lead["lru"]).sort_index()
     gains = table("mq/bounds").set_index("cache_mb")["rate_gain_pct"].sort_index()
@@ -200,7 +200,7 @@ def in_paper_lost():
 
 
 def in_paper_surviving():
-    """Three numbers of each section on papers whose traces or results survive, as the paper has them."""
+    """Return three numbers of each section on papers whose traces or results survive, as printed in our paper."""
     program = table("classics/program")
     equal = [
         program[(program["policy"] == p) & (program["reading"] == r)] for p, r in (("lru", "own"), ("lirs", "program"))
@@ -257,7 +257,7 @@ SECTIONS = (mq, sarc, hac, epcm, vlog, classics, delayed_hits, kvcache, dispute,
 
 @pytest.fixture(scope="module", params=["paper", "supplement"])
 def document(request):
-    """Return a document's name and its words, from Typst's own HTML export of the archived results."""
+    """Return a document's name and its text, from Typst's own HTML export with the archived results."""
     source = str(ROOT / "paper" / f"{request.param}.typ")
     html = typst.compile(source, root=str(ROOT), format="html", ignore_system_fonts=True)
     return request.param, re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.decode())).replace(" ,", ",")

@@ -1,4 +1,4 @@
-"""Test the paper's pages, typeset from the archived results: no overlap, nothing in the margins, no page half empty."""
+"""Test that the pages typeset from the archived results have no overlaps, empty margins, and enough content."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,9 @@ import typst
 ROOT = Path(__file__).parents[4]
 PPI = 48
 SCALE = PPI / 72
-LEFT, RIGHT, TOP, BOTTOM = 45.6, 595.3 - 45.6, 56.6, 841.9 - 56.6  # pt: where the text may be
+LEFT, RIGHT, TOP, BOTTOM = 45.6, 595.3 - 45.6, 56.6, 841.9 - 56.6  # pt: edges of the text area
 SLACK = 10.0  # pt: letters and hyphens that lean over the edge, descenders of a last line
-LEAST = 0.6  # share of a page's height that has content
+LEAST = 0.6  # minimum share of a page's height that has content
 PAGE = f"""
 #set page(width: 595.3pt, height: 841.9pt, margin: (x: {LEFT}pt, y: {TOP}pt), numbering: none)
 #set text(font: "Libertinus Serif", size: 10pt)
@@ -28,12 +28,12 @@ def typeset_as(form, source, root=ROOT):
 
 @pytest.fixture(scope="module")
 def boxes():
-    """Return the position of everything on each page of the paper."""
+    """Return the bounding boxes of everything on each page of the supplement."""
     return [typeset.boxes(page) for page in typeset_as("svg", str(ROOT / "paper" / "supplement.typ"))]
 
 
 def outside(found):
-    """Return what passes the edges, except the page's number."""
+    """Return the boxes that extend beyond the text area, except the page number."""
     number = [one for one in found if one[2][1] > BOTTOM + SLACK and one[2][2] - one[2][0] < 2 * SLACK]
     return [
         one
@@ -66,7 +66,7 @@ def test_nothing_lies_in_the_margins(boxes):
 
 
 def test_no_page_is_half_empty():
-    """No page may be half empty except the last one, where the references end, and the one where the sections end."""
+    """Except the last page and the one before the appendices, each page must have content on at least `LEAST` of it."""
     source = str(ROOT / "paper" / "supplement.typ")
     appendices = json.loads(typst.query(source, "<appendices>", root=str(ROOT), field="value", one=True))
     shares = dict(enumerate((share(page) for page in typeset_as("png", source)), 1))

@@ -17,7 +17,7 @@ HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load
 
 @pytest.fixture
 def package(tmp_path):
-    """Make a package of two folders and a module."""
+    """Make a package with a module and two folders of sources."""
     root = tmp_path / "package"
     for name, text in {
         "__init__.py": "",

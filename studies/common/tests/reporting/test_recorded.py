@@ -1,4 +1,4 @@
-"""Test the comparison of files with what was recorded of them."""
+"""Test the comparison of files with their recorded digests."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Test the archived figures as they are printed: type of at least 7 points, placed without scaling them down."""
+"""Test that the archived figures have type of at least 7 points, and that the paper does not scale them down."""
 
 import re
 import zlib
@@ -14,7 +14,7 @@ SIZE = re.compile(rb"/[\w-]+ ([\d.]+) Tf")
 
 
 def sizes(pdf):
-    """Return the sizes of the type in a PDF file, in pt."""
+    """Return the type sizes in a PDF file, in pt."""
     found = set()
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
         try:

@@ -1,4 +1,4 @@
-"""The site of one study, and a browser."""
+"""Define fixtures: the site of one study, a browser, and the programs that tests need."""
 
 import importlib.util
 import json
@@ -69,14 +69,14 @@ def browser():
 
 
 def chromium():
-    """Return the path of a Chromium, which is installed where Debian's packages can be."""
+    """Return the path of a Chromium; if there is none, install Debian's package."""
     if not (found := next(filter(None, map(shutil.which, BROWSERS)), None)):
         installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
     return found or shutil.which("chromium")
 
 
 def installed(*command):
-    """Run a command that installs what a test needs; a test that cannot run has failed."""
+    """Run a command that installs a program for a test; if that fails, the test fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = done.stderr[-300:] if done.returncode else ""
@@ -87,7 +87,7 @@ def installed(*command):
 
 @pytest.fixture(scope="session")
 def zig():
-    """Return Zig's C compiler, in this environment."""
+    """Install Zig's C compiler in this environment if it is missing."""
     if importlib.util.find_spec("ziglang") is None:
         requirements = ROOT / "tools" / "play-requirements.txt"
         installed(sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--requirement", requirements)
@@ -95,7 +95,7 @@ def zig():
 
 @pytest.fixture(scope="session")
 def npm():
-    """Return the command that fetches packages of JavaScript."""
+    """Return the path of npm, which fetches JavaScript packages; install it if it is missing."""
     if not shutil.which("npm"):
         installed("apt-get", "install", "-y", "-qq", "--no-install-recommends", "npm")
     return shutil.which("npm")
@@ -106,7 +106,7 @@ AXE = "axe-core@4.14.1"
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory, npm):
-    """Return the source of axe-core, which checks rules of accessibility."""
+    """Return the source of axe-core, which checks accessibility rules."""
     folder = tmp_path_factory.mktemp("axe")
     done = subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"axe-core could not be fetched: {done.stderr[-200:]}"
@@ -116,7 +116,7 @@ def axe(tmp_path_factory, npm):
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory, root):
-    """Return the site of one study with the whole documentation, and all notebooks as they are saved."""
+    """Return the site of one study with the whole documentation and all saved notebooks."""
     out = tmp_path_factory.mktemp("whole")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     sphinx = [sys.executable, "-m", "sphinx", "-q", "-d", out / "doctrees", ROOT / "docs", out / "docs"]

@@ -1,4 +1,4 @@
-"""Rules of accessibility that pages follow."""
+"""Check the accessibility rules of pages."""
 
 
 def broken(page, axe):

@@ -1,4 +1,4 @@
-"""Test charts read back from drawn figures: the same numbers, names and scales, and valid for Vega-Lite."""
+"""Test that charts read back from drawn figures keep numbers, names and scales, and that Vega-Lite accepts them."""
 
 import json
 from pathlib import Path
@@ -122,7 +122,7 @@ def test_a_text_with_a_power_is_plain():
 
 
 def test_labels_of_an_axis_belong_to_its_values():
-    """This also holds if they are numbers, and if the first value lies outside the visible range."""
+    """This must also hold if the labels are numbers, and if the first value lies outside the visible range."""
     axis = Figure().subplots()
     axis.plot([0, 1, 2, 3], [1, 2, 3, 4])
     axis.set_xticks(range(4), np.array([10.0, 20.5, 30.0, 40.0]))

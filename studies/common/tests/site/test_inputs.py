@@ -1,4 +1,4 @@
-"""Test what the site is made from: each kind of damage is refused with the file's name and what to do about it."""
+"""Test reading the site's inputs: each kind of damage is refused with the file's name and a remedy."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test pages of notebooks: nothing is fetched from elsewhere, pictures have words, and dead controls are absent."""
+"""Test that pages of notebooks fetch nothing, that their pictures have texts, and that dead controls are absent."""
 
 import json
 import runpy
@@ -14,7 +14,7 @@ page = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["page"]
 
 
 def with_controls(name):
-    """Return a saved notebook as it is before its live parts are removed."""
+    """Return a saved notebook with a live widget added, as it is before such parts are removed."""
     notebook = nbformat.reads((ROOT / "notebooks" / f"{name}.ipynb").read_text(), 4)
     control = {"output_type": "display_data", "data": {WIDGET: {"model_id": "1"}}, "metadata": {}}
     notebook.cells[-1] = nbformat.v4.new_code_cell("interact()", outputs=[nbformat.from_dict(control)])

@@ -1,4 +1,4 @@
-"""Test the site of one study: complete, without a request to elsewhere, usable in a browser and on a phone."""
+"""Test that the site of one study is complete, asks other hosts for nothing, and works in browsers and on phones."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
 
 
 def test_the_bar_of_a_study_counts_its_claims(site):
-    """The bar must count them without a browser, too: in the page of the study and on home."""
+    """The bars on the home page and on the study's page must show the counts even without scripts."""
     number = (claims(site)["role"] == "claim").sum()
     for name, beginning in (("index.html", f'aria-labelledby="{STUDY}"'), (f"study/{STUDY}.html", "<h1")):
         text = (site / name).read_text().partition(beginning)[2]
@@ -145,7 +145,7 @@ def test_a_figure_answers_to_pointer_scale_and_legend_and_can_be_taken_away(site
     with page.expect_download() as download:
         page.click("[data-save=svg]")
     assert Path(download.value.path()).read_text().startswith("<svg")
-    assert page.locator("[data-scale=y]").is_hidden()  # the names of the bars are there
+    assert page.locator("[data-scale=y]").is_hidden()  # the y axis has the names of the bars
     page.click("[data-scale=x]")
     page.wait_for_timeout(200)
     assert page.locator(".chart .panels svg").count() == len(charts["panels"])

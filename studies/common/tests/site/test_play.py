@@ -1,4 +1,4 @@
-"""The page "Press play" in a real browser gives what the package gives natively: formats, policies, devices, sizes."""
+"""Test that the page "Press play" gives the native results in a browser: formats, policies, devices, sizes."""
 
 import functools
 import http.server
@@ -33,7 +33,7 @@ FORMATS = [name for name in corpus.TRACES if name not in PARQUET]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, root, zig):
-    """Return a site with the page."""
+    """Build a site with the page and return its folder."""
     out = tmp_path_factory.mktemp("built") / "play"
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "play.py", "--out", out], capture_output=True, text=True, check=False
@@ -55,14 +55,14 @@ def address(folder):
 
 
 def loaded(page):
-    """Return the page, once it has loaded and run; a page that cannot load says why."""
+    """Wait until the page has loaded and run, and return it; a page that cannot load fails with its own message."""
     page.wait_for_selector("body[data-ready], body[data-failed]", timeout=120_000)
     assert page.locator("body").get_attribute("data-failed") is None, status(page)
     return page
 
 
 def opened(browser, address, width=1280, **settings):
-    """Return the page at an address with these settings, once it has run."""
+    """Open the page with these settings, and return it when it has run."""
     page = browser.new_page(viewport={"width": width, "height": 844})
     page.on("request", lambda one: None if one.url.startswith(address[:17]) else pytest.fail(one.url))
     page.goto(f"{address}?{urlencode(settings)}" if settings else address)
@@ -81,7 +81,7 @@ def status(page):
 
 
 def dropped(page, name, content, form="", size="1,50%"):
-    """Drop a file on the page and return what the page then says."""
+    """Choose a file on the page and return the page's status text."""
     page.fill("input[name=size]", size)
     page.locator("form.play details").evaluate("(one) => { one.open = true; }")
     page.select_option("select[name=format]", form)
@@ -97,7 +97,7 @@ def in_browser(page, trace, policy, size, device="", load="clients", amount="4",
 
 
 def refused(page, action, **values):
-    """Return what the worker answers to values that it refuses."""
+    """Return the worker's error message for values that it refuses."""
     return page.evaluate(
         "([action, values]) => call(action, values).then(() => '', (error) => error.message)", [action, values]
     )
@@ -105,7 +105,7 @@ def refused(page, action, **values):
 
 @pytest.fixture(scope="module")
 def traces(page, tmp_path_factory):
-    """Return three traces by name, opened in the browser too; the last one is a file of the reader's."""
+    """Return three traces by name, after opening them in the browser, too; the last one is a file of the reader."""
     small = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     prompts = misspenalty.open_trace(ROOT / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
     for name in ("tpcc_small", "conversation"):
@@ -157,7 +157,7 @@ def test_misses_equal_native_ones(page, traces, policy):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_read_as_natively(page, tmp_path, name):
-    """A dropped file of each format, and a compressed one: the same trace, and the same misses at the same sizes."""
+    """A file of each format must give the native trace, and the native misses at the same sizes."""
     content = corpus.TRACES[name]()
     path = tmp_path / name
     path.write_bytes(content)
@@ -199,7 +199,7 @@ def test_parquet_is_refused_with_a_remedy(page, name):
 
 
 def compared(page, name, trace, policy, device, load="clients", amount="4"):
-    """Compare a timed replay in the browser with the native one: counts must be equal, and times to the last digit."""
+    """Compare a timed replay in the browser with the native one: counts must be equal, and times agree to 1e-12."""
     capacity = max(1, trace.blocks // 20)
     there = in_browser(page, name, policy, capacity, device, load, amount)
     given = {} if load == "times" else {load: int(amount) if load == "clients" else amount}
@@ -229,7 +229,7 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
 
 @pytest.mark.parametrize(("device", "interval"), [("1ms", 300), ("cheetah9lp", 20_000)])
 def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
-    """Test loads below and above the device's capacity, as requests of an open loop do not wait for one another."""
+    """Loads below and above the device's capacity must agree; requests of an open loop do not wait for one another."""
     if device == "cheetah9lp":
         put(page, device)
     compared(page, "own", traces["own"], "lru", device, "interval", f"{interval}us")
@@ -318,7 +318,7 @@ def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
 
 
 def test_a_claim_is_judged_as_archived(page):
-    """A claim about the whole stream, replayed here, has its archived value and verdict."""
+    """A claim about the whole stream, replayed on the page, must have its archived value and verdict."""
     claims = json.loads(page.evaluate("JSON.stringify(manifest.claims)"))
     assert len({claim["verdict"] for claim in claims}) == 3
     for place, claim in enumerate(claims):
@@ -342,7 +342,7 @@ def test_a_link_to_a_claim_judges_it(browser, address):
 
 
 def test_the_page_is_below_20_mb(folder):
-    """Without the whole stream that claims are judged on, which is fetched when asked for."""
+    """The stream that claims are judged on is not counted, because it is fetched only on demand."""
     files = [path for part in ("play", "static") for path in (folder / part).rglob("*") if path.is_file()]
     sizes = {path: path.stat().st_size for path in files}
     assert sizes.pop(folder / "play" / "traces" / "128mb.bin") > 1e6 and 5e6 < sum(sizes.values()) < 20e6

@@ -1,4 +1,4 @@
-"""Test the rows and the line of code behind each claim, in a made-up study and in one of the artifact's own."""
+"""Test the rows and the line of code that decide each claim, in a made-up study and in one of the artifact's own."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ def claims(record, tables):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return a study in its own package folder."""
+    """Make a `claims` module in a package folder of its own."""
     path = tmp_path / "misspenalty" / "made_claims.py"
     path.parent.mkdir()
     path.write_text(SOURCE)

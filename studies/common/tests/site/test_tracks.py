@@ -1,4 +1,4 @@
-"""Test tracks of a claim's page: where its numbers lie, and what its tolerance allows."""
+"""Test the tracks of a claim's page: the positions of its numbers, and the band that its tolerance allows."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Test the site with its documentation and notebooks: no dead link, a header on every page, no broken rule of axe."""
+"""Test that the site with documentation and notebooks has no dead links, a header on each page, and no axe errors."""
 
 import re
 
@@ -11,7 +11,7 @@ KINDS = ("index.html", "claims.html", "files.html", "notebooks.html", "study", "
 
 
 def test_no_link_is_dead(whole):
-    """Building the site would have refused one; that pages link to each other at all is seen here."""
+    """The site must have many pages and no dead link, which would have stopped its build already."""
     assert len(list(whole.rglob("*.html"))) > 60
     assert dead_links(whole) == []
 
@@ -41,11 +41,11 @@ def test_every_page_of_the_site_says_how_to_cite_it(whole):
 
 
 def pages_of(whole, kind):
-    """Return the pages of a kind: all, or of many every so many."""
+    """Return the pages of a kind, or, for some kinds, about twelve that are evenly spaced among them."""
     if kind.endswith(".html"):
         return [whole / kind]
     found = sorted((whole / kind).rglob("*.html"))
-    found = [path for path in found if path.name != "search.html"]  # its content is made by a script on a server
+    found = [path for path in found if path.name != "search.html"]  # a script makes its content, and needs a server
     return found if kind in ("docs", "notebooks", "study") else found[:: max(len(found) // 12, 1)]
 
 

@@ -1,8 +1,8 @@
-"""Stand in for pandas in the browser: tables are lists of rows, which is all that a replay returns."""
+"""Stand in for pandas in the browser: tables are lists of rows, and a replay needs no more than that."""
 
 
 class DataFrame:
-    """Rows, each a dict, from a list of them or from columns."""
+    """A list of rows, each a dict, made from such a list or from a dict of columns."""
 
     def __init__(self, given):
         self.attrs = {}

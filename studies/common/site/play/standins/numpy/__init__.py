@@ -1,7 +1,7 @@
 """Stand in for NumPy in the browser: the functions that reading and replaying a trace call, on Python's buffers.
 
-There is no NumPy for Pyodide in a package registry, so the page brings this. Arrays have one or two dimensions and the
-types of `dtypes`; every value is the one that NumPy computes, and what is not listed here raises an AttributeError.
+No package registry has NumPy for Pyodide, so the page uses this module instead. Arrays have one or two dimensions and
+the types of `dtypes`. Every value equals NumPy's; a function that is missing here raises an AttributeError.
 A test replays every format, policy and device in a browser and compares the results with NumPy's.
 """
 
@@ -76,7 +76,7 @@ def array(values, dtype=None):
 
 
 def asarray(values, dtype=None):
-    """Return `values` as an array, itself where it is one of this type."""
+    """Return `values` as an array; an array of this type is returned itself."""
     if isinstance(values, ndarray | Records):
         return values if dtype is None or values.dtype == dtype else values.astype(dtype)
     if isinstance(values, int | float):
@@ -129,7 +129,7 @@ _dtype = dtype
 
 
 def frombuffer(data, dtype, count=-1):
-    """Return the numbers or records in some bytes, of either byte order; all of them, or the first `count`."""
+    """Return all numbers or records in some bytes, or the first `count`; both byte orders are understood."""
     kind = _dtype(dtype)
     view = memoryview(data).cast("B")
     view = view if count < 0 else view[: count * kind.itemsize]
@@ -143,7 +143,7 @@ def frombuffer(data, dtype, count=-1):
 
 
 def fromfile(file, dtype, count=-1):
-    """Return numbers read from a file or path, at most `count`."""
+    """Return all numbers in a file, or at most `count`; the file is open or given by its path."""
     kind = _dtype(dtype)
     if isinstance(file, str | os.PathLike):
         with open(file, "rb") as opened:
@@ -153,13 +153,13 @@ def fromfile(file, dtype, count=-1):
 
 
 def memmap(path, dtype, mode, shape=None):
-    """Return the content of a column's file, which is read, since nothing can be mapped here."""
+    """Return the content of a column's file; it is read, because a browser cannot map files."""
     made = fromfile(path, dtype)
     return made if shape is None else made[: shape[0]]
 
 
 def arange(begin, end=None, dtype=None):
-    """Return numbers from `begin` up to but excluding `end`, by 1."""
+    """Return the whole numbers from `begin` up to but excluding `end`."""
     begin, end = (0, begin) if end is None else (begin, end)
     return stored(range(int(begin), int(end)), _dtype(dtype or int64))
 
@@ -189,7 +189,7 @@ def stack(columns, axis):
 
 
 def split(values, at):
-    """Return the parts of an array between these places."""
+    """Return the parts of an array, split before each of these indices."""
     ends = [0, *(int(place) for place in at), len(values)]
     return [values[begin:end] for begin, end in itertools.pairwise(ends)]
 
@@ -203,7 +203,7 @@ def repeat(values, times):
 
 
 def diff(values, prepend=None):
-    """Return differences of neighbours."""
+    """Return the differences of neighbouring values."""
     given = values.tolist()
     given = given if prepend is None else [prepend, *given]
     return stored(map(operator.sub, given[1:], given), values.dtype)
@@ -217,7 +217,7 @@ def cumsum(values):
 
 
 def argsort(values, kind=None):
-    """Return the places of the values in ascending order, equal ones in order of place."""
+    """Return the indices that sort the values in ascending order; equal values keep their order."""
     given = values.tolist()
     return stored(sorted(range(len(given)), key=given.__getitem__), _dtype(int64))
 
@@ -228,7 +228,7 @@ def sort(values):
 
 
 def partition(values, places):
-    """Return the values, with those at these places where sorting would put them."""
+    """Return the values such that those at `places` are where sorting would put them; here, all are sorted."""
     return sort(values)
 
 
@@ -251,7 +251,7 @@ def unique(values, axis=None, return_index=False, return_inverse=False):
 
 
 def searchsorted(values, wanted, side="left", sorter=None):
-    """Return where values would have to be inserted into ascending ones."""
+    """Return the indices at which `wanted` would have to be inserted into ascending values."""
     import bisect
 
     find = bisect.bisect_left if side == "left" else bisect.bisect_right
@@ -262,7 +262,7 @@ def searchsorted(values, wanted, side="left", sorter=None):
 
 
 def bincount(values, minlength=0):
-    """Return how often each number from 0 on occurs."""
+    """Return how often each of the numbers 0, 1, 2, ... occurs."""
     counts = [0] * builtins.max(minlength, values.max(initial=-1) + 1)
     for value in values.tolist():
         counts[value] += 1
@@ -270,12 +270,12 @@ def bincount(values, minlength=0):
 
 
 def flatnonzero(values):
-    """Return the places of values other than 0."""
+    """Return the indices of values other than 0."""
     return stored(itertools.compress(itertools.count(), asarray(values).tolist()), _dtype(int64))
 
 
 def count_nonzero(values):
-    """Return how many values are not 0."""
+    """Return the number of values other than 0."""
     values = asarray(values)
     if values.dtype.itemsize == 1 and values.contiguous:
         return values.size - bytes(values.data).count(0)
@@ -283,13 +283,13 @@ def count_nonzero(values):
 
 
 def isin(values, among, invert=False):
-    """Return which values occur in `among`, or with `invert` do not."""
+    """Tell of each value whether it occurs in `among`; with `invert`, whether it does not."""
     values, among = values.tolist() if isinstance(values, ndarray) else values, set(among)
     return stored([(value in among) != invert for value in values], _dtype(bool_))
 
 
 def where(chosen, one, other):
-    """Return `one` where chosen, `other` elsewhere."""
+    """Return the values of `one` where `chosen` is true, and those of `other` elsewhere."""
     size = len(chosen)
     one, other = (each if isinstance(each, ndarray) else full(size, each) for each in (one, other))
     pairs = zip(chosen.tolist(), one.tolist(), other.tolist(), strict=True)
@@ -307,7 +307,7 @@ def max(values, key=None):
 
 
 class _Extreme:
-    """`minimum` or `maximum`, value by value."""
+    """The function `minimum` or `maximum`, which compares two arrays value by value."""
 
     def __init__(self, choose):
         self.choose = choose
@@ -318,7 +318,7 @@ class _Extreme:
         return other.combined(one, self.choose) if isinstance(other, ndarray) else self.choose(one, other)
 
     def accumulate(self, values):
-        """Return the extreme of the values so far."""
+        """Return the running minimum or maximum of the values."""
         return stored(itertools.accumulate(values.tolist(), self.choose), values.dtype)
 
 
@@ -326,12 +326,12 @@ minimum, maximum = _Extreme(builtins.min), _Extreme(builtins.max)
 
 
 def clip(values, low, high):
-    """Return values moved into a range."""
+    """Return the values, with those outside a range replaced by its nearer end."""
     return minimum(maximum(values, low), high)
 
 
 def rint(values):
-    """Return values rounded to whole ones, halves to even ones; their type is a float's."""
+    """Return values rounded to whole numbers, with halves to even ones, as floats."""
     if isinstance(values, int | float):
         return float(round(values))
     return stored([float(round(value)) for value in values.tolist()], _dtype(float64), values.shape)
@@ -348,16 +348,16 @@ def isfinite(value):
 
 
 def argmax(values):
-    """Return the place of the first largest value."""
+    """Return the index of the first largest value."""
     given = values.tolist()
     return given.index(builtins.max(given))
 
 
 def argmin(values):
-    """Return the place of the first smallest value."""
+    """Return the index of the first smallest value."""
     return values.argmin()
 
 
 def isscalar(value):
-    """Return whether a value is one number or text."""
+    """Return whether a value is a single number or text."""
     return isinstance(value, int | float | str | bytes)

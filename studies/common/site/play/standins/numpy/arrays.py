@@ -11,7 +11,7 @@ ARRAY_CODES = {"?": "B"}  # codes for types that the module `array` lacks
 
 
 def stored(values, kind, shape=None):
-    """Return an array of these values, which wrap around where they exceed the type."""
+    """Return an array of these values; values beyond the range of the type wrap around."""
     char = ARRAY_CODES.get(kind.char, kind.char)
     values = values if isinstance(values, list | range) else list(values)
     try:
@@ -22,7 +22,7 @@ def stored(values, kind, shape=None):
 
 
 def column(view, kind, first, step):
-    """Return numbers that lie `step` bytes apart in some bytes, of either byte order, in an array of their own."""
+    """Copy numbers that lie `step` bytes apart in some bytes, in either byte order, into a new array."""
     size, count = kind.itemsize, len(view) // step
     made = bytearray(size * count)
     for byte in range(size):
@@ -33,7 +33,7 @@ def column(view, kind, first, step):
 
 
 class ndarray:
-    """Numbers in a buffer, in one or two dimensions; slices share it."""
+    """Numbers in a buffer, in one or two dimensions; slices share the buffer."""
 
     def __init__(self, flat, kind, shape, step=None):
         self.flat, self.dtype, self.shape = flat, kind, tuple(shape)
@@ -46,12 +46,12 @@ class ndarray:
 
     @property
     def T(self):
-        """Columns as rows."""
+        """The transposed array."""
         return stored(itertools.chain.from_iterable(zip(*self.tolist(), strict=True)), self.dtype, self.shape[::-1])
 
     @property
     def size(self):
-        """Numbers in all."""
+        """The number of elements."""
         return self.shape[0] * self.shape[1] if len(self.shape) == 2 else self.shape[0] if self.shape else 1
 
     @property
@@ -61,7 +61,7 @@ class ndarray:
 
     @property
     def data(self):
-        """The buffer."""
+        """The array as a buffer."""
         return self.__buffer__(0)
 
     def __buffer__(self, flags):
@@ -153,13 +153,13 @@ class ndarray:
             self.flat[operator.index(key)] = value
 
     def tolist(self):
-        """Return the numbers as Python's."""
+        """Return the numbers as a list of Python's numbers, or a list of lists."""
         if len(self.shape) == 2:
             return [self._row(row).tolist() for row in range(len(self))]
         return self.flat.tolist() if self.shape else self.flat[0]
 
     def copy(self):
-        """Return the same numbers in a buffer of their own."""
+        """Return an array of the same numbers in a new buffer."""
         made = bytearray(self.nbytes)
         into = memoryview(made).cast(self.dtype.char)
         if len(self.shape) == 2:
@@ -194,7 +194,7 @@ class ndarray:
         return ndarray(made, kind, (len(made),))
 
     def reshape(self, rows, columns=None):
-        """Return the same numbers in rows, as many as there are for -1, or in one."""
+        """Return the numbers in `rows` rows (-1: as many as they fill); without `columns`, in one dimension."""
         if columns is None:
             return ndarray(self.flat[: self.size], self.dtype, (self.size,))
         return ndarray(self.flat, self.dtype, (self.size // columns if rows == -1 else rows, columns))
@@ -216,35 +216,35 @@ class ndarray:
         return bytes(self.copy().flat.cast("B"))
 
     def max(self, initial=None):
-        """Return the largest number, at least `initial`."""
+        """Return the largest number, or `initial` if that is larger."""
         values = self._values()
         return builtins.max(values if initial is None else [*values, initial])
 
     def min(self, initial=None):
-        """Return the smallest number, at most `initial`."""
+        """Return the smallest number, or `initial` if that is smaller."""
         values = self._values()
         return builtins.min(values if initial is None else [*values, initial])
 
     def sum(self, dtype=None):
-        """Return the sum of the numbers, as a `dtype` if one is given."""
+        """Return the sum of the numbers, converted to `dtype` if that is given."""
         total = builtins.sum(self._values())
         return total if dtype is None else dtype(total)
 
     def all(self):
-        """Return whether every number is other than 0."""
+        """Return whether no number is 0."""
         return builtins.all(self._values())
 
     def any(self):
-        """Return whether a number is other than 0."""
+        """Return whether at least one number is not 0."""
         return builtins.any(self._values())
 
     def argmin(self):
-        """Return the place of the smallest number."""
+        """Return the index of the smallest number."""
         values = self._values()
         return values.index(builtins.min(values))
 
     def combined(self, other, operation, kind=None, swapped=False):
-        """Apply an operation to each number and its partner, or to one partner for all."""
+        """Apply an operation to pairs of numbers of this array and `other`, or of this array and a single number."""
         mine = self._values()
         if isinstance(other, list):
             other = stored(other, self.dtype)
@@ -272,7 +272,7 @@ class ndarray:
 
 
 def _as_values(value, kind, count):
-    """Return a value or values as an array of a type and length."""
+    """Return one value, repeated, or several values as an array of this type and length."""
     if isinstance(value, ndarray):
         if value.dtype != kind:
             value = value.astype(kind)
@@ -286,7 +286,7 @@ def _as_values(value, kind, count):
 
 
 def _weak(value, kind):
-    """Return the type that a Python number has next to an array of a type."""
+    """Return the type with which a Python number enters an operation with an array of type `kind`."""
     if isinstance(value, float):
         return dtype(float64)
     if isinstance(value, bool):
@@ -295,7 +295,7 @@ def _weak(value, kind):
 
 
 def _together(one, other):
-    """Return the type that holds the values of both."""
+    """Return the type of the result of an operation on two types."""
     if one == other or other.kind == "b":
         return one
     if one.kind == "b":
@@ -336,7 +336,7 @@ for _name in ("add", "sub", "mul", "and", "or"):
 
 
 class _Flags:
-    """Whether the numbers may be changed through this array; where kernels need it, they get a contiguous copy."""
+    """Flags of an array: whether its numbers may be changed. It counts as contiguous: else, kernels get a copy."""
 
     c_contiguous = True
 
@@ -345,7 +345,7 @@ class _Flags:
 
 
 class Records:
-    """Records of fields, whose columns are arrays of their own."""
+    """Records of several fields; indexing by a field's name copies its column into a new array."""
 
     def __init__(self, view, kind):
         self.view, self.dtype, self.itemsize = view, kind, kind.itemsize

@@ -14,11 +14,11 @@ class integer(number):
 
 
 class floating(number):
-    """Base of the types of other numbers."""
+    """Base of the floating-point types."""
 
 
 def _make(name, char, kind, bits, base):
-    """Return a type whose call gives a Python number within its range, with wrap-around."""
+    """Return a type; calling it converts a value to a Python number, which wraps around at the ends of its range."""
 
     def new(cls, value=0):
         if kind == "f":
@@ -31,7 +31,7 @@ def _make(name, char, kind, bits, base):
 
 
 def wrapped(value, kind, bits):
-    """Return a whole number reduced to so many bits."""
+    """Return a whole number wrapped around to `bits` bits."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if kind == "i" and value >> (bits - 1) else value
 
@@ -51,7 +51,7 @@ PYTHON = {bool: bool_, int: int64, float: float64}
 
 
 class dtype:
-    """A type of numbers, from its class, its name or its code, or of records, from a list of fields.
+    """A type of numbers, made from its class, name or code, or a type of records, made from a list of fields.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class dtype:
     itemsize : int
     names : tuple of str or None
     fields : dict of str to (dtype, int)
-        Type and first byte of each field.
+        Type and offset in bytes of each field.
     swapped : bool
         Whether the bytes of a number come in big-endian order.
     """
@@ -99,7 +99,7 @@ class dtype:
 
 
 class _Void:
-    """Bytes of a record that are not looked at."""
+    """The type of bytes of a record that are never read."""
 
     def __init__(self, size):
         self.itemsize = size

@@ -1,4 +1,4 @@
-"""Define the names that annotations use."""
+"""Define the names that the package's annotations use."""
 
 from typing import Any
 

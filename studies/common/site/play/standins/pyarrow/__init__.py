@@ -1,7 +1,7 @@
 """Stand in for pyarrow in the browser: columns of text are lists; zstd works, Parquet does not.
 
-A column is divided and converted by Python's own means. What is not as simple as that raises an `ArrowInvalid`, after
-which the package's readers divide lines one by one, as they do with pyarrow.
+Python's own functions split and convert columns. Text that is not simple enough for them raises an `ArrowInvalid`; the
+package's readers then parse the lines one by one, as they do with pyarrow.
 """
 
 from compression import zstd
@@ -14,7 +14,7 @@ ArrowException = zstd.ZstdError
 
 
 class ArrowInvalid(ArrowException):
-    """A value that a type does not have, or text that is not divided as expected."""
+    """A value does not belong to a type, or text does not split into fields as expected."""
 
 
 class ChunkedArray:
@@ -52,12 +52,12 @@ def binary():
 
 
 def decimal128(digits, places):
-    """Return the type of decimals, which no value has here."""
+    """Return the type of decimals; no value has this type here."""
     return DataType(f"decimal128({digits}, {places})")
 
 
 class Array:
-    """Values of one type; None where one is missing."""
+    """Values of one type; a missing value is None."""
 
     offset = 0
 
@@ -76,25 +76,25 @@ class Array:
         return self.values.count(None)
 
     def to_pylist(self):
-        """Return the values as Python's."""
+        """Return the values as a list."""
         return list(self.values)
 
     def to_numpy(self, zero_copy_only):
-        """Return the values as NumPy's."""
+        """Return the values as a NumPy array."""
         import numpy as np
 
         return np.array(self.values, np.bool_ if self.type == DataType("bool") else np.int64)
 
     def is_null(self):
-        """Return which values are missing."""
+        """Tell of each value whether it is missing."""
         return Array([value is None for value in self.values], DataType("bool"))
 
     def is_valid(self):
-        """Return which values are there."""
+        """Tell of each value whether it is present."""
         return Array([value is not None for value in self.values], DataType("bool"))
 
     def cast(self, kind):
-        """Return the values as another type."""
+        """Return the values converted to another type."""
         if kind == self.type or {kind.name, self.type.name} <= {"string", "binary"}:
             return Array(self.values, kind)
         if kind == string():
@@ -106,23 +106,23 @@ class Array:
     view = cast
 
     def slice(self, first, count):
-        """Return some of the values."""
+        """Return `count` values from the index `first` on."""
         return Array(self.values[first : first + count], self.type)
 
     def take(self, places):
-        """Return the values at some places."""
+        """Return the values at these indices."""
         return Array([self.values[place] for place in places.values], self.type)
 
     def filter(self, chosen):
-        """Return the values that are chosen."""
+        """Return the values for which `chosen` is true."""
         return Array([value for value, one in zip(self.values, chosen.values, strict=True) if one], self.type)
 
     def field(self, name):
-        """Return one part of each value, where values are dicts."""
+        """Return one field of each value; the values are dicts."""
         return Array([value[name] for value in self.values], binary())
 
     def buffers(self):
-        """Return where each text ends, and all of them one after another."""
+        """Return three buffers: None, the offsets of the texts, and the texts joined."""
         import itertools
 
         import numpy as np
@@ -132,7 +132,7 @@ class Array:
 
 
 def whole(text):
-    """Return a text as a whole number of at most 63 bits."""
+    """Convert a text to a whole number that fits into a signed integer of 64 bits."""
     digits = text.removeprefix(b"-")
     if not digits.isdigit() or len(digits) > 19 or not -(1 << 63) <= (value := int(text)) < 1 << 63:
         raise ArrowInvalid(f"{text!r} is not a whole number")
@@ -154,7 +154,7 @@ def nulls(count, kind):
 
 
 def scalar(value, kind):
-    """Return one value."""
+    """Return the value itself."""
     return value
 
 
@@ -164,18 +164,18 @@ def py_buffer(data):
 
 
 class BinaryArray:
-    """Texts that lie one after another."""
+    """Texts that are stored one after another in a buffer."""
 
     @staticmethod
     def from_buffers(kind, count, buffers):
-        """Return the texts between these ends."""
+        """Return the texts between the offsets in `buffers`, the buffers that `Array.buffers` returns."""
         _, ends, text = buffers
         ends = ends.tolist()
         return Array([text[ends[row] : ends[row + 1]] for row in range(count)], kind)
 
 
 def OSFile(path):
-    """Return a file by its path."""
+    """Return the path itself; `CompressedInputStream` opens it."""
     return path
 
 

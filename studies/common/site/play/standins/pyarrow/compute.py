@@ -14,55 +14,55 @@ class _Scalar:
         self.value = value
 
     def as_py(self):
-        """Return the value as Python's."""
+        """Return the value as a Python object."""
         return self.value
 
 
 def cast(column, kind, safe=True):
-    """Return a column as another type."""
+    """Return a column converted to another type."""
     return column.cast(kind)
 
 
 def ascii_trim_whitespace(column):
-    """Return texts without the blanks around them."""
+    """Return texts without leading and trailing blanks."""
     return pa.Array([None if text is None else text.strip(BLANKS) for text in column.values], column.type)
 
 
 def equal(column, value):
-    """Return which values are equal to one."""
+    """Tell of each value of a column whether it equals `value`."""
     value = value.encode() if isinstance(value, str) else value
     return pa.Array([one == value for one in column.values], pa.DataType("bool"))
 
 
 def if_else(chosen, value, column):
-    """Return one value where chosen, those of a column elsewhere."""
+    """Return `value` where `chosen` is true, and the values of `column` elsewhere."""
     pairs = zip(chosen.values, column.values, strict=True)
     return pa.Array([value if one else other for one, other in pairs], column.type)
 
 
 def fill_null(column, value):
-    """Return a column with a value where one is missing."""
+    """Return a column with missing values replaced by `value`."""
     value = value.encode() if isinstance(value, str) else value
     return pa.Array([value if one is None else one for one in column.values], column.type)
 
 
 def binary_length(column):
-    """Return the bytes of each text."""
+    """Return the length of each text in bytes."""
     return pa.Array(list(map(len, column.values)), pa.int64())
 
 
 def index(column, value):
-    """Return the place of the first value that is equal to one, or -1."""
+    """Return the index of the first value that equals `value`, or -1."""
     return _Scalar(column.values.index(value) if value in column.values else -1)
 
 
 def any(column):
-    """Return whether a value is true."""
+    """Return whether at least one value is true."""
     return _Scalar(True in column.values)
 
 
 class Encoded:
-    """Distinct values in order of their first use, and for each row the number of its value."""
+    """The distinct values of a column in order of first use, and for each row the index of its value among them."""
 
     type = pa.DataType("dictionary")
 
@@ -83,14 +83,14 @@ def _compiled(pattern):
 
 
 def match_substring_regex(column, pattern):
-    """Return which texts contain a match."""
+    """Tell of each text whether it contains a match of `pattern`."""
     find = _compiled(pattern).search
     found = [None if text is None else find(text) is not None for text in column.values]
     return pa.Array(found, pa.DataType("bool"))
 
 
 def extract_regex(column, pattern):
-    """Return the groups of the first match of each text, or None where there is none."""
+    """Return the groups of the first match in each text, or None if it has no match."""
     find = _compiled(pattern).search
     found = map(find, column.values)
     rows = [None if one is None else {name: text or b"" for name, text in one.groupdict().items()} for one in found]

@@ -1,4 +1,4 @@
-"""Read text with a separator, where no field is quoted."""
+"""Read text whose fields are separated by a delimiter and never quoted."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ class _Column(pa.Array):
 
 
 def read_csv(text, read, parse, convert):
-    """Return a text's columns; raise `ArrowInvalid` for a wrong number of fields or a value of another type."""
+    """Read the columns of a text; raise `ArrowInvalid` for quotes, a wrong number of fields, or a wrong type."""
     if parse.quote_char and b'"' in text:
         raise pa.ArrowInvalid("a field is quoted")
     separator = parse.delimiter.encode()
