@@ -1,4 +1,4 @@
-"""Make the classics study's tables under other readings of what the papers leave open, from the same replays."""
+"""Make the classics study's tables under other readings of facts that the papers leave open, from the same replays."""
 
 import re
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from misspenalty_studies.classics.tables import hit_ratios, program
 
-IN_PLACE = {  # words -> the policy, and the row with other parameters that replaces it
+IN_PLACE = {  # condition -> the policy, and the row with other parameters that replaces it
     "MQ without a history": ("mq", "mq_history_0"),
     "MQ's history as large as the cache": ("mq", "mq_history_1"),
     "MQ's history as large as the cache, its life time fixed at 500 accesses": ("mq", "mq_fixed"),
@@ -15,7 +15,7 @@ IN_PLACE = {  # words -> the policy, and the row with other parameters that repl
     "ARC under the conventions of the program of LIRS2's authors": ("arc", "arc_program"),
 }
 FIXED = "fixed splits of 1 to 99 % of the cache, none without a page"
-UNTUNED = {  # words -> policies replayed without the parameter that was tuned
+UNTUNED = {  # condition -> policies replayed without the parameter that was tuned
     "LRU-2 without a correlated reference period": ("lru2",),
     "LRFU without a correlated reference period": ("lrfu",),
 }
@@ -47,13 +47,13 @@ def under_conditions(replays, published):
 
 
 def _in_place(replays, policy, other):
-    """Put copies of the rows of `other` in place of those of `policy`, on the traces that have them."""
+    """Replace the rows of `policy` by copies of those of `other`, on the traces that have `other`."""
     traces = replays.loc[replays["policy"] == other, "trace"].unique()
     kept = replays[(replays["policy"] != policy) | ~replays["trace"].isin(traces)]
     return pd.concat([kept, replays[replays["policy"] == other].assign(policy=policy)], ignore_index=True)
 
 
 def _without_period(replays, policies):
-    """Keep of these policies only the rows whose correlated reference period is 0."""
+    """Remove the rows of these policies whose correlated reference period is not 0."""
     zero = replays["parameters"].map(lambda text: re.search(r"correlated_period=0(?![\d.])", text) is not None)
     return replays[~replays["policy"].isin(policies) | zero]

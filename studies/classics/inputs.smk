@@ -1,4 +1,4 @@
-# What the rules of the study classics take.
+# Inputs of the rules of the study classics.
 from misspenalty.io.external import open_register
 from misspenalty_studies.classics.settings import FILES as CLASSICS_FILES
 from misspenalty_studies.classics.settings import TRACES as CLASSICS_TRACES
@@ -9,5 +9,5 @@ wildcard_constraints:
 
 
 def classics_trace(wildcards):
-    """The file of a registered trace."""
+    """Return the file of a registered trace."""
     return str(CLASSICS_PATHS[wildcards.surviving])

@@ -1,7 +1,7 @@
 """Define LIRS2, which judges a block by the sum of its last two reuse distances, as in its authors' program.
 
 C. Zhong, X. Zhao, S. Jiang: "LIRS2: an improved LIRS replacement algorithm", SYSTOR 2021. Only its abstract was
-available: the rules are those of the authors' program (repository zhongch4g/LIRS2, no licence; nothing of it is
+available, so the rules are those of the authors' program (repository zhongch4g/LIRS2, no licence; none of its code is
 copied).
 """
 
@@ -17,15 +17,15 @@ STACK_LIMIT = 8  # maximum number of references that the stack holds, in multipl
 class LIRS2:
     """LIRS with two reuse distances: a block stays if it was used three times in a short time.
 
-    The stack holds the last reference to every block and the one before it, down to the oldest such earlier reference
-    of a block that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest is the victim. A HIR block becomes
-    LIR when it is used while the reference before its last is in the stack; the LIR block that reaches down deepest
-    moves to the queue.
+    The stack holds the last two references to every block. It ends at the oldest second-to-last reference of a block
+    that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest block is the victim. A HIR block becomes LIR
+    if it is used while its second-to-last reference is still in the stack; the LIR block whose second-to-last reference
+    is the oldest then moves to the queue.
 
     Parameters
     ----------
     capacity : int
-        Cache size, blocks; at least 2. The program's minimum is 5, as it keeps at least 4 HIR blocks.
+        Cache size in blocks, at least 2. The program's minimum is 5, because it keeps at least 4 HIR blocks.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class LIRS2:
             self.stay.add(block)
 
     def _push_first(self, block):
-        """Give a new block a reference before its first, which never makes it stay."""
+        """Add a new block with two references, of which the earlier one is made up; `used_once` marks such a block."""
         self.used_once.add(block)
         for times in (self.before, self.last):
             times[block] = next(self.clock)
@@ -97,7 +97,7 @@ class LIRS2:
             heapq.heappush(self.passing, times[block])
 
     def _trim(self):
-        """Cut the stack down to the oldest reference that is the one before the last of a block that stays."""
+        """Remove the oldest references until the stack ends at the second-to-last reference of a block that stays."""
         while True:
             time, block = next(iter(self.stack.items()))
             if block in self.stay and self.before[block] == time:

@@ -19,8 +19,8 @@ HIR_SHARE = 0.01
 class ProgramARC(ARC):
     """ARC as in the program of LIRS2's authors: steps of whole blocks, and a target of 0 after every hit in B2.
 
-    Where the paper's figure has max(p - δ, 0), the program takes the smaller of p - δ, which is unsigned there, and 0:
-    its target is lost whenever a block is found in B2.
+    Where the paper's figure has max(p - δ, 0), the program takes the smaller of 0 and p - δ, an unsigned number: the
+    target becomes 0 whenever a block is found in B2.
 
     >>> cache = ProgramARC(10)
     >>> cache._adapt(2.5), cache.p
@@ -43,14 +43,14 @@ def replay_trace(name, trace, settings, threads=None):
     trace : Trace
     settings : ReplaySettings
     threads : int, optional
-        Sizes replayed in parallel; the result does not depend on it.
+        Number of sizes replayed in parallel; the result does not depend on it.
 
     Returns
     -------
     DataFrame
         ``trace, cache_blocks, policy, parameters, references, misses, hit_ratio_pct``; one row per size, policy and
-        combination of parameters. Policy ``frc`` is ARC with its split held fixed; ``lirs_program``, ``lirs2_program``
-        and ``arc_program`` follow the conventions of the program of LIRS2's authors.
+        combination of parameters. Policy ``frc`` is ARC with a fixed split; ``lirs_program``, ``lirs2_program`` and
+        ``arc_program`` follow the conventions of the program of LIRS2's authors.
     """
     replays = settings.traces[name]
     sizes, tables = list(replays.cache_blocks), []
@@ -70,7 +70,7 @@ def replay_trace(name, trace, settings, threads=None):
 
 
 def replay_file(trace, surviving, threads=None):
-    """Open the file of the registered trace called `surviving` and return its `replay_trace` (a workflow job).
+    """Open the file of the registered trace `surviving` and replay it with `replay_trace` (a workflow job).
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def without_repeats(trace):
 
 
 def _as_program(name, trace, sizes):
-    """Replay policies as the program of LIRS2's authors runs them, where immediate repeats hit and change nothing
-    else."""
+    """Replay policies as the program of LIRS2's authors runs them: an immediate repeat is a hit that does not change
+    the cache."""
     shorter = without_repeats(trace)
     tables = []
     for size in sizes:
@@ -107,7 +107,7 @@ def _as_program(name, trace, sizes):
 
 
 def _of_all(table, trace):
-    """Return the same misses as shares of all references."""
+    """Recompute hits and hit ratio of a replay without repeats for all references; the misses are the same."""
     table = table.assign(requests=len(trace), hits=len(trace) - table["misses"])
     return table.assign(hit_ratio=table["hits"] / table["requests"])
 

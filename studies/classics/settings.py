@@ -37,7 +37,7 @@ class Row(pydantic.BaseModel):
 
 
 class Replays(pydantic.BaseModel):
-    """What is replayed on one trace.
+    """The replays of one trace.
 
     `rows` are the labels of policies; `more_sizes` are cache sizes, in blocks, at which only LRU is replayed.
     """
@@ -53,14 +53,14 @@ class Replays(pydantic.BaseModel):
 
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
-    # The paper does not print MQ's history: four times the cache, as in MQ's own paper. Others serve as conditions.
+    # The paper does not print MQ's history: "mq" takes four times the cache, as MQ's own paper; others are conditions.
     "mq_history_0": Row(policy="mq", parameters={"history": 0}),
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
-    # These show how many of LIRS's misses on sprite are due to the share of the cache that HIR blocks get.
+    # This row shows how much LIRS's misses on sprite depend on the share of the cache for HIR blocks.
     "lirs_shares": Row(policy="lirs", grid={"hirs": (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)}),
-    # Both parameters of the full version are varied. Grids reach far enough that the best values are inside.
+    # Both parameters of the full version are varied. Grids are wide enough to contain the best values.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
     "lrfu": Row(
         policy="lrfu",
@@ -119,7 +119,7 @@ FILES = {
 
 
 class ReplaySettings(pydantic.BaseModel):
-    """What the study replays; the defaults are what the archived results come from."""
+    """The replays of the study; the archived results were made with the defaults."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 

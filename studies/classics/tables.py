@@ -3,11 +3,11 @@
 import pandas as pd
 
 KEYS = ["trace", "cache_blocks", "policy"]
-AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # row by its rules -> policy
+AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "arc"}  # program's row -> policy
 
 
 def hit_ratios(replays):
-    """Choose the best combination of parameters per trace, size and policy, by our own hit ratio alone.
+    """Choose the combination of parameters with our best hit ratio, per trace, size and policy; ignore published ones.
 
     Parameters
     ----------
@@ -17,8 +17,8 @@ def hit_ratios(replays):
     Returns
     -------
     DataFrame
-        ``trace, cache_blocks, policy, hit_ratio_pct, misses, references, parameters, combinations``: the first of
-        equally good combinations, and how many were tried.
+        ``trace, cache_blocks, policy, hit_ratio_pct, misses, references, parameters, combinations`` (the number tried);
+        of equally good combinations, the first.
     """
     replays = replays.fillna({"parameters": ""})
     groups = replays.groupby(KEYS, sort=False)
@@ -65,8 +65,8 @@ def program(hit_ratios, published):
     Returns
     -------
     DataFrame
-        ``trace, cache_blocks, policy, reading, program_misses, misses, difference, references``: as the policies are
-        defined here (``own``), and LIRS, ARC and LIRS2 under the program's conventions (``program``).
+        ``trace, cache_blocks, policy, reading, program_misses, misses, difference, references``. `reading` is ``own``
+        for the policies as defined here, and ``program`` for LIRS, ARC and LIRS2 under the program's conventions.
     """
     own = hit_ratios.assign(reading="own")
     same = own[own["policy"].isin(AS_PROGRAM)].replace({"policy": AS_PROGRAM}).assign(reading="program")

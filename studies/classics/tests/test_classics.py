@@ -1,4 +1,4 @@
-"""Test the classics study on small traces made here, and on the authors' traces where they are."""
+"""Test the classics study on small generated traces, and on the authors' traces if they are available."""
 
 from pathlib import Path
 
@@ -122,9 +122,9 @@ def test_the_programs_arc_loses_its_target_at_a_hit_in_b2():
 
 
 def test_lirs2_keeps_what_was_used_three_times_in_a_short_time():
-    """Of six blocks, two stay (1, 2) and four pass. Block 3 is used once more: it is not yet known to be used soon
-    again. At its third use it takes the place of block 1, whose use before the last is the oldest, so that 1 is evicted
-    first."""
+    """Of six blocks, 1 and 2 stay and four wait in the queue. The second use of block 3 does not make it stay, because
+    two reuse distances are needed. At its third use it replaces block 1, whose second-to-last use is the oldest;
+    block 1 moves to the queue."""
     cache = LIRS2(6)
     assert not any(cache.access(block) for block in (1, 2, 3, 4, 5, 6))
     assert cache.access(3) and cache.stay == {1, 2}
