@@ -1,4 +1,4 @@
-"""Count where the published results always miss: some of the simulator's policies load nothing into a small cache."""
+"""Count the published results with a miss ratio of 1: some policies of the simulator admit nothing to a small cache."""
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,9 @@ def always_missed(results, policies):
     Returns
     -------
     DataFrame
-        ``objects_in_cache, policy, results, always_missed, always_missed_pct, fifo_hits``: results with that many
-        objects in the cache, those with a miss ratio of 1 (as printed, four decimals), their share, and how many of
-        these have hits under FIFO.
+        ``objects_in_cache, policy, results, always_missed, always_missed_pct, fifo_hits``: the number of results with
+        that many objects in the cache, the number of those with a miss ratio of 1 (as printed, four decimals), their
+        share, and how many of them have hits under FIFO.
 
     Examples
     --------

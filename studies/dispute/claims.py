@@ -17,7 +17,7 @@ EXAMPLES = {"twitter": "cluster52", "msr": "hm_0.IQI.bin"}
 EXAMPLE_POLICIES = ("lru", "arc", "s3fifo", "wtinylfu", "wtinylfu_10")
 FILES = ("s3fifo", "2q", "arc", "lirs", "lhd", "lrb", "wtinylfu", "wtinylfu_10")
 PROGRAM_POLICIES = ("lru", "fifo", "arc", "2q", "lirs", "s3fifo", "sieve", "lfu", "opt", "wtinylfu", "slru", "clock")
-BY_RULES = ("slru", "lirs", "wtinylfu")  # policies that are also replayed by the program's rules
+BY_RULES = ("slru", "lirs", "wtinylfu")  # policies that are also replayed with the program's rules
 PROGRAM_BLOCKS = {  # 10 % of the blocks, in the order in which the ledger lists the traces
     "2-pools": 993, "cpp": 122, "cs": 140, "gli": 252, "loop": 101, "multi2": 568, "orm-busy": 7634, "sprite": 707,
 }  # fmt: skip

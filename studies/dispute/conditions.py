@@ -1,6 +1,6 @@
-"""Tabulate the dispute study under other conditions: rows of its result tables that were counted in another way.
+"""Tabulate the dispute study under other conditions: rearrange the rows and columns of its result tables.
 
-Every condition reads only the result tables, so it can be judged even where the published results are not available.
+Every condition needs only the result tables, so it can be judged even if the published results are not available.
 """
 
 import pandas as pd
@@ -33,7 +33,7 @@ def conditions(reductions, datasets, selection, replayed_reductions, program, ex
     Returns
     -------
     dict of str to DataFrame
-        By item, the rows that the claims read, with their values under the condition named in column ``condition``.
+        By item, the rows that the claims read, with their values under the condition that column ``condition`` names.
     """
     return {
         "reductions": _reductions(pd.read_csv(reductions), pd.read_csv(datasets)),
@@ -72,7 +72,7 @@ def _datasets(table):
 
 
 def _ranked(table):
-    """Return the table with ranks by its means."""
+    """Return the table with its ranks recomputed from its means."""
     keys = ["selection", "size_ratio", "dataset"]
     seven = table["policy"].isin(FIGURE_7)
     ranks = {
@@ -103,7 +103,7 @@ def _replayed_reductions(table):
 
 def _program(table):
     keys = ["trace", "cache_blocks", "policy"]
-    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # program, else own
+    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # program, if any
     return both.assign(reading=OWN, condition=BY_PROGRAM)
 
 
@@ -119,6 +119,6 @@ def _of(table, **keys):
 
 
 def _at(table, size, words):
-    """Return the rows of another size in place of both sizes of the paper."""
+    """Return the rows of another size, labelled with both sizes of the paper."""
     rows = table[table["size_ratio"] == size]
     return pd.concat([rows.assign(size_ratio=other) for other in (LARGE, SMALL)]).assign(condition=words)

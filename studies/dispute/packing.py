@@ -1,4 +1,4 @@
-"""Pack the result files of the S3-FIFO paper, 7,749 text files, into one CSV with every number as printed."""
+"""Pack the 7,749 result files of the S3-FIFO paper into one CSV, with every number as printed."""
 
 import re
 from pathlib import Path
@@ -38,7 +38,7 @@ def pack(folder, out):
     ----------
     folder : path-like
         ``result/cachesim`` of the repository: ``<data set>/<trace>.txt``, one line per algorithm and cache size. Its
-        folder ``all``, which has the same files again, is left out.
+        folder ``all``, which repeats the same files, is left out.
     out : path-like
         The CSV: ``dataset, trace, requests, size_ratio, cache_objects`` and one column per algorithm of `ALGORITHMS`
         with its miss ratio, empty where it was not run. The sizes of a trace are the last ones of `RATIOS`: small

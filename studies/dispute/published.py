@@ -1,12 +1,12 @@
 """Aggregate the published results again: choose the traces that count and estimate each policy's gain over FIFO.
 
 Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios
-if it is a gain, and (FIFO - policy) / policy if it is a loss: it is never below -1. A trace counts at a size by
-the rules of `steps`; the script looks at 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
+if it is a gain, and (FIFO - policy) / policy if it is a loss, so it is never below -1. The rules of `steps` decide
+whether a trace counts at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
 
-These rules were chosen before anything was computed: percentiles interpolate linearly, as theirs do; an interval is the
-central 95 % of the percentile bootstrap. Traces are drawn with replacement, all policies on the same draw. Traces of
-one data set are not independent of each other, so a second interval draws whole data sets.
+The following rules were chosen before anything was computed. Percentiles interpolate linearly, like the authors'. An
+interval is the central 95 % of the percentile bootstrap. Traces are drawn with replacement, and all policies use the
+same draw. Traces of one data set are not independent of each other, so a second interval draws whole data sets.
 """
 
 import numpy as np
@@ -73,16 +73,16 @@ def aggregate(table, resamples, seed):
     table : path-like
         The packed results, see `packing.pack`.
     resamples : int
-        Draws of the bootstrap.
+        Number of draws of the bootstrap.
     seed : int
 
     Returns
     -------
     dict of str to DataFrame
-        ``reductions`` from `reductions` and ``datasets`` from `datasets`, with a column ``selection``: by the authors'
-        rules (``authors``), every trace (``all``), or by their rules in the seven sources of the SIEVE paper
-        (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`; ``always_missed`` from
-        `always_missed.always_missed`.
+        ``reductions`` from `reductions` and ``datasets`` from `datasets`, with a column ``selection``: the traces that
+        the authors' rules choose (``authors``), every trace (``all``), or those that their rules choose in the seven
+        sources of the SIEVE paper (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`;
+        ``always_missed`` from `always_missed.always_missed`.
     """
     results = read(table)
     web = results[results["dataset"].isin(SIEVE_SOURCES)]
@@ -100,8 +100,8 @@ def aggregate(table, resamples, seed):
 
 
 def read(path):
-    """Read the packed results with our names for the policies, and mark the rows that count by the rules on the trace
-    alone."""
+    """Read the packed results with our names for the policies, and add the columns for the rules that depend only on
+    the trace."""
     with open_copy(path) as stream:
         table = pd.read_csv(stream).rename(columns=POLICIES)
     keys = ["dataset", "trace"]
@@ -132,7 +132,7 @@ def steps(results, size, policies):
     Returns
     -------
     dict of str to DataFrame
-        By rule: the rows of that size that are left.
+        By rule, the rows of that size that are left after this rule and those before it.
     """
     rows = results[results["size_ratio"] == size]
     left = {"result files": rows}
@@ -158,7 +158,7 @@ def chosen_rows(results, size, policies):
 
 
 def reduction(rows, policies=EVERY):
-    """Return the reduction of the miss ratio from FIFO's, in %, as a table of the policies; see the module.
+    """Return the reduction of the miss ratio from FIFO's, in %, with a column per policy; see the module's docstring.
 
     Examples
     --------
@@ -253,8 +253,8 @@ def reductions(results, policies, resamples, seed):
 def over_traces(values, resamples, seed):
     """Return the interval of each column's mean, with rows drawn with replacement.
 
-    Columns without missing values share each draw; for the others, only their present values are drawn. The interval is
-    NaN where a column has fewer than two values.
+    Columns without missing values share each draw; in a column with missing values, only the present ones are drawn.
+    The interval of a column with fewer than two values is NaN.
 
     Returns
     -------
@@ -288,16 +288,16 @@ def over_traces(values, resamples, seed):
 
 
 def _bootstrap(*samples, **settings):
-    """Call the bootstrap of `scipy.stats`, imported lazily: the import takes a second that all users of the claims
-    would pay."""
+    """Call the bootstrap of `scipy.stats`. It is imported here because the import takes a second, which every user of
+    the claims would otherwise pay."""
     from scipy.stats import bootstrap
 
     return bootstrap(*samples, **settings)
 
 
 def over_datasets(values, dataset, resamples, seed):
-    """Return the interval of each column's mean over rows, whole data sets drawn with replacement; NaN for fewer than
-    two.
+    """Return the interval of each column's mean over rows, with whole data sets drawn with replacement; NaN if there
+    are fewer than two.
 
     Returns
     -------
@@ -372,13 +372,13 @@ def datasets(results, policies, resamples, seed):
 
 
 def selection(results):
-    """Show what each rule of the selection leaves, and its effect on the result.
+    """Count the traces that each rule of the selection leaves, and compute its effect on the result.
 
     Returns
     -------
     DataFrame
         ``size_ratio, rule, traces, datasets, s3fifo_mean, best_policy, best_mean``: means of the reduction, in %, and
-        the best of the fourteen policies of `FIGURE_6`; rules on top of each other, as in `steps`.
+        the best of the fourteen policies of `FIGURE_6`. Rules accumulate, as in `steps`.
     """
     found = []
     for size in SIZES:

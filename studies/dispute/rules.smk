@@ -1,5 +1,5 @@
-# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped: if all are
-# available (in a mirror folder, or downloaded), everything is made from them; otherwise the archived tables are read as they are.
+# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped. If they
+# are available (in a mirror folder, or downloaded), the tables are made from them; otherwise archived tables are read.
 plan = PLANS["dispute"]
 from misspenalty.io.external import open_register
 from misspenalty_studies.dispute.published import AGGREGATED
@@ -14,7 +14,7 @@ wildcard_constraints:
 
 
 def dispute_trace(wildcards):
-    """The file of a registered trace."""
+    """Return the file of a registered trace."""
     return str(DISPUTE_PATHS[wildcards.replayed])
 
 

@@ -1,13 +1,13 @@
 """Replay the traces of the dispute study: one row per policy and cache size.
 
-Policies have the parameters that libCacheSim, the authors' simulator, gives them, so that the two can be compared: 2Q
-with 25 % of the cache for A1in and names for half of it, SLRU with four equal segments, S3-FIFO with 10 % for S and a
-threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache holds the whole number of
-blocks below its share.
+Policies have the parameters of libCacheSim, the authors' simulator, to make the two comparable: 2Q has 25 % of the
+cache for A1in and remembers the names of as many blocks as half of it; SLRU has four equal segments; S3-FIFO has 10 %
+for S and a threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache's share of the
+blocks is rounded down.
 
 libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. They are replayed twice: as
-defined here, and as in the program (`misspenalty.policies.libcachesim`); the labels of the latter end in
-`PROGRAM`.
+defined here, and as in the program (`misspenalty.policies.libcachesim`). The labels of the replays with the program's
+rules end in `PROGRAM`.
 """
 
 import pandas as pd
@@ -53,11 +53,11 @@ def replay_file(trace, replayed, traces, size_ratios, threads=None):
     replayed : str
         Name of the trace, a key of `traces`.
     traces : dict of str to dict
-        The configuration's: ``kind``, and ``format`` if it cannot be told from the file.
+        From the configuration: ``kind``, and ``format`` if it is not evident from the file.
     size_ratios : sequence of float
         Cache sizes, as shares of the distinct blocks.
     threads : int, optional
-        Sizes replayed in parallel; the result does not depend on it.
+        Number of sizes replayed in parallel; the result does not depend on it.
 
     Returns
     -------

@@ -22,7 +22,7 @@ def replayed_reductions(replays, resamples, seed):
     Parameters
     ----------
     replays : DataFrame
-        From `runs.replay_file`, of every trace.
+        From `runs.replay_file`, concatenated for all traces.
     resamples, seed : int
         Parameters of the bootstrap.
 
@@ -31,9 +31,9 @@ def replayed_reductions(replays, resamples, seed):
     DataFrame
         ``kind, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, worse_than_fifo_pct, below_lru_pct,
         best_pct``: the reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval
-        of its mean, traces drawn with replacement; shares of traces on which the policy misses more often than FIFO,
-        less often than LRU, and least often of all policies. The kind ``every trace`` covers all traces. Sizes used
-        only for the Zipf trace are left out.
+        of its mean, from traces drawn with replacement; shares of traces on which the policy misses more often than
+        FIFO, less often than LRU, and least often of all policies. The kind ``every trace`` covers all traces. Sizes
+        used for only one trace are left out.
     """
     cells = wide(replays)
     sizes = replays.groupby("size_ratio")["trace"].nunique()
@@ -78,9 +78,9 @@ def trace_comparisons(replays):
     Returns
     -------
     DataFrame
-        ``trace, kind, size_ratio, sieve_below_arc_pct, sieve_below_lru_pct, s3fifo_below_wtinylfu_pct, best_policy``:
-        how far, in %, the miss ratio of the first is below that of the second (negative: above), and the first policy
-        with the fewest misses.
+        ``trace, kind, size_ratio, sieve_below_arc_pct, sieve_below_lru_pct, s3fifo_below_wtinylfu_pct, best_policy``.
+        ``<a>_below_<b>_pct`` is how far, in %, the miss ratio of a is below that of b (negative if above);
+        ``best_policy`` is the first policy with the fewest misses.
     """
     rows = wide(replays)
     made = rows[KEYS].copy()
@@ -95,7 +95,7 @@ def program(replays, published):
     Parameters
     ----------
     replays : DataFrame
-        From `runs.replay_file`, of every trace.
+        From `runs.replay_file`, concatenated for all traces.
     published : DataFrame
         ``studies/dispute/published/program.csv``: ``trace, cache_blocks, policy, misses, definition``.
 
@@ -103,8 +103,8 @@ def program(replays, published):
     -------
     DataFrame
         ``trace, cache_blocks, policy, reading, definition, program_misses, misses, difference, references``; one row
-        per count and reading that was replayed here: a policy as defined here (``own``), and where libCacheSim follows
-        other rules, by those of the program (``program``).
+        per published count and replayed reading: ``own`` is a policy as defined here, and ``program``, if libCacheSim
+        follows other rules, as defined by the program.
     """
     keys = ["trace", "cache_blocks", "policy"]
     ours = replays[[*keys, "misses", "references"]].drop_duplicates(keys).assign(reading="own")

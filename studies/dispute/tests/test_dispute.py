@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def results(fifo, **others):
-    """Return packed results of one trace per value, at every size."""
+    """Return packed results at every size, with one trace for each value in `fifo`."""
     rows = []
     for number, size in product(range(len(fifo)), map(float, packing.RATIOS)):
         row = {"dataset": "MSR", "trace": f"t{number}", "requests": 10**6, "size_ratio": size}
