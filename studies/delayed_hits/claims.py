@@ -14,7 +14,7 @@ TABLES = {
         cross(trace=TRACES, policy=list(POLICIES), cache_pct=PCT, fetch_steps=STEPS),
     ),
 }
-POINTS = [  # trace, policy, cache size (% of the most objects active at once, entries), fetch steps
+POINTS = [  # trace, policy, cache size (% of `most_active`, and in entries), fetch steps
     *(("sample", policy, 5, 12, 20) for policy in ("lru", "arc", "opt", "lru_mad", "opt_mad")),
     ("sample", "lru", 25, 61, 100),
     ("syn_zipf", "lru", 10, 136, 100),
@@ -52,5 +52,5 @@ def claims(record, tables):
 
 
 def count(cells, values):
-    """Return the number of cells that are true; NaN if a value is missing."""
+    """Count the cells that are true; return NaN if a value is missing."""
     return cells.sum().where(values.notnull().all())

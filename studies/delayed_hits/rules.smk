@@ -1,4 +1,4 @@
-# The delayed-hits study: the step model next to the authors' programs, and response times next to hit ratios.
+# The delayed-hits study compares the step model with the authors' programs, and response times with hit ratios.
 plan = PLANS["delayed_hits"]
 from misspenalty_studies.delayed_hits.workloads import SEEDS as DELAYED_SEEDS
 

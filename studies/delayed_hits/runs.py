@@ -13,7 +13,7 @@ from misspenalty.traces.spc1 import Workload, write_spc
 from misspenalty.traces.trace import Trace
 from misspenalty_studies.delayed_hits.workloads import bursts, read_steps, zipf
 
-SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, as shares of the most objects active at once
+SHARES_PCT = (1, 5, 10, 25)  # cache sizes of the step model, in % of `most_active`
 FETCH_STEPS = (1, 5, 20, 100, 500)
 LONGER_FETCHES = (1000, 2000, 5000)
 EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # exponents of the Zipf trace, in place of 0.9
@@ -39,8 +39,8 @@ def step_runs(sample) -> pd.DataFrame:
     -------
     DataFrame
         One row per run: ``trace, policy, cache_pct, cache_entries, fetch_steps, requests, hits, delayed_hits, misses,
-        total_latency, mean_latency``, latencies in steps. A size is a share of `most_active`, rounded (halves up), at
-        least 1.
+        total_latency, mean_latency``, with latencies in steps. A size is a share of `most_active`, rounded half up, and
+        at least 1.
     """
     return runs_on({"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()})
 
@@ -56,7 +56,7 @@ def under_conditions(sample) -> dict:
     Returns
     -------
     dict of str to DataFrame
-        ``runs``, with a column ``condition``. Under a longer fetch, its rows replace those of the longest fetch.
+        ``runs``, with a column ``condition``. Runs with a longer fetch replace those with the longest judged fetch.
     """
     judged, parts = step_runs(sample), []
     longest = judged["fetch_steps"] == FETCH_STEPS[-1]
@@ -76,7 +76,7 @@ def runs_on(traces, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
     Parameters
     ----------
     traces : dict of str to ndarray of int
-        Requests by step.
+        The object requested at each step, -1 for none.
     fetch_steps : sequence of int
 
     Returns
@@ -142,7 +142,7 @@ def head(trace, references) -> Trace:
 
 
 def spc1(bsus, requests, seed, space_bytes=16 << 30) -> Trace:
-    """Return an SPC-1-like trace of that many business scaling units."""
+    """Return an SPC-1-like trace with a load of `bsus` business scaling units."""
     with tempfile.TemporaryDirectory(prefix="misspenalty-") as folder:
         path = Path(folder) / f"spc1_{bsus}.spc"
         write_spc(Workload(space_bytes, bsus=bsus, seed=seed), path, requests)
@@ -163,13 +163,13 @@ def response_times(captures, references=100_000, sizes_pct=(1, 5, 20), spc1_bsus
     spc1_bsus : sequence of int
         Loads of the SPC-1-like traces, business scaling units of 50 requests per second.
     seed : int
-        Seed of these.
+        Seed of the SPC-1-like traces.
 
     Returns
     -------
     DataFrame
-        One row per trace, policy, size and device: ``trace, cache_pct, hit_ratio`` (from `misspenalty.simulate`, where
-        time plays no part) and the columns of `misspenalty.penalty`. The first tenth of the references is not counted.
+        One row per trace, policy, size and device: ``trace, cache_pct, hit_ratio`` (from `misspenalty.simulate`, which
+        has no times) and the columns of `misspenalty.penalty`. The first tenth of the references is not counted.
     """
     traces = {name: head(misspenalty.open_trace(path), references) for name, path in captures.items()}
     for bsus in spc1_bsus:

@@ -43,7 +43,7 @@ def authors_program(runs, published) -> pd.DataFrame:
     -------
     DataFrame
         One row per run of both: ``trace, policy, cache_entries, fetch_steps, total_latency, authors_latency,
-        difference_pct, equal`` (whether hits, delayed hits, misses and latency all are).
+        difference_pct, equal`` (whether hits, delayed hits, misses and latency are all equal).
     """
     theirs = published.assign(policy=published["policy"].replace(AUTHORS)).rename(columns={"z": "fetch_steps"})
     keys, counts = (
@@ -68,10 +68,10 @@ def winners(times) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per trace, size and device: ``best_hit_ratio, best_mean, best_p99``, names of policies (on a tie the
-        first by name), ``mean_differs, p99_differs``, whether no policy with the most hits is among the fastest, and
-        ``slower_pct``, how much longer the mean request takes with the fastest of the policies with the most hits than
-        with the fastest of all.
+        One row per trace, size and device. ``best_hit_ratio, best_mean, best_p99`` are names of policies (on a tie, the
+        first by name). ``mean_differs, p99_differs`` tell whether no policy with the most hits is among the fastest.
+        ``slower_pct`` is the excess of the mean time of the fastest policy with the most hits over that of the fastest
+        policy.
     """
     rows = []
     for (trace, pct, size, device), cell in times.groupby(["trace", "cache_pct", "cache_blocks", "device"], sort=False):

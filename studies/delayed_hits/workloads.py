@@ -1,4 +1,4 @@
-"""Read or generate the step model's traces: the authors' sample, and two generated ones, equal on every machine."""
+"""Read the authors' sample, or generate one of two traces for the step model, which are equal on every machine."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -29,7 +29,7 @@ class Generator:
 
 
 def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
-    """Draw independent requests, one per step, by a Zipf law: object k has weight ``1 / (k + 1) ** exponent``.
+    """Draw independent requests, one per step, from Zipf's law: object k has weight ``1 / (k + 1) ** exponent``.
 
     Examples
     --------
@@ -42,11 +42,11 @@ def zipf(seed=SEEDS["syn_zipf"], steps=20_000, objects=2_000, exponent=0.9):
 
 
 def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
-    """Draw requests in bursts; -1 = a step without a request, 30 % of the steps.
+    """Draw requests in bursts; about 30 % of the steps have no request, which is written as -1.
 
-    A number of sessions is active, each with one object and 2 to 40 requests to make; every request comes from a
-    session chosen at random. The session that replaces a finished one is, with probability one half, for one of the
-    last 200 finished objects, otherwise for any object.
+    `sessions` sessions are active at a time, each with one object and 2 to 40 requests to make. A random session makes
+    each request. With probability one half, the session that replaces a finished one is for one of the last 200
+    finished objects, otherwise for any object.
     """
     random, finished = Generator(seed), []
     made = np.full(steps, -1)

@@ -21,7 +21,7 @@ def steps():
 
 
 def test_the_traces_are_those_of_the_published_runs():
-    """The published runs give sizes as shares of the most objects active at once, which must be 242 and 65."""
+    """The published sizes are shares of the maximum number of objects active at once, which must be 242 and 65."""
     assert runs.most_active(read_steps(DATA / "sample.csv")) == 242
     assert runs.most_active(bursts()) == 65
 
@@ -45,8 +45,8 @@ def test_gains(steps):
 
 
 def test_claims(steps):
-    """All that a table decides must hold, except a maximum on other traces; none of the authors' counts is typed
-    here."""
+    """All claims that a table decides must hold, except a maximum on other traces. The authors' counts are read from
+    the ledger, not typed here."""
     ledger = load_ledger(DATA.parents[2], "delayed_hits")
     verdicts = judge(ledger, {"delayed_hits": claims}, {"delayed_hits_runs": steps}).set_index("id")["verdict"]
     undecided = {"delayed_hits.abstract.offline", "delayed_hits.abstract.cdn"}
@@ -60,7 +60,7 @@ def test_claims(steps):
 
 
 def times():
-    """Return times of two policies on two devices: `a` has the most hits, and `b` is faster on the second device."""
+    """Return times of two policies on two devices: `a` has more hits, but `b` is faster on the second device."""
     rows = [("a", 0.6, "1ms", 400.0, 1000.0), ("b", 0.5, "1ms", 500.0, 1000.0)]
     rows += [("a", 0.6, "d", 440.0, 900.0), ("b", 0.5, "d", 400.0, 800.0)]
     frame = pd.DataFrame(rows, columns=["policy", "hit_ratio", "device", "mean_us", "p99_us"])
@@ -86,7 +86,7 @@ def test_a_tie_is_not_a_disagreement():
 
 
 def test_response_times(tmp_path):
-    """A small capture must run through everything: every policy on every device, and its head as a separate trace."""
+    """A small capture must run with every policy on every device, and its head must be a trace of its own."""
     random = np.random.default_rng(2)
     lines = [f"0,{8 * block},4096,R,{i / 1000:.3f}" for i, block in enumerate(random.integers(0, 300, 2000))]
     path = tmp_path / "x.spc"
