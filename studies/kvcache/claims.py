@@ -200,12 +200,12 @@ def _times(record, tables):
 
 
 def cells(column, **where):
-    """Return the cells of a column whose keys have these members, along the other keys."""
+    """Select the cells of a column whose keys have these members, as an array over the other keys."""
     return column.xs(tuple(where.values()), level=tuple(where)).to_xarray()
 
 
 def winners_differ(first, second):
-    """Count the points where no policy with the greatest `first` has the greatest `second`; NaN if one is missing."""
+    """Count the points where no policy is greatest in both `first` and `second`; return NaN if a value is missing."""
     best = second.where(first == first.max("policy")).max("policy")
     top = second.max("policy")
     differ = top - best > 1e-9 * np.maximum(abs(top), abs(best))

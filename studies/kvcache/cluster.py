@@ -1,14 +1,14 @@
-"""Simulate prefill servers behind a scheduler, each with its own cache or sharing one.
+"""Simulate prefill servers behind a scheduler; each has its own cache, or all share one.
 
 R. Qin et al., FAST 2025, sections 4.1, 5.3.2 and Figure 5. A server prefills one request at a time, in the order of
-arrival. Caches are LRU (3.2.1). Readings, fixed before the first run, where the paper is silent:
+arrival. Caches are LRU (3.2.1). Where the paper is silent, these readings were fixed before the first run:
 
-- *aware*: the request goes to the server with the lowest predicted time to first token: what is left of its queue, the
-  load of the reused prefix, the prefill of the rest. *balanced*: to the server with the shortest queue. *random*: to
-  any server. Ties go to the server that has been given the least work so far.
+- *aware* sends a request to the server with the lowest predicted time to first token: the rest of its queue, loading
+  the reused prefix, and the prefill of the remaining tokens. *balanced* sends it to the server with the shortest queue,
+  *random* to any server. On ties, the server that has received the least work so far gets the request.
 - *local*: each server has a cache for `node_tokens` tokens, from which it loads at host-to-device bandwidth. *shared*:
-  one cache as large as all of these together, from which a server loads over the network. *gpu*: a cache per server in
-  the GPU memory that the weights leave free, at no cost. *none*: no reuse.
+  one cache as large as all of these together, from which a server loads over the network. *gpu*: each server has a
+  cache in the GPU memory that the weights leave free, and loading costs nothing. *none*: no reuse.
 - The prefix that a request can reuse is looked up when it arrives, and its blocks are in the cache from then on.
 """
 
@@ -28,13 +28,13 @@ ROUTINGS = ("aware", "balanced", "random")
 
 
 class _Server:
-    """One prefill server: its cache, when it is free, and how much work it has been given."""
+    """One prefill server: its cache, the time when it is free, and the work that it has received."""
 
     def __init__(self, cache):
         self.cache, self.free_s, self.work_s = cache, 0.0, 0.0
 
     def prefix(self, blocks):
-        """Count the leading blocks that its cache holds."""
+        """Count the leading blocks of a prompt that the server's cache holds."""
         if self.cache is None:
             return 0
         return next((i for i, block in enumerate(blocks) if block not in self.cache.stack), len(blocks))
@@ -51,12 +51,12 @@ def serve(workload, machine, cache, routing, seed=1):
     cache : {"none", "gpu", "local", "shared"}
     routing : {"aware", "balanced", "random"}
     seed : int
-        Of random routing.
+        Seed of random routing.
 
     Returns
     -------
     DataFrame
-        One row per request: ``prefix_blocks, prefix_tokens, prefill_s, load_s, ttft_s``, the last from its arrival.
+        One row per request: ``prefix_blocks, prefix_tokens, prefill_s, load_s, ttft_s`` (counted from its arrival).
     """
     prompts = workload.prompts
     servers = _servers(workload, machine, cache)
@@ -94,8 +94,8 @@ def _servers(workload, machine, cache):
 
 
 def _prices(machine, prompts, cache):
-    """Return functions for the seconds of prefill, and of loading, of a request with that many leading blocks in the
-    cache."""
+    """Return two functions of a request's number and of the number of its leading blocks in the cache: the seconds of
+    its prefill, and of loading."""
     whole = cost.prefill_s(machine, prompts.input_tokens)
     most = int(prompts.count.max())
     lengths = np.arange(most + 1) * prompts.block_tokens
@@ -114,7 +114,7 @@ def _prices(machine, prompts, cache):
 
 def _fastest(servers, blocks, now, service):
     """Return the server with the lowest predicted time to first token."""
-    known = {}  # so that a shared cache is searched only once
+    known = {}  # searches a shared cache only once
 
     def predicted(server):
         key = id(server.cache)
@@ -136,9 +136,9 @@ def clusters(trace, machine, settings, threads=1):
     Returns
     -------
     DataFrame
-        One row per cache, routing and part of the trace: ``workload, cache, routing, part, hit_pct`` (of the input
-        tokens, those in a reused prefix), ``block_hit_pct`` (of the block references), ``request_hit_pct`` (mean over
-        the requests), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
+        One row per cache, routing and part of the trace: ``workload, cache, routing, part, hit_pct`` (share of the
+        input tokens in reused prefixes), ``block_hit_pct`` (share of the block references), ``request_hit_pct`` (mean
+        over the requests), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -146,7 +146,7 @@ def clusters(trace, machine, settings, threads=1):
 
 
 def cluster_table(workload, machine, seed, threads=1):
-    """Return what `clusters` returns, for a workload and a machine."""
+    """Return the table of `clusters` for a workload and a machine."""
     points = [(cache, routing) for cache in CACHES for routing in ROUTINGS]
     served = map_in_threads(lambda point: serve(workload, machine, *point, seed=seed), points, threads)
     rows = []

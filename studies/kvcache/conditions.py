@@ -1,4 +1,4 @@
-"""Show what the results depend on: other readings of the paper, and parameters of the machine varied one at a time."""
+"""Compute the results under other readings of the paper, and with the machine's parameters varied one at a time."""
 
 from types import SimpleNamespace
 
@@ -37,8 +37,8 @@ def sensitivity(trace, machine, settings, threads=1):
     Returns
     -------
     DataFrame
-        One row per variation, policy of `COMPARED` and kind of second level, whole trace: ``parameter, value``
-        (``none`` for the parameters as they are), ``policy, kind, ttft_s, saved_pct`` (compared with no second level).
+        One row per variation, policy of `COMPARED` and kind of second level, over the whole trace: ``parameter, value``
+        (parameter ``none``: nothing is varied), ``policy, kind, ttft_s, saved_pct`` (compared with no second level).
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -57,7 +57,7 @@ def sensitivity(trace, machine, settings, threads=1):
 
 
 def conditions(trace, machine, settings, threads=1):
-    """Compute Table 1, Figures 9 and 10 under other readings of what the papers leave open (a workflow job).
+    """Compute Table 1, Figures 9 and 10 under other readings of facts that the papers leave open (a workflow job).
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def conditions(trace, machine, settings, threads=1):
     Returns
     -------
     dict of str to DataFrame
-        ``table1``, ``fig9`` and ``fig10``, as `misspenalty_studies.kvcache.tables` has them, with a column
-        ``condition``.
+        ``table1``, ``fig9`` and ``fig10``, in the form of `misspenalty_studies.kvcache.tables`, with an additional
+        column ``condition``.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -99,7 +99,7 @@ def conditions(trace, machine, settings, threads=1):
 
 
 def on_parts(hits, second_level, ttft):
-    """Return the tables of this project's own statements, judged on other parts of the trace (a workflow job).
+    """Return the tables that decide this project's own statements, for other parts of the trace (a workflow job).
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def on_parts(hits, second_level, ttft):
     Returns
     -------
     dict of str to DataFrame
-        The same tables with the rows of another part in place of those that judge, and a column ``condition``.
+        The same tables, with a column ``condition``; the rows of another part replace those of the judged part.
     """
     made = {}
     for item, path in {"hits": hits, "second_level": second_level, "ttft": ttft}.items():
@@ -128,7 +128,7 @@ def _run(workload, settings, policy, **options):
 
 
 def _measured(hits, measure, *others):
-    """Return Figure 9 with its rate counted in another way."""
+    """Return the table of Figure 9 with the hit rate counted in another way."""
     hit, possible = {
         BLOCKS: ("prefix_block_pct", "possible_block_pct"),
         REQUESTS: ("request_hit_pct", "possible_request_pct"),
@@ -140,13 +140,13 @@ def _measured(hits, measure, *others):
 
 
 def _counted(cluster, measure, condition):
-    """Return the hits of the cluster, counted in another way; its times do not depend on that."""
+    """Return the cluster's hits, counted in another way; its times are left out because they would not change."""
     table = tables.fig10(cluster.assign(hit_pct=cluster[measure]))
     return table[["workload", "cache", "routing", "hit_pct"]].assign(condition=condition)
 
 
 def _routed(cluster, routing):
-    """Return the cluster with another routing in place of the aware one, where servers have caches of their own."""
+    """Replace the aware routing by another one for the servers that have caches of their own."""
     own = cluster["cache"].isin(["local", "gpu"])
     kept = cluster[~(own & (cluster["routing"] == "aware"))]
     routed = cluster[own & (cluster["routing"] == routing)].assign(routing="aware")
@@ -155,7 +155,7 @@ def _routed(cluster, routing):
 
 def _varied_clusters(workload, machine, settings, threads):
     for name, value in machine.variations(machine.testbed):
-        if name == "utilisation":  # the only varied parameter that a cluster has
+        if name == "utilisation":  # the only varied parameter that affects a cluster
             varied = SimpleNamespace(**(vars(machine.testbed) | {name: value}))
             table = tables.fig10(cluster_table(workload, varied, settings.seed, threads))
             yield table.assign(condition=f"GPU {name} of {value:g}")

@@ -1,21 +1,21 @@
-"""Compute what a token costs: seconds of prefill, bytes of cache, seconds of loading.
+"""Compute the costs of tokens: seconds of prefill, bytes of cache, seconds of loading.
 
 R. Qin et al., FAST 2025, section 2.2: a prefill of n tokens takes ``l (a n² d + b n d²)`` operations, reusing a prefix
 of p tokens saves as many as a prefill of p tokens takes, and the cache of p tokens has ``p l (2 d / gqa) s`` bytes.
-Reuse pays where loading takes less time than that prefill (their Equation 2). Loading and prefill follow each other, as
-there. Queueing, overlap of loading with computing, and the first token's own step are left out.
+Reuse pays if loading takes less time than that prefill (their Equation 2). As in the paper, prefill starts when loading
+is finished. Queueing, overlap of loading with computing, and the step that produces the first token are left out.
 """
 
 import numpy as np
 
-KINDS = ("dram", "remote", "ssd")  # where a second level is
+KINDS = ("dram", "remote", "ssd")  # places of a second level
 GB = 1e9  # bytes
 TERA = 1e12
 
 
 def load_gb_s(machine, kind):
-    """Return the bandwidth of loading from a kind of second level, 10^9 bytes/s: that of the slowest link on the way to
-    the GPUs.
+    """Return the bandwidth of loading from a kind of second level, in 10^9 bytes/s: that of the slowest link on the way
+    to the GPUs.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ def load_gb_s(machine, kind):
 
 
 def operations(machine, tokens):
-    """Return the operations of a prefill of that many tokens without reuse; Equation 1."""
+    """Return the number of operations that a prefill of `tokens` tokens takes without reuse (Equation 1)."""
     tokens = np.asarray(tokens, float)
     width = machine.model_dim
     return machine.layers * (machine.attention_factor * tokens**2 * width + machine.linear_factor * tokens * width**2)
 
 
 def prefill_s(machine, tokens, reused=0):
-    """Return the seconds to prefill prompts of `tokens` tokens of which the first `reused` are in the cache.
+    """Return the seconds to prefill prompts of `tokens` tokens, the first `reused` of which are in the cache.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def token_bytes(machine):
 
 
 def load_s(machine, tokens, kind):
-    """Return the seconds to load the cache of that many tokens."""
+    """Return the seconds to load the cache of `tokens` tokens."""
     return np.asarray(tokens) * token_bytes(machine) / (load_gb_s(machine, kind) * GB)
 
 
 def least_gb_s(machine, prefix, gpu_tflops):
-    """Return the bandwidth above which reusing a prefix is faster than its prefill, 10^9 bytes/s; Equation 2."""
+    """Return the bandwidth, in 10^9 bytes/s, above which loading a prefix is faster than its prefill (Equation 2)."""
     seconds = operations(machine, prefix) / (machine.gpus * gpu_tflops * TERA)
     return float(prefix * token_bytes(machine) / seconds / GB)
 

@@ -1,4 +1,4 @@
-# The kvcache study: a production trace of prompts, run through one level of cache, through two, and through a cluster.
+# The kvcache study replays a production trace of prompts on one level of cache, on two levels, and on a cluster.
 plan = PLANS["kvcache"]
 KVCACHE = config["kvcache"]
 KVCACHE_MACHINE = "studies/kvcache/machine.yaml"

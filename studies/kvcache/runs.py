@@ -1,16 +1,16 @@
-"""Replay the kvcache study's prompts through one cache, and through a second level below a first.
+"""Replay the kvcache study's prompts through one cache, and through a first and a second level.
 
-Readings, fixed before the first run:
+These readings were fixed before the first run:
 
 - Every block of a prompt is a reference, in prompt order; misses are loaded. In the middle of a prompt a policy may
   evict a later block of the same prompt.
 - A *block hit* is any hit. Reuse needs a *contiguous prefix*: the blocks before the first that is in neither level.
-- The first level is LRU and sees everything; the second sees the first level's misses and nothing else, loads them too,
-  and is not told what the first evicts (the inclusive setting of the MQ paper, USENIX 2001).
-- Each part of the trace is counted by its requests; caches start empty and run through both parts: *stated*, from which
-  this project's own statements were made, and *judged*, on which they are judged. A paper's claims are judged on *all*.
-- The paper does not define its hit rate. Its caches are measured in tokens and what they serve are prefixes, so here it
-  is the share of the input tokens in contiguous prefixes found in the cache. Shares of block references, and means over
+- The first level is LRU and sees all references. The second sees only the first level's misses, loads them too, and
+  does not learn what the first level evicts (the inclusive setting of the MQ paper, USENIX 2001).
+- A part of the trace consists of whole requests. Caches start empty and run through both parts: *stated*, which this
+  project's own statements were made from, and *judged*, which decides them. A paper's claims are judged on *all*.
+- The paper does not define its hit rate. Its caches are measured in tokens and serve prefixes, so the hit rate here is
+  the share of the input tokens in contiguous prefixes found in the cache. Shares of block references, and means over
   requests of the share of each prompt, are listed next to it.
 """
 
@@ -39,9 +39,9 @@ class PromptTrace:
     name : str
     prompts : Prompts
     trace : Trace
-        Its block references.
+        The prompts' block references.
     parts : dict of str to slice
-        Part -> its requests.
+        Part -> the numbers of its requests.
     """
 
     name: str
@@ -56,11 +56,11 @@ class PromptTrace:
         return slice(ends[requests.start], ends[requests.stop])
 
     def capacity(self, tokens):
-        """Return the number of whole blocks in a cache of that many tokens, at least one."""
+        """Return the number of whole blocks in a cache of `tokens` tokens, at least one."""
         return max(int(tokens) // self.prompts.block_tokens, 1)
 
     def prefix_blocks(self, hits):
-        """Count the leading blocks of each prompt that hit, shape (requests,)."""
+        """Count the leading blocks of each prompt that are hits; return an array of shape (requests,)."""
         count = self.prompts.count
         starts = np.cumsum(count) - count
         place = np.arange(len(hits)) - np.repeat(starts, count)
@@ -71,11 +71,11 @@ class PromptTrace:
         return length
 
     def prefix_tokens(self, hits):
-        """Count the tokens in those leading blocks, shape (requests,)."""
+        """Count the tokens in the leading blocks of each prompt that are hits; return an array of shape (requests,)."""
         return np.minimum(self.prefix_blocks(hits) * self.prompts.block_tokens, self.prompts.input_tokens)
 
     def seen_before(self):
-        """Mark references to blocks that were referenced before: the hits of a cache without limit."""
+        """Mark references to blocks that were referenced before, that is, the hits of an unlimited cache."""
         ids = np.asarray(self.trace.ids)
         seen = np.ones(len(ids), bool)
         seen[np.unique(ids, return_index=True)[1]] = False
@@ -113,8 +113,8 @@ def load_workload(path, settings):
 
 
 def replay(workload, policy, tokens, backwards=False, **parameters):
-    """Return the outcome of each reference in one cache, bool; with `backwards`, prompts are referenced last block
-    first."""
+    """Return for each reference whether it hits in one cache; with `backwards`, prompts are referenced from their last
+    block to the first."""
     hits = np.zeros(len(workload.trace), bool)
     if not backwards:
         simulate(workload.trace, policy, workload.capacity(tokens), hits=hits, **parameters)
@@ -124,7 +124,7 @@ def replay(workload, policy, tokens, backwards=False, **parameters):
     order = np.repeat(2 * ends - count - 1, count) - np.arange(len(hits))
     turned = Trace.from_blocks(workload.prompts.blocks[order])
     simulate(turned, policy, workload.capacity(tokens), hits=hits, **parameters)
-    return hits[order]  # the order is its own inverse
+    return hits[order]  # the permutation is its own inverse
 
 
 def single(trace, settings, threads=1):
@@ -141,9 +141,9 @@ def single(trace, settings, threads=1):
     -------
     dict of str to DataFrame
         ``workload``: one row of facts per part; ``hits``: one row per policy, size and part: ``workload, policy,
-        cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (of an unlimited
-        cache), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``, the latter
-        two the mean over the requests of the share of their tokens that is in such a prefix.
+        cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (in an unlimited
+        cache), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``. The last
+        two are means over the requests of the share of their tokens that is in a contiguous prefix.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -181,7 +181,7 @@ def _facts(workload):
 
 
 def counts(workload, policy, tokens, hits, unlimited):
-    """Return the rows of `single` for one run, one row per part; `unlimited` are the hits of a cache without limit."""
+    """Return the rows of `single` for one run, one row per part; `unlimited` marks the hits of an unlimited cache."""
     prompts, covered = workload.prompts, workload.prompts.covered()
     request = np.repeat(np.arange(len(prompts)), prompts.count)
     prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
@@ -231,9 +231,9 @@ def two_levels(trace, machine, settings, threads=1):
         part, references`` (that reach the second level), ``hit_blocks`` (of them), ``input_tokens,
         first_prefix_tokens`` (with the first level alone), ``prefix_tokens`` (with both).
 
-        ``times``: the same, and per kind of second level the time to first token, seconds: ``kind, prefill_s, load_s,
-        ttft_s`` (means), ``median_ttft_s, p99_ttft_s``; ``loading``, how many requests load anything, and ``slower``,
-        for how many of those loading takes longer than prefill. Policy ``none``: without a second level.
+        ``times``: the same keys and, per kind of second level, the time to first token in seconds: ``kind, prefill_s,
+        load_s, ttft_s`` (means), ``median_ttft_s, p99_ttft_s``; ``loading``, the number of requests that load anything,
+        and ``slower``, for how many of these loading is not faster than prefill. Policy ``none``: no second level.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -242,7 +242,7 @@ def two_levels(trace, machine, settings, threads=1):
 
 
 def behind(workload, machine, first_levels, policies, second_levels, threads=1):
-    """Return what `two_levels` returns, for a workload, a machine's values and the combinations to run."""
+    """Return the tables of `two_levels` for a workload, a machine's values and the combinations to run."""
     points = []
     for first_tokens in first_levels:
         first = replay(workload, "lru", first_tokens)

@@ -67,7 +67,7 @@ class KvcacheSettings(Settings):
 
     @model_validator(mode="after")
     def check_policies(self):
-        """Check that every policy exists and can run on hashes, and that the runs that the claims need are there."""
+        """Check that every policy exists and can run on hashes, and that LRU, which the claims need, is among them."""
         for name in self.policies:
             with at("policies"):
                 if find_policy(name).spatial:

@@ -13,7 +13,7 @@ PREFIX_TOKENS = 8192
 
 
 def table2(workload):
-    """Return the whole trace's facts, to compare with the paper's Table 2; see
+    """Return the facts about the whole trace, for comparison with the paper's Table 2; see
     `misspenalty_studies.kvcache.runs.single`."""
     return workload[workload["part"] == "all"].drop(columns="part")
 
@@ -30,9 +30,9 @@ def hits(hits):
     -------
     DataFrame
         One row per policy, size and part: ``workload, policy, cache_tokens, cache_blocks, part``; ``hit_pct``, the
-        share of the input tokens in prefixes found in the cache, ``possible_pct``, the same without a limit,
-        ``share_of_possible_pct``; ``block_hit_pct, prefix_block_pct, possible_block_pct`` of the block references;
-        ``in_prefix_pct``, the share of the block hits that are in such prefixes; ``request_hit_pct,
+        share of the input tokens in prefixes found in the cache, ``possible_pct``, the same in an unlimited cache, and
+        ``share_of_possible_pct``; ``block_hit_pct, prefix_block_pct, possible_block_pct``, shares of the block
+        references; ``in_prefix_pct``, the share of the block hits that are in such prefixes; ``request_hit_pct,
         possible_request_pct``, means over the requests.
     """
     made = hits[["workload", "policy", "cache_tokens", "cache_blocks", "part"]].copy()
@@ -49,8 +49,8 @@ def hits(hits):
 
 
 def fig9(hits):
-    """Return LRU on the whole trace, to compare with the paper's Figure 9: ``workload, cache_tokens, hit_pct,
-    possible_pct, share_of_possible_pct``.
+    """Return LRU's hits on the whole trace, for comparison with the paper's Figure 9: ``workload, cache_tokens,
+    hit_pct, possible_pct, share_of_possible_pct``.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def fig9(hits):
 
 
 def table1(hits):
-    """Return LRU and LFU on the whole trace, to compare with Table 1 of the report before the paper (arXiv 2407.00079):
-    ``workload, policy, cache_blocks, hit_pct``.
+    """Return LRU's and LFU's hits on the whole trace, for comparison with Table 1 of the report that preceded the paper
+    (arXiv 2407.00079): ``workload, policy, cache_blocks, hit_pct``.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def table1(hits):
 
 
 def fig10(cluster):
-    """Return the cluster on the whole trace, to compare with the paper's Figures 5, 8 and 10.
+    """Return the cluster's results on the whole trace, for comparison with the paper's Figures 5, 8 and 10.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def second_level(levels):
     -------
     DataFrame
         One row per first level, policy, second level and part: ``workload, first_tokens, policy, second_tokens, part,
-        references`` (that reach the second level), ``block_hit_pct`` of these; of the input tokens, those in prefixes
-        found in the first level alone, ``first_hit_pct``, and in both, ``hit_pct``.
+        references`` (that reach the second level), ``block_hit_pct`` (share of these); ``first_hit_pct`` and
+        ``hit_pct``, the shares of the input tokens in prefixes found in the first level alone, and in both levels.
     """
     made = levels[["workload", "first_tokens", "policy", "second_tokens", "part", "references"]].copy()
     made["block_hit_pct"] = 100 * levels["hit_blocks"] / levels["references"]
@@ -120,7 +120,7 @@ def ttft(times):
     -------
     DataFrame
         The same rows, by part and kind, with ``saved_pct``, by how much the mean is below that without a second level,
-        and ``loading_pays_pct``, the share of the requests loading anything for which loading is faster than prefill.
+        and ``loading_pays_pct``: of the requests that load anything, the share for which this is faster than prefill.
     """
     keys = ["first_tokens", "part"]
     base = times[times["policy"] == "none"].set_index(keys)["ttft_s"]
@@ -133,7 +133,7 @@ def ttft(times):
 
 
 def costs(machine):
-    """Compute what follows from the paper's formulas and its parameters.
+    """Compute the sizes, times and bandwidths that follow from the paper's formulas and parameters.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ MACHINE = ROOT / "studies/kvcache/machine.yaml"
 LEDGER = load_ledger(ROOT, "kvcache")
 VALUES = load_machine(MACHINE, KvCacheMachine).testbed
 
-# Blocks of a cache; misses of LRU, OPT and FIFO; LRU's hits in contiguous prefixes: an independent program counted all.
+# Blocks of a cache; misses of LRU, OPT and FIFO; LRU's hits in contiguous prefixes; counted by an independent program.
 TRUTH = [
     (19, 281210, 274642, 282497, 7290),
     (1953, 273163, 215609, 273574, 15337),
@@ -40,7 +40,7 @@ def settings(**changes):
 
 
 def workload(prompts, times=None, size=10):
-    """Return a workload of lists of blocks, all of them whole."""
+    """Return a workload of prompts, each a list of blocks; every block is full."""
     count = np.array([len(blocks) for blocks in prompts])
     times = np.zeros(len(prompts), np.int64) if times is None else np.array(times) * 10**9
     blocks = np.array([block for one in prompts for block in one], np.uint64)
@@ -51,7 +51,7 @@ def workload(prompts, times=None, size=10):
 
 @pytest.fixture(scope="module")
 def small():
-    """Compute every table of a small run, and Figures 9 and 10 under conditions."""
+    """Compute every table of a small run."""
     one = runs.single(SMALL, settings(), threads=2)
     two = runs.two_levels(SMALL, MACHINE, settings(), threads=2)
     made = {"trace_parts": one["workload"], "hits": tables.hits(one["hits"]), "costs": tables.costs(MACHINE)}
@@ -66,7 +66,7 @@ def small():
 
 
 def test_the_papers_examples():
-    """A prefix of 8,192 tokens must take 6 GB/s on A800 and 19 on H800; a token 320 KB; 3 M tokens about 1 TB."""
+    """A prefix of 8,192 tokens must need 6 GB/s on A800 and 19 on H800, a token 320 KB, and 3 M tokens about 1 TB."""
     made = tables.costs(MACHINE).set_index("quantity")["value"]
     assert round(made["least_bandwidth_a800"]) == 6 and round(made["least_bandwidth_h800"]) == 19
     assert made["token_cache"] == 320
@@ -133,7 +133,7 @@ def test_backwards_is_the_reversed_prompts_replayed():
 
 
 def test_a_second_level_by_hand():
-    """With one block in the first level and three in the second, the second sees 1 2 3 1 2 and must hit the last two,
+    """With one block in the first level and three in the second, the second sees 1 2 3 1 2. The last two must be hits,
     which are loaded for the third prompt."""
     made = workload([[1, 2], [3], [1, 2]])
     table = runs.behind(made, VALUES, [10], ["lru"], [30])
@@ -150,7 +150,7 @@ def test_a_second_level_by_hand():
 
 
 def test_what_the_first_level_holds_is_not_loaded():
-    """The first level holds 1, which it hit, so only 2 must come from the second."""
+    """The first level holds block 1, so only block 2 must be loaded from the second."""
     made = workload([[2], [1], [1, 2]])
     times = runs.behind(made, VALUES, [10], ["lru"], [30])["times"].query("kind == 'dram' and part == 'all'")
     assert times["load_s"].item() == pytest.approx(10 * 327_680 / 128e9 / 3)
@@ -199,7 +199,7 @@ def test_one_server_without_reuse_is_a_queue(routing):
 
 
 def test_aware_routing_goes_where_the_prefix_is():
-    """The second prompt repeats the first: aware routing must send it to the same server, an even one to the other."""
+    """The second prompt repeats the first: aware routing must choose the same server, balanced routing the other."""
     made = workload([[1, 2, 3], [1, 2, 3]], times=[0, 1000])
     two = SimpleNamespace(**vars(VALUES) | {"nodes": 2, "node_tokens": 100})
     assert cluster.serve(made, two, "local", "aware")["prefix_blocks"].tolist() == [0, 3]
