@@ -1,9 +1,9 @@
 """Compare EPCM with no prefetching: replay the recorded builds on the machines of five years.
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
-the speed-up of a year's machine; from 2005 on its page cache is that of today (`epcm/machine_today.yaml`: one cache for
-reads and writes, longer read-ahead). The builds were recorded on a machine of the last year: compute is scaled by the
-study's fitted factor in 1999, by 1 in that last year, and in between by interpolating over the logarithm of the speed.
+the speed-up of a year's machine. From 2005 on, the page cache is today's (`epcm/machine_today.yaml`: one cache for
+reads and writes, longer read-ahead). The builds were recorded on a machine of the last year, where compute has factor
+1; at the speed of the paper's client it has the study's fitted factor; between them, the logarithm is interpolated.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ CLAIM = "prefetching the files that a context model predicts shortens builds"
 THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes
-MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # order of magnitude, for a device without description
+MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # order of magnitude, for devices that no file describes
 
 
 class Conclusion:
@@ -39,11 +39,11 @@ class Conclusion:
     fit : DataFrame
         ``results/epcm/fit.csv``.
     archived : DataFrame
-        ``results/epcm/today.csv``, for the check.
+        ``results/epcm/today.csv``, for `checks`.
     settings : dict
-        The study's block of the configuration.
+        Block ``epcm`` of the configuration.
     measured : int
-        Runs of each build that are replayed.
+        Number of runs of each build that are replayed.
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
@@ -62,14 +62,14 @@ class Conclusion:
         self.played = cache(self._played)
 
     def _workload(self, build, drive, modern):
-        """Return the study of a build on a drive, independent of the machine's times."""
+        """Set up the replay of a build on a drive; the result does not depend on the machine's times."""
         machine = replace(self.today if modern else self.own, drive=drive)
         study, _ = setup.set_up(build, self.recorded(build), machine, **setup.options(self.settings))
         return study._replace(measured=study.measured[: self.measured])
 
     def _played(self, build, machine, scale, modern):
-        """Replay a build and return mean elapsed time and I/O wait, s, of (no prefetching, EPCM), and the time of the
-        prefetch engine, s."""
+        """Replay a build without prefetching and with EPCM; for each return the mean elapsed time, I/O wait, and time
+        of the prefetch engine, in s."""
         study = self.workload(build, machine.drive, modern)._replace(machine=machine, scale=scale)
         found = []
         for bar in self.bars:
@@ -85,7 +85,7 @@ class Conclusion:
         times = {name: getattr(self.own, name) / faster for name in TIMES}
         remote = device.name == "remote_memory"
         mb_per_s = era.network_mbit_per_s / 8 if remote else MB_PER_S.get(device.name, MB_PER_S["disk"])
-        # the device moves the rest of a request at its rate, so the access time is that of 8 KB minus their transfer
+        # the model adds the transfer of a request, so the access time is the time of 8 KB without their transfer
         access = max(device.read_us - 8192 / mb_per_s, 0.0)
         depth = int(min(max(device.parallel, 1), 32))
         return replace(
@@ -94,7 +94,7 @@ class Conclusion:
         )  # fmt: skip
 
     def compute_scale(self, machines, era, build):
-        """Return the factor on recorded compute on a year's machine."""
+        """Return the factor by which recorded compute is multiplied on a year's machine."""
         last = machines.eras[max(machines.eras)]
         share = np.log(machines.faster(STUDY, era)) / np.log(machines.faster(STUDY, last))
         return float(self.scale[build] ** (1 - share))
@@ -105,7 +105,7 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner it finishes with EPCM; ``cold_s, epcm_s, cold_wait_s, wait_removed_pct`` and
+            ``gain_pct``, by how much EPCM shortens the build; ``cold_s, epcm_s, cold_wait_s, wait_removed_pct`` and
             ``engine_s``.
         """
         machine = self.machine(machines, era, device)
@@ -120,7 +120,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """Return (what, archived, computed here) on the study's machine of today; the study measures more runs."""
+        """Return triples (quantity, archived mean of more runs, value computed here) on the machine of today."""
         rows, play = [], partial(self.played, modern=True)
         for build in self.cases:
             cold, epcm = play(build, self.today, 1.0)

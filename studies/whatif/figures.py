@@ -11,7 +11,7 @@ from misspenalty_studies.whatif.machines import NAMES
 COLOURS = {1997: "#000000", 2001: "#7a1f5c", 2005: "#004c8c", 2015: "#009e73", 2025: "#e8702a"}
 LINES = {1997: (0, (1, 1)), 2001: (0, (3, 1, 1, 1)), 2005: "--", 2015: "-.", 2025: "-"}
 MARKERS = {"disk": "o", "sata_ssd": "s", "nvme": "^", "remote_memory": "D"}
-VERDICTS = {  # differ in lightness and hatching, so that no colour is needed
+VERDICTS = {  # lightness and hatching differ, so the figure is readable without colour
     "holds": {"facecolor": "#9ecae1", "hatch": ""},
     "partly": {"facecolor": "#f2f2f2", "hatch": "////"},
     "reversed": {"facecolor": "#fdae6b", "hatch": "xxxx"},
@@ -190,8 +190,8 @@ def verdicts(summary):
 
 
 def _words(cell):
-    """Describe the gains in a cell of the summary, and how many of its cases have none."""
-    digits = 0 if cell.cases_saturated else 1  # decimals of the gains, so that the words fit the cell
+    """Return the text of a cell of the summary: its lowest and highest gain, and the number of saturated cases."""
+    digits = 0 if cell.cases_saturated else 1  # decimals of the gains; fewer if the cell has more text
     low, high = (f"{round(value, digits) + 0.0:g}" for value in (cell.gain_low_pct, cell.gain_high_pct))
     if cell.verdict == "saturated":
         return "saturated"

@@ -1,7 +1,7 @@
-"""Compare HAC with whole-page caching (FPC): price a traversal's fetches for other processors, networks and devices.
+"""Compare HAC with whole-page caching (FPC): compute traversal times for other processors, networks and devices.
 
-Counts and times on the testbed are those of `results/hac`: fetches, hit time, replacement and conversion scale with the
-processor, the network time is that of a page over the year's network, and the server reads the page from the device.
+Counts of fetches and times on the testbed are read from `results/hac`. Hit time, replacement, conversion and the
+processor's part of a fetch scale with the processor; a page crosses the year's network and is read from the device.
 """
 
 import math
@@ -25,7 +25,7 @@ class Conclusion:
     elapsed : DataFrame
         ``results/hac/elapsed.csv``.
     parts : DataFrame
-        ``results/hac/fig11.csv``, the fetch by component.
+        ``results/hac/fig11.csv``: the time of a fetch by component.
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
@@ -37,13 +37,13 @@ class Conclusion:
         self.cases = tuple(dict.fromkeys(hot["traversal"]))
 
     def measures(self, machines, era, device, case):
-        """Price the two caches and return their times.
+        """Compute the times of a traversal with the two caches.
 
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner HAC finishes; ``fetch_us``; ``overhead_us``, HAC's replacement and conversion
-            per fetch; and ``overhead_share``, the same relative to the fetch.
+            ``gain_pct``, by how much HAC shortens the traversal; ``fetch_us``; ``overhead_us``, HAC's replacement and
+            conversion per fetch; and ``overhead_share``, the same relative to the fetch.
         """
         faster = machines.faster(STUDY, era)
         server = sum(self.parts[case, part] for part in SERVER_US) / faster
@@ -65,7 +65,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """Return (what, archived, priced) on the testbed itself, where only the network's formula is new."""
+        """Return triples of a quantity, its archived and its computed value on the testbed."""
         rows = []
         for case in self.cases:
             row = self.counts[case, "hac-fg"]

@@ -1,7 +1,7 @@
 """Read the machines of five years and their devices from ``studies/whatif/machine.yaml``.
 
-A device answers misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's
-network. Its times are those of random requests of 8 KB, one at a time; `parallel` is how many it serves at a time.
+A device serves cache misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's network.
+Its times are those of random requests of 8 KB, issued one at a time; `parallel` is the number that it serves at once.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from misspenalty_studies.hac.object_server.page_server import message_ns
 
 PAGE = 8192
 REQUEST = 64  # bytes of a message that asks for a page
-PACKET, HEADERS = 1460, 78  # bytes of an Ethernet packet: its data, everything around it
+PACKET, HEADERS = 1460, 78  # bytes of an Ethernet packet: its data, and everything around the data
 REQUESTS = 2000  # random requests over which a disk's times are averaged
 REMOTE = "remote_memory"
 NAMES = {"disk": "disk", "sata_ssd": "SATA SSD", "nvme": "NVMe", REMOTE: "remote memory"}
@@ -29,7 +29,7 @@ NEAR_ENDLESS = 1024  # requests that a server's memory serves at a time; its net
 
 @dataclass(frozen=True)
 class Device:
-    """A device that answers misses.
+    """A device that serves cache misses.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Device:
     read_us, write_us : float
         Time for 8 KB at a random place.
     parallel : float
-        Requests that it serves at a time.
+        Number of requests that it serves at a time.
     drive : str or None
         Name of a disk's description.
     """
@@ -80,7 +80,7 @@ class Era:
 
     @property
     def fetch_us(self):
-        """Time to ask another machine for a page and to receive it, without that machine's own work."""
+        """Time to request a page from another machine and to receive it, without that machine's own work."""
         return self.message_us(REQUEST) + self.message_us(PAGE)
 
     def remote_memory(self):
@@ -90,7 +90,7 @@ class Era:
 
 @dataclass(frozen=True)
 class Machines:
-    """Hold the machines of all years.
+    """The machines of all years.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Machines:
     devices : dict of int to dict of str to Device
         By year and name, remote memory included.
     entries : dict
-        The contents of the file, to vary its parameters.
+        The content of the file, from which `variations` makes machines with other parameters.
     """
 
     testbeds: dict
@@ -109,21 +109,21 @@ class Machines:
     entries: dict
 
     def faster(self, study, era):
-        """Return how many times as fast a year's machine is as its study's own."""
+        """Return how many times as fast a year's machine is as the study's own testbed."""
         return era.speed / self.testbeds[study]
 
     def cells(self):
-        """Return (era, device) of all years."""
+        """Return the pairs (era, device) of all years."""
         return [(self.eras[year], device) for year, devices in self.devices.items() for device in devices.values()]
 
     def variations(self, study, year, name):
-        """Yield the same machines with one parameter at an end of its range, for every parameter that a cell depends
-        on.
+        """Yield the same machines with one parameter set to an end of its range, for both ends of every parameter that
+        a cell depends on.
 
         Yields
         ------
         (str, Machines)
-            What was changed, in words.
+            A text that names the parameter and its value, and the changed machines.
         """
         paths = [("testbeds", study), *(("machines", str(year), key) for key in ("speed", "network_mbit_per_s"))]
         paths.append(("machines", str(year), "packet_us"))
@@ -138,14 +138,14 @@ class Machines:
 
 
 def _with(entries, path, value):
-    """Return the entries with another value at a place."""
+    """Return a copy of the entries with another value at a path."""
     if not path:
         return entries | {"value": value}
     return entries | {path[0]: _with(entries[path[0]], path[1:], value)}
 
 
 def _bounded(entry):
-    """Check that an entry has its lowest and highest value."""
+    """Check that an entry states its lowest and its highest value."""
     low_and_high = len(entry.vary) == 2 and all(type(value) in (int, float) and value > 0 for value in entry.vary)
     if not low_and_high:
         raise ValueError(f"vary: {list(entry.vary)}; expected the lowest and the highest value, two positive numbers")
@@ -213,7 +213,7 @@ def load(path):
     Raises
     ------
     InputError
-        The file is missing, malformed, or a key is missing, unknown or has an invalid value.
+        The file is missing or malformed, or a key is missing, unknown or has an invalid value.
     ParameterError
         A device belongs to a year without machines.
     """
@@ -245,7 +245,7 @@ def _device(name, entry):
 
 
 def disk(drive, name="disk"):
-    """Return a described disk as a device: mean times of random requests of 8 KB over all of it, nothing cached."""
+    """Return a disk as a device, with its mean times for random, uncached requests of 8 KB over the whole disk."""
     return Device(name, service_us(drive, False), service_us(drive, True), 1, drive)
 
 
@@ -264,6 +264,6 @@ def service_us(drive, write):
 
 
 def at(device, read_us):
-    """Return a device that takes another time to read 8 KB, and to write them in the same proportion; it is no disk any
-    more."""
+    """Return a copy of a device with another time to read 8 KB and a proportional time to write them; a disk becomes a
+    device without a drive."""
     return replace(device, read_us=read_us, write_us=read_us * device.write_us / device.read_us, drive=None)

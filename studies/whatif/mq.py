@@ -1,10 +1,10 @@
-"""Compare MQ with LRU: TPC-C's transaction rate from counted hits, misses and writes, by mean value analysis.
+"""Compare MQ with LRU: compute TPC-C's transaction rate from counted misses and writes, by mean value analysis.
 
-The study's own model replays every request; here the same closed network is solved from its counts, so that trying a
-machine takes microseconds instead of seconds: 48 terminals, the database's processor, the storage servers' processors,
-both directions of the link, 24 devices. Exact mean value analysis (M. Reiser, S. S. Lavenberg, JACM 1980) with constant
-service at the devices: a request in service has half of its time left on average. A device that serves several requests
-at a time is a faster one behind a delay (A. Seidmann, P. Schweitzer, S. Shalev-Oren, 1987).
+The study's own model replays every request. Here the same closed network is solved from its counts, which takes
+microseconds: 48 terminals, the database's processor, the storage servers' processors, both directions of the link, 24
+devices. The method is exact mean value analysis (M. Reiser, S. S. Lavenberg, JACM 1980) with constant service at the
+devices: a request in service has half of its time left on average. A device that serves several requests at a time is
+modelled as a faster one behind a delay (A. Seidmann, P. Schweitzer, S. Shalev-Oren, 1987).
 """
 
 import numpy as np
@@ -27,13 +27,13 @@ def rate(demands, delay, terminals, constant=()):
     Parameters
     ----------
     demands : sequence of (float, int)
-        Per kind of station: a transaction's service time at one station, and the number of stations that share the
-        load.
+        For each kind of station, a transaction's service time at one station, and the number of stations that share
+        the load.
     delay : float
         Time spent without queueing, in the same unit.
     terminals : int
     constant : collection of int
-        Kinds whose service is constant; all others are exponential.
+        Kinds of station, by position in `demands`, with constant service times; all others are exponential.
 
     Returns
     -------
@@ -78,7 +78,7 @@ class Conclusion:
         self.cases = tuple(dict.fromkeys(case for case, _ in self.points))
 
     def _rate(self, row, faster, link, read_us, write_us, parallel):
-        """Return the transactions per second at one point, by the utilisation law: demand = utilisation / rate."""
+        """Return the transactions per second at one point; demands are utilisation / rate, by the utilisation law."""
         second = 1e6
         reads, writes = row.misses / row.transactions, row.writes / row.transactions
         busy = {name: getattr(row, f"utilisation_{name}") / row.rate_per_s for name in self.STATIONS}
@@ -104,13 +104,13 @@ class Conclusion:
         """
         faster, link = machines.faster(STUDY, era), era.network_mbit_per_s / OWN_MBIT_PER_S
         times = (device.read_us, device.write_us, device.parallel)
-        if device.name == "remote_memory":  # the link is already a station: only the server's work is left
+        if device.name == "remote_memory":  # the link is a station of its own: only the server's work is left
             times = (4 * era.packet_us, 4 * era.packet_us, device.parallel)
         mq, lru = (self._rate(self.points[case, policy], faster, link, *times) for policy in ("mq", "lru"))
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}
 
     def checks(self, machines):
-        """Return (what, simulated, solved) on the testbed itself."""
+        """Return triples of a quantity, its simulated and its solved value, on the testbed."""
         own = 1000 * 9 + BYTES / 15  # us: 9 ms and 15 MB/s
         rows = []
         for case in self.cases:

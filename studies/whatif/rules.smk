@@ -1,4 +1,4 @@
-# The what-if: the five conclusions on the machines of five years, from the archived tables and from replays that take seconds.
+# The what-if tests the five conclusions on the machines of five years, with archived tables and short replays.
 plan = PLANS["whatif"]
 
 

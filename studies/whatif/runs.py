@@ -1,12 +1,12 @@
 """Try the five conclusions on every machine and device, over a range of device times, and find where they reverse.
 
 A conclusion is an object with ``study``, ``cases``, ``threshold_pct`` and ``measures(machines, era, device, case)``,
-whose ``gain_pct`` says how much better the paper's proposal does than its baseline. A conclusion
-**holds** where that gain is at least the threshold, which was fixed before any of these numbers was computed: 1 %,
-and 5 % for SARC.
+which returns ``gain_pct``, the improvement of the paper's proposal over its baseline. A conclusion **holds** if that
+gain is at least the threshold, which was fixed before any of these numbers was computed: 1 %, and 5 % for SARC.
 
-Costs are counted, then priced: HAC, MQ and SARC from the archived tables of their studies, EPCM and the virtual log by
-replays that take seconds. Priced values are compared with those simulated on the papers' own machines (`checks`).
+For HAC, MQ and SARC, times are computed from the operations counted in the archived tables of their studies and from
+the machines' parameters ("priced"); EPCM and the virtual log are replayed, which takes seconds. `checks` compares
+priced values with those simulated on the papers' own machines.
 """
 
 import math
@@ -18,7 +18,7 @@ from misspenalty_studies.whatif.machines import Device
 
 DEVICE_US = tuple(float(f"{value:.3g}") for value in np.geomspace(1, 50_000, 25))
 STEPS = 10  # steps of a bisection, on a logarithmic scale
-ANY = "any"  # a device that serves one request at a time
+ANY = "any"  # name of a device that serves one request at a time
 
 
 def any_device(read_us):
@@ -32,9 +32,9 @@ def cells(conclusion, machines):
     Returns
     -------
     DataFrame
-        ``year, device, case, device_us`` (its random read of 8 KB), the conclusion's measures, ``lowest_pct,
-        highest_pct`` (the gain at the ends of the range of each parameter, one at a time), ``holds``. A saturated
-        device has neither a gain nor its range.
+        ``year, device, case, device_us`` (time of a random read of 8 KB), the conclusion's measures, ``lowest_pct,
+        highest_pct`` (the extremes of the gain as each parameter is set to the ends of its range, one at a time),
+        ``holds``. A saturated device has no gain, lowest or highest.
     """
     rows = []
     for era, device in machines.cells():
@@ -59,7 +59,7 @@ def _span(conclusion, changed, era, device, case, gain):
 
 
 def curves(conclusion, machines, device_us=DEVICE_US):
-    """Compute the gain over the time of a device that serves one request at a time.
+    """Compute the gain as a function of the time of a device that serves one request at a time.
 
     Returns
     -------
@@ -87,13 +87,13 @@ def crossovers(conclusion, machines, curve):
     ----------
     conclusion, machines
     curve : DataFrame
-        From `curves`; it brackets the crossings.
+        From `curves`; its points bracket the crossings.
 
     Returns
     -------
     DataFrame
         ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (NaN if the gain never crosses it in the curve's
-        range), ``pays``: ``above`` or ``below`` that time; ``always`` or ``never`` without one.
+        range), ``pays``: whether the gain is that large ``above`` or ``below`` that time, or ``always`` or ``never``.
     """
     rows = []
     for level in (conclusion.threshold_pct, 0.0):
@@ -131,7 +131,7 @@ def _bisected(over, low, high):
 
 
 def checks(conclusion, machines):
-    """Compare priced values with those simulated on the paper's own machine.
+    """Compare priced values with those simulated on the papers' own machines.
 
     Returns
     -------

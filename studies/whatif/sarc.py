@@ -1,14 +1,14 @@
-"""Compare SARC with LRU in an array's cache: response times with another back end, from counted operations.
+"""Compare SARC with LRU in an array's cache: compute response times with other back ends from archived components.
 
-Components and utilisations are those of `results/sarc`, whose disks were 10,000 rpm drives of 2002. With a back end
-that takes `f` times as long, the disks' own time is multiplied by `f`, and the wait for them follows the utilisation:
-that of a multi-server queue (H. Sakasegawa, An approximation formula L = alpha rho^beta / (1 - rho), 1977), scaled to
-the simulated wait. The wait for a slot in the controller grows and shrinks with the wait for disks. Controller and
-adapter scale with the processors.
+Components and utilisations are those of `results/sarc`, whose disks are 10,000 rpm drives of 2002. With a back end
+that takes `f` times as long, the disks' own time is multiplied by `f`. The wait for them is the simulated wait, scaled
+by the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation formula L =
+alpha rho^beta / (1 - rho), 1977). The wait for a slot in the controller changes in proportion to the wait for disks.
+Controller and adapter scale with the processors.
 
-A wait grows as 1 / (1 - utilisation), so that near 1 it says more about the last digit of the utilisation than about
-the policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts
-as saturated: its utilisation is reported, but no response time.
+A wait grows as 1 / (1 - utilisation), so near 1 it depends more on the last digit of the utilisation than on the
+policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts as
+saturated: its utilisation is reported, but no response time.
 """
 
 from math import isnan, nan, sqrt
@@ -26,12 +26,12 @@ PROCESSORS = ("controller", "adapter_queue", "adapter")
 SERVICE = ("disk_overhead", "seek", "rotation", "disk_transfer", "disk_bus", "disk_cache", "in_flight")
 WAITS = ("disk_queue", "host_queue", "write_cache")
 BASELINES = ("lru_top", "lru_bottom")
-SATURATED = 0.95  # utilisation from which on no response is priced
+SATURATED = 0.95  # utilisation from which on no response time is computed
 SAME, SCALED = "same requests", "same utilisation"
 
 
 def wait(utilisation, servers):
-    """Return the mean wait for one of several servers, in service times; NaN where they are saturated.
+    """Return the mean wait for one of several servers, in multiples of the service time; NaN if they are saturated.
 
     Examples
     --------
@@ -53,11 +53,11 @@ class Conclusion:
     components : DataFrame
         ``results/sarc/components.csv``.
     internals : DataFrame
-        ``results/sarc/internals.csv``: the disks' utilisation.
+        ``results/sarc/internals.csv``, with the disks' utilisation.
     responses : DataFrame
-        ``results/sarc/fig6.csv``: mean response times.
+        ``results/sarc/fig6.csv``, with mean response times.
     points : sequence of (str, int, str)
-        Configuration, requests per second, and whether the requests or the disks' utilisation stay the same.
+        Configuration, requests per second, and which stays the same: the requests or the disks' utilisation.
     own_us : float
         Time of a random read of 8 KB from the simulated drive.
     """
@@ -74,7 +74,7 @@ class Conclusion:
         self.cases, self.own_us = tuple(self.points), own_us
 
     def _response(self, config, iops, policy, factor, faster, servers, scaled):
-        """Return the mean response time with a back end that takes `factor` times as long, in ms."""
+        """Return the mean response time, in ms, with a back end that takes `factor` times as long."""
         times = {}
         own = self.busy[config, iops, policy]
         busy = own if scaled else own * factor / servers
@@ -89,7 +89,7 @@ class Conclusion:
         return self._mean(config, iops, policy, times)
 
     def _mean(self, config, iops, policy, times):
-        """Average over reads and writes, weighted as in the archived means."""
+        """Average over reads and writes, with the weights of the archived means."""
         own = {
             request: sum(self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS)
             for request in ("read", "write")
@@ -98,13 +98,13 @@ class Conclusion:
         return share * times["read"] + (1 - share) * times["write"]
 
     def measures(self, machines, era, device, case):
-        """Price the response times of the policies.
+        """Compute the response times of the policies.
 
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner SARC answers than the better LRU, NaN if the back end of either is saturated;
-            ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
+            ``gain_pct``, by how much SARC's response time is below the better LRU's, NaN if the back end of SARC or of
+            both LRUs is saturated; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
         """
         config, iops, load = self.points[case]
         factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)
@@ -117,7 +117,7 @@ class Conclusion:
         return {"gain_pct": 100 * (1 - sarc / lru), "sarc_ms": sarc, "lru_ms": lru, "utilisation": busy}
 
     def checks(self, machines):
-        """Return (what, simulated, priced): the lowest load priced from counts at a higher one, and vice versa."""
+        """Return triples (quantity, simulated, priced): waits at a low load, priced from those at a higher load."""
         rows = []
         for config, low, high in (("cache_sensitive", 2500, 12500), ("cache_insensitive", 1136, 5682)):
             for policy in ("sarc", "lru_bottom"):
@@ -132,14 +132,14 @@ class Conclusion:
 
 
 def conclusion_of(components, internals, responses, points):
-    """Return the conclusion, given the paths of its tables.
+    """Read the tables of the conclusion and return it.
 
     Parameters
     ----------
     components, internals, responses : path-like
         Tables of `Conclusion`.
     points : dict of str to dict
-        By any name: ``config, iops, load``.
+        ``config, iops, load`` of each point; the names are arbitrary.
     """
     tables = [pd.read_csv(path) for path in (components, internals, responses)]
     chosen = [(point["config"], point["iops"], point["load"]) for point in points.values()]

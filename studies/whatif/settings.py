@@ -1,4 +1,4 @@
-"""Define the settings of the what-if: what is replayed for it, and for how long."""
+"""Define the settings of the what-if: the replays that it needs, and their lengths."""
 
 from typing import Annotated, ClassVar, Literal
 

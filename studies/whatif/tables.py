@@ -1,4 +1,4 @@
-"""Make the tables of the what-if: one summary each of the cells and of the crossovers of all conclusions."""
+"""Make the tables of the what-if: summarise the cells, the crossovers and the parameters of all conclusions."""
 
 import pandas as pd
 
@@ -19,13 +19,13 @@ def gathered(tables):
     Returns
     -------
     DataFrame
-        With an additional column ``conclusion``.
+        All rows, with an additional column ``conclusion``.
     """
     return pd.concat([table.assign(conclusion=study) for study, table in tables.items()], ignore_index=True)
 
 
 def summary(tables):
-    """Show which conclusions still hold, by year and device.
+    """Summarise which conclusions still hold, by year and device.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def summary(tables):
     Returns
     -------
     DataFrame
-        ``conclusion, year, device, device_us, cases, cases_holding`` (in how many of them it holds),
-        ``cases_saturated`` (in how many the device is saturated, so that they decide nothing), ``gain_low_pct,
-        gain_high_pct`` over the other cases, ``verdict`` (``holds`` in all of those, ``reversed`` in none, ``partly``;
-        ``saturated`` if there are none) and ``robust``, whether every case has the same verdict at both ends of each
-        parameter's range.
+        ``conclusion, year, device, device_us, cases, cases_holding`` (number of cases in which it holds),
+        ``cases_saturated`` (number of cases in which the device is saturated, which decide nothing), ``gain_low_pct,
+        gain_high_pct`` (over the other cases), ``verdict`` (``holds`` in all of these, ``reversed`` in none,
+        ``partly`` in some; ``saturated`` if there are none) and ``robust``, whether every case has the same verdict at
+        both ends of each parameter's range.
     """
     rows = []
     for study, table in tables.items():
@@ -74,7 +74,7 @@ def crossovers(tables, overheads):
     tables : dict of str to DataFrame
         By study, from `misspenalty_studies.whatif.runs.crossovers`.
     overheads : DataFrame
-        From `misspenalty_studies.whatif.runs.overheads`.
+        From `misspenalty_studies.whatif.hac.overheads`.
 
     Returns
     -------

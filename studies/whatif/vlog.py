@@ -2,10 +2,10 @@
 years.
 
 On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
-the paper's UltraSPARC-170 as fast as the year's machine. On flash and in remote memory nothing is located: an update
-in place is a write, and the virtual log is the same write plus a map sector, which costs the host a record and the
-medium the amount counted in `results/vlog/what_if.csv`. A device between the two is one with another positioning time:
-eager writing then takes the same share of it as on the year's disk.
+the paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
+place is a write, and the virtual log adds a map sector to it, which costs the host the time of a record and the medium
+the amount counted in `results/vlog/what_if.csv`. For a device of any other time, that time replaces the locate time of
+the year's disk for updates in place; eager writing takes the same share of it as on that disk.
 """
 
 from functools import cache
@@ -37,9 +37,9 @@ class Conclusion:
     hosts : path-like
         ``vlog/machine.yaml``.
     what_if : DataFrame
-        ``results/vlog/what_if.csv``: kilobytes that an update writes to flash.
+        ``results/vlog/what_if.csv``, with the kilobytes that an update writes to flash.
     table2 : DataFrame
-        ``results/vlog/table2.csv``, for the check.
+        ``results/vlog/table2.csv``, for `checks`.
     utilisation, updates, warm_up
         As in `Updates`.
     """
@@ -55,8 +55,8 @@ class Conclusion:
         self.simulated = cache(self._simulated)
 
     def _simulated(self, drive, factor, **changes):
-        """Return ms by component, of both systems, on a slice of a drive, with all host times multiplied by
-        `factor`."""
+        """Simulate both systems on a slice of a drive, with all host times multiplied by `factor`; return ms by
+        component for each."""
         kind = disks.load(drive, "disk").replace({"cache.write_behind": False})
         kind = cut(kind, CYLINDERS, **changes)
         platform = Platform(drive, self.host.scaled(factor), kind, drive, CYLINDERS)
@@ -68,7 +68,7 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, how much sooner the virtual log finishes; ``in_place_us, virtual_log_us, speedup``; and
+            ``gain_pct``, by how much the virtual log shortens the update; ``in_place_us, virtual_log_us, speedup``; and
             ``written_ratio``, how many times as much it writes to the medium.
         """
         factor, written = 1 / machines.faster(STUDY, era), 1.125  # one map sector per eight data sectors
@@ -92,7 +92,7 @@ class Conclusion:
         }
 
     def _positioned(self, machines, era, locate_us, factor):
-        """Return the times of updates with an arm that takes `locate_us` in place, all else as on the year's disk."""
+        """Return the times of updates on the year's disk if locating takes `locate_us` for updates in place."""
         ms = self.simulated(machines.devices[era.year]["disk"].drive, factor)
         old, new = (ms[system] for system in SYSTEMS)
         share = new["locate"] / old["locate"]
@@ -120,7 +120,7 @@ class Conclusion:
         return rows
 
     def checks(self, machines):
-        """Return (what, archived, computed here) on the paper's third platform."""
+        """Return triples of a quantity, its archived value and that computed here, on the paper's third platform."""
         ms = self.simulated("st19101", 1.0)
         old, new = (ms[system]["total"] for system in SYSTEMS)
         return [("speed-up, UltraSPARC-170 and Seagate", self.archived["ultra170_seagate"], old / new)]

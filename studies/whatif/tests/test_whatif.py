@@ -39,14 +39,14 @@ def test_every_year_has_machines_and_devices(found):
     assert list(found.eras) == [1997, 2001, 2005, 2015, 2025]
     assert all("disk" in devices and machines.REMOTE in devices for devices in found.devices.values())
     assert [era.speed for era in found.eras.values()] == sorted(era.speed for era in found.eras.values())
-    # 8 KB in six packets over 10 Mb/s: (8192 + 6 x 78) bytes, a packet's work at either end; the same for 64 bytes
+    # 8 KB in six packets over 10 Mb/s: (8192 + 6 x 78) bytes, and one packet's work at each end; likewise for 64 bytes
     wire = ((8192 + 6 * 78) + (64 + 78)) * 8 / 10
     assert found.eras[1997].fetch_us == pytest.approx(wire + 4 * 60, abs=0.01)
 
 
 def test_a_disk_is_as_described(found):
-    """A random 8 KB on a 7200 rpm disk must take half a revolution, a mean seek of 8.5 ms minus the short ones, and
-    little else."""
+    """A random request of 8 KB on a 7200 rpm disk must take half a revolution, a mean seek of 8.5 ms minus the short
+    ones, and little else."""
     assert 12_000 < found.devices[2015]["disk"].read_us < 13_500
 
 
@@ -76,7 +76,7 @@ def test_impossible_machines_are_refused(tmp_path, change, error):
 
 
 def test_the_network_of_queues_against_closed_formulas():
-    """Balanced exponential stations give X = N / (D (N + M - 1)), a delay alone N / Z, saturation 1 / D."""
+    """Balanced exponential stations must give X = N / (D (N + M - 1)), a delay alone N / Z, and saturation 1 / D."""
     for stations, terminals in ((1, 5), (3, 7), (24, 48)):
         assert mq.rate([(2.0, stations)], 0.0, terminals) == pytest.approx(terminals / (2 * (terminals + stations - 1)))
     assert mq.rate([(0.0, 1)], 4.0, 8) == pytest.approx(2)
@@ -85,7 +85,7 @@ def test_the_network_of_queues_against_closed_formulas():
 
 
 def test_waits():
-    """One server must give M/M/1, several a shorter wait, and a saturated one none."""
+    """One server must have the wait of M/M/1, several servers a shorter one, and a saturated server NaN."""
     assert sarc.wait(0.8, 1) == pytest.approx(4)
     assert 0 < sarc.wait(0.8, 16) < 0.3
     assert math.isnan(sarc.wait(1.0, 1)) and math.isnan(sarc.wait(sarc.SATURATED, 1))
@@ -103,10 +103,10 @@ def test_mq_gains_by_devices_and_by_the_work_of_a_miss_alone(rates, found):
     instant, slow = (Device("any", us, us) for us in (1e-6, 1e5))
     calibrated = table("mq/fig7_calibrated.csv")
     row = {row.policy: row for row in calibrated.itertuples() if row.cache_mb == 128}
-    # Without a device's time, fewer misses save work of the servers' processors, and nothing else.
+    # If the device takes no time, fewer misses save only work of the servers' processors.
     work = {p: row[p].utilisation_server_cpu / row[p].rate_per_s for p in ("mq", "lru")}
     assert 0 < rates.measures(found, era, instant, case)["gain_pct"] < 100 * (work["lru"] / work["mq"] - 1)
-    # Even that makes no difference if every transaction keeps the database busy for 20 ms.
+    # Even that saving makes no difference if every transaction keeps the database busy for 20 ms.
     busy = mq.Conclusion({"calibrated": calibrated.assign(utilisation_database_cpu=0.02 * calibrated["rate_per_s"])})
     assert busy.measures(found, era, instant, case)["gain_pct"] == pytest.approx(0, abs=0.01)
     requests = {p: (row[p].misses + row[p].writes) / row[p].transactions for p in ("mq", "lru")}
@@ -124,7 +124,7 @@ def test_hac_pays_for_its_overhead(traversals, found):
 
 
 class Step:
-    """A conclusion that gains 10 % above 100 us and nothing below."""
+    """A conclusion that gains 10 % from 100 us on and loses 1 % below; in 1997 it always gains."""
 
     study, threshold_pct, cases = "mq", 1.0, ("one",)
 
@@ -157,7 +157,7 @@ def test_summary(found):
 
 
 class Busy(Step):
-    """Two cases that gain 10 % above 100 us; in the second one, disks are saturated, though not within all ranges."""
+    """Two cases of `Step`; in the second one, devices slower than 1 ms are saturated if the testbed exceeds 0.9."""
 
     cases = ("one", "two")
 
@@ -167,7 +167,7 @@ class Busy(Step):
 
 
 def test_a_saturated_device_has_no_gain(found):
-    """A saturated device is counted, takes no part in the verdict, and is shown as saturated."""
+    """A saturated device must be counted and shown as saturated, but must not affect the verdict."""
     cells = runs.tried(Busy(), found)["mq_cells"]
     full = cells[cells["gain_pct"].isna()]
     assert set(full["case"]) == {"two"} and full["device_us"].min() > 1000 and not full["holds"].any()
@@ -192,7 +192,7 @@ def test_sarc_stays_as_it_was_on_its_own_back_end(found):
     archived = archived.set_index("policy")["response_ms"]
     assert measured["sarc_ms"] == pytest.approx(archived["sarc"], rel=1e-9)
     assert measured["lru_ms"] == pytest.approx(archived[["lru_top", "lru_bottom"]].min(), rel=1e-9)
-    # on its own drives the back end is busy for a part of the time; from `SATURATED` on, the wait has no bound
+    # the own drives are busy for only part of the time; make them slower until they reach `SATURATED`
     for factor in (1.01 * sarc.SATURATED / measured["utilisation"], 10):
         slow = Device("any", factor * own.read_us, own.write_us)
         full = conclusion.measures(found, era, slow, conclusion.cases[0])
