@@ -2,9 +2,9 @@
 
 The model is a trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely
 children are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right
-after it, as along most chains, the node records for how many nodes that continues: a run. Contexts mostly predict the
-same files, and after a predicted event the same files except the first; so each context remembers how much of its run
-equals that of a longer one, and prediction follows it from there.
+after it, as along most chains, the node records how many nodes continue in this way: its run. Contexts mostly predict
+the same files, and after a predicted event the same files except the first. So each context remembers how much of its
+run has the same files as that of a longer context, and its predictions begin after that part.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -151,13 +151,13 @@ cdef class ContextModel(Predictor):
         return 0
 
     cdef inline void set_out(self, context_t* context) noexcept nogil:
-        """Start a walk along another run."""
+        """Note that a context now walks along another run."""
         self.ways += 1
         context.way = self.ways
         context.like = 0
 
     cdef inline bint leave(self, context_t* context, file_t file) except -1 nogil:
-        """Let a walk take a step that is not along a run; return whether it continues."""
+        """Let a walk take a step that is not along its run; return whether the walk continues."""
         cdef int32_t child = self.counted(self.partitions[context.first].nodes, context.node, file)
         cdef bint known = child != NOTHING
         if not known:
@@ -172,7 +172,7 @@ cdef class ContextModel(Predictor):
         return known or not self.one_node
 
     cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
-        """Count the child for `file` once more, and move it before all siblings that are now less frequent."""
+        """Count the child for `file` once more, move it before all less frequent siblings, and return it or NOTHING."""
         cdef int32_t first = child_of(nodes, parent), node = self.promoted(nodes, &first, file)
         if node == NOTHING:
             return NOTHING
@@ -240,7 +240,7 @@ cdef class ContextModel(Predictor):
         return partition.used - 1
 
     cdef inline void renew_run(self, node_t* nodes, int32_t node) noexcept nogil:
-        """Check whether the only likely child of `node` is stored right after it."""
+        """Begin or end the run of `node`, depending on whether its only likely child is stored right after it."""
         cdef int32_t child = child_of(nodes, node), second
         cdef double seen
         if not self.runs or child != node + 1:
@@ -256,7 +256,7 @@ cdef class ContextModel(Predictor):
             self.set_run(nodes, node, 0)
 
     cdef inline void set_run(self, node_t* nodes, int32_t node, int32_t run) noexcept nogil:
-        """Set the run of `node` (0 = none), and so the runs that contain it."""
+        """Set the run of `node` (0 = none), and update the runs that contain it."""
         if nodes[node].child < NOTHING or run:
             nodes[node].child = NOTHING - run if run else node + 1
             while node and nodes[node - 1].child < NOTHING:
@@ -294,7 +294,7 @@ cdef class ContextModel(Predictor):
                 self.set_out(&self.contexts[i])
 
     cdef int32_t keep(self, const node_t* nodes, int32_t node) noexcept nogil:
-        """Append a node, followed by what is left below it, to `halved`; return its place there."""
+        """Append a node and then its remaining descendants to `halved`; return the node's place there."""
         cdef int32_t place = self.kept, child = child_of(nodes, node)
         cdef int32_t* link = &self.halved[place].child
         self.kept += 1

@@ -6,7 +6,7 @@ from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 
 
 cdef class Foresight(Predictor):
-    """Predicts the events that do follow.
+    """Predictor of exactly the events that follow.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ cdef enum:
 
 
 cdef class LastSuccessor(Predictor):
-    cdef file_t* successor          # by file; NONE = it has only been the last event
+    cdef file_t* successor          # by file; NONE = the file has had no successor yet
     cdef file_t last                # file of the last event; NONE = no event yet
 
     def __cinit__(self, files, most=None):

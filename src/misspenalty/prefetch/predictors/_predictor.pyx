@@ -8,7 +8,7 @@ from misspenalty._kernel cimport SLICE, check_signals
 
 
 cdef class Predictor(Kernel):
-    """Predicts files with ids below `files`; after one event at most `most` of them, None = no bound."""
+    """Base of predictors of files with ids below `files`; at most `most` are predicted per event (None = no bound)."""
 
     def __cinit__(self, Py_ssize_t files, *args, most=None, **parameters):
         self.files = files

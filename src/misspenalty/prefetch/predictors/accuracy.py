@@ -9,7 +9,7 @@ from misspenalty.prefetch.predictors.registry import find_predictor
 
 
 class Accuracy(NamedTuple):
-    """Predictions of the next event, counted.
+    """Counts of predictions of the next event.
 
     Attributes
     ----------

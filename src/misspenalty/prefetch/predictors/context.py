@@ -11,12 +11,12 @@ Authors' code: none published.
 Deviations and decisions, where the papers are silent:
 
 - The likelihood of a child is its count over its parent's count less one (1996, section 2.2): the occurrence that has
-  just been counted has no follower yet. It is at least one.
+  just been counted has no follower yet. The divisor is at least one.
 - The longest context predicts first, and each file is predicted only once.
 - Siblings are ordered by count; on a tie the one that reached the count first comes first.
-- A new node counts 1. Nothing below `order` is kept, so that a model of order 2 predicts from the last file only.
-- A full partition is halved once for each node it cannot take: integer division of all counts, those that become zero
-  are dropped along with their descendants, and the context too if it was there; its first-order node stays.
+- A new node counts 1. No node deeper than `order` is kept, so a model of order 2 predicts from the last file only.
+- A full partition is halved once for each node that it cannot take: all counts are halved and rounded down, and nodes
+  with a count of zero are dropped, with their descendants and any context there, except for the first-order node.
 """
 
 from misspenalty.prefetch.predictors.registry import MAX_FILES, Parameter, Reference

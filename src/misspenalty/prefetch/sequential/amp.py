@@ -7,14 +7,14 @@ g, the trigger's distance from the end of a set; so there is no table of streams
   plus the tracks of the read and, if that is above `ahead_above`, g = ``ahead_above // 2``.
 - A set keeps the p of the track before it, at least g + 1, and its g. If p is above `ahead_above`, the track g
   from its end carries a trigger: a read hit there reads the next p tracks ahead of the stream.
-- p grows by the tracks of the read if the last track of a set is hit, unless it has had its second chance.
-- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. It shows that p is too
-  large: p falls by 1, to 1 at least, and so does g, to p - 1 at most and 0 at least.
+- p grows by the number of tracks of the read if the last track of a set is hit, unless it has had its second chance.
+- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. This shows that p is
+  too large: p falls by 1 but not below 1, and g falls by 1 and is then kept from 0 to p - 1.
 - g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
 - The first read of a prefetched track leaves it where it is; later ones move it as its policy says.
 
-If p and g are kept by the last track of a set, and the next set has been fetched, the last track of that one counts
-instead.
+A change of p or g applies to the last track of a set or, if the next set has already been fetched, to the last track of
+that next set.
 
 Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, section
 III-C; its text is legible, but its pseudo-code, Figures 3 and 4, is not. Authors' code: none published.

@@ -1,8 +1,8 @@
 """Detect sequential reads, and prefetch synchronously and asynchronously, in front of a cache of tracks.
 
-A cached track carries a counter, the length of the run that ends there: on the first access to the track, whether it is
-fetched by that access or has been prefetched, the counter is set to one more than that of the previous track if that is
-cached, otherwise to 1, and stays until the track is evicted. At `threshold` the track is sequential. A read that misses
+A cached track has a counter, the length of the run that ends there. On the first access to the track, whether it is
+fetched by that access or was prefetched, the counter is set to one more than that of the previous track if that is
+cached, otherwise to 1; it stays until the track is evicted. At `threshold` the track is sequential. A read that misses
 a sequential track also reads the next `degree` tracks (synchronous prefetch). The track `trigger` from the end of such
 a group carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
 prefetch), and sets a trigger in it. A trigger also moves the tracks of its own group that are still unread to the MRU
@@ -116,7 +116,7 @@ def track_cache(
     observe: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """Make a live cache of tracks: a kernel whose ``request`` a controller calls, or one to replay a trace through.
+    """Make a cache of tracks: a kernel whose ``request`` a controller calls, or which replays a trace.
 
     Parameters
     ----------
