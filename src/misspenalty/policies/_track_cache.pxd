@@ -76,7 +76,7 @@ cdef class TrackCache(Policy):
     # Return the mask of pages that were missing: 0 = hit. A write reads nothing. reads[0:n_reads] are to be issued.
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
 
-    # Access pages from `page` on (0 = first of track 0); return if all were cached. `reads` are those of the last track.
+    # Access pages from `page` on (0 = first of track 0); return whether all were cached. `reads` has the last track's.
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
 
     # Handle the arrival of a drive operation that began with this track, for which a read was waiting.

@@ -1,10 +1,10 @@
-"""ARC: two LRU lists, of blocks seen once and seen again, share the cache by a target that follows the ghost hits.
+"""ARC: two LRU lists, of blocks seen once and of blocks seen again, share the cache; ghost hits shift the shares.
 
 L1 = T1 + B1 holds blocks seen once recently, L2 = T2 + B2 those seen at least twice; T1 and T2 are in the cache, B1 and
 B2 are names only, |L1| <= c and |L1| + |L2| <= 2c. A hit moves the block to T2. The target p of |T1| grows when a
 miss is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists but at least 1; the victim is
 the oldest of T1 if |T1| exceeds p, otherwise the oldest of T2, and its name becomes the newest of B1 or B2. With
-`target` p is held fixed: the paper's fixed replacement cache, FRC(p).
+`target`, p is fixed; this is the paper's fixed replacement cache, FRC(p).
 
 Paper: N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4; the same in
 "Outperforming LRU with an adaptive replacement cache algorithm", IEEE Computer 37(4), 2004, with the hit ratios that
@@ -65,7 +65,7 @@ class ARC(Reference):
             self.p = min(max(self.p + step, 0), self.capacity)
 
     def _make_room(self):
-        """Case IV of the figure: the block is in none of the four lists."""
+        """Do case IV of the figure: make room for a block that is in none of the four lists."""
         l1, l2 = len(self.t1) + len(self.b1), len(self.t2) + len(self.b2)
         if l1 == self.capacity:
             if self.b1:

@@ -1,6 +1,6 @@
-"""Clock2Q+: S3-FIFO whose small queue does not count hits that follow the load of their block closely.
+"""Clock2Q+: S3-FIFO whose small queue ignores hits that come soon after their block was loaded.
 
-A block is often referenced several times in a row, as a node of a tree is for each of its entries, and then no more.
+A block is often referenced several times in a row, as a node of a tree is for each of its entries, and then not again.
 The newest blocks of the small queue S, half of its share by default, are in the correlation window: a hit there
 moves nothing and is not remembered. A hit on an older block of S, or on a block of the main queue M, sets its
 reference bit. The rest is S3-FIFO: the oldest block of S moves to M if its bit is set, with the bit cleared, and is
@@ -12,11 +12,11 @@ cache in VMware vSAN", PVLDB 2026 (arXiv 2511.21958).
 Authors' code: Clock2QPlus.c in libCacheSim (17626f7), one of whose maintainers is an author of the paper; our misses
 equal its misses at unit size.
 
-Deviations and decisions: as in libCacheSim, whatever the abstract of the paper does not say, since its full text was
-not at hand.
+Deviations and decisions: whatever the abstract of the paper does not say is done as in libCacheSim, since the full text
+was not at hand.
 
-- The age of a block is the number of blocks that entered S after it. The window ends at the age of `window` times the
-  share of S, which may be a fraction.
+- The age of a block is the number of blocks that entered S after it. The window ends at an age of `window` times the
+  share of S, which need not be a whole number.
 - Until the first eviction, a new block that finds S at its share enters M, without an age.
 - A block found in G leaves it before its miss evicts another.
 - S has a share of at least one block, and M provides the victim if S is empty, even when M is within its share.

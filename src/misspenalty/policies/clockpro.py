@@ -2,9 +2,9 @@
 
 All pages are in one list, ordered by when they were put at its head. A page is hot or cold; cold pages are in their
 test period from entering until they become older than the oldest hot page, and evicted ones stay in the list for the
-rest of it. Three hands start from the old end: HAND_cold takes the oldest cold page in the cache as the victim, but one
-that was used goes to the head, and becomes hot if it was in test; so does an evicted page that is requested in its
-test. HAND_hot then makes the oldest hot page cold unless it was used, and ends the tests it passes. HAND_test ends the
+rest of it. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that was used, it
+goes to the head instead, and becomes hot if it was in test. An evicted page that is requested in its test becomes hot,
+too. HAND_hot then makes the oldest hot page cold unless it was used, and ends the tests it passes. HAND_test ends the
 oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of cold
 pages grows by one with each use of a page in test and shrinks by one with each test that ends unused.
 
@@ -15,16 +15,16 @@ Authors' code: clock-pro.c by S. Jiang, 29 September 2005.
 Deviations and decisions:
 
 - The paper's sections are followed, not the code, where they differ: the code keeps the share of cold pages fixed
-  unless compiled otherwise, and evicts a cold page out of test though it was used.
+  unless compiled otherwise, and evicts a cold page that is not in test even if it was used.
 - As in the authors' code: the first pages are hot until only the minimum number of cold pages is free, then cold; hot
   pages that were used go to the head when HAND_hot passes; cold pages that it passes keep their place; a page that
   HAND_hot meets while making room for that very page is not made hot but enters as cold.
-- A used cold page out of test begins a new test at the head, like the pages that LIRS puts on its stack.
-- m_c stays between 1 % (at least one page) and 99 % of the cache, which the paper leaves open. It starts at the
-  minimum.
+- A used cold page that is not in test begins a new test at the head, like the pages that LIRS puts on its stack.
+- The paper leaves the bounds of m_c open; here it stays between 1 % (at least one page) and 99 % of the cache. It
+  starts at the minimum.
 - If there are no hot pages, HAND_hot ends no test.
-- Room is made before the requested page is looked up, as in the paper: a page that returns is among the evicted ones
-  until then, so if the list is full, the test that ends for the new victim can be that of the page itself.
+- Room is made before the requested page is looked up, as in the paper. A page that returns is among the evicted ones
+  until then, so if the list is full, making room can end the test of that very page.
 """
 
 from collections import OrderedDict
@@ -117,7 +117,7 @@ class ClockPro(Reference):
             self._end_test(next(block for block, page in self.clock.items() if page.test))
 
     def _promote(self, block):
-        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it; move it to the head."""
+        """Handle a cold page used in its test: make it hot unless HAND_hot reaches it first; move it to the head."""
         page = self.clock[block]
         self._move_target(1)
         while page.test and self.hot >= self.capacity - self.cold_target:
@@ -132,7 +132,7 @@ class ClockPro(Reference):
         self._end_tests_before_hot(None)
 
     def _run_hand_hot(self, candidate):
-        """Make a hot page cold; or end the test of `candidate` if that comes first."""
+        """Make the oldest unused hot page cold, or end the test of `candidate` if HAND_hot meets it first."""
         for block, page in list(self.clock.items()):
             if page is candidate:
                 page.test = False
@@ -148,7 +148,7 @@ class ClockPro(Reference):
                 self._end_test(block)
 
     def _end_tests_before_hot(self, candidate):
-        """Move HAND_hot on to the oldest hot page."""
+        """Move HAND_hot on to the oldest hot page, and end the tests that it passes."""
         for block, page in list(self.clock.items()) if self.hot else ():
             if page.hot:
                 return

@@ -14,7 +14,7 @@ so vary them):
 - f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, the old one holds at least
   one.
 - c_max bounds the counts kept in order: if all blocks of the old section have higher counts, the least recently used is
-  evicted. Its default is high enough to have no effect as a rule: the victim has the lowest count.
+  evicted. Its default is usually high enough to have no effect: the victim then has the lowest count.
 - While the cache fills, the sections fill from the top.
 - `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks in FIFO
   order; a returning block resumes its count plus one. Halving does not change the history.
@@ -36,7 +36,7 @@ PARAMETERS = (
 
 
 def check(f_new, f_old, **_):
-    """Check that the sections fit the cache."""
+    """Check that the sections fit into the cache."""
     if f_new + f_old > 1:
         raise ParameterError(f"fbr: f_new + f_old is {f_new + f_old:g}; expected at most 1 (shares of the cache)")
 

@@ -1,14 +1,14 @@
-"""Hyperbolic caching: evict, of a few blocks drawn at random, the one used least per time in the cache.
+"""Hyperbolic caching: evict, of a few blocks drawn at random, the one used least per unit of time in the cache.
 
 The priority of a block is n / t: its n references since it was loaded, over the t references of any block since then.
-It falls with time at a rate of its own, so no list or heap can hold the order of all blocks. Therefore the victim is
-the lowest of `candidates` blocks drawn at random.
+Each priority falls with time at its own rate, so no list or heap can hold the order of all blocks. Therefore the victim
+is the block with the lowest priority among `candidates` blocks drawn at random.
 
 Paper: A. Blankstein, S. Sen, M. J. Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC
 2017, whose abstract names the two parts: random sampling and a priority that is evaluated when a victim is sought.
 Authors' code: not at hand. libCacheSim has the policy (Hyperbolic.c); its hits equal ours where all blocks are compared
-and no two priorities are the same, and its hit ratios are ours within one percent elsewhere: it draws from the buckets
-of a hash table, and sees one block of each.
+and no two priorities are the same. Elsewhere its hit ratios agree with ours within one percent: it draws buckets of a
+hash table, and sees one block of each.
 
 Deviations and decisions:
 
@@ -60,7 +60,7 @@ class Hyperbolic(Reference):
         return False
 
     def _victim(self):
-        """Return the place of the lowest priority among those compared."""
+        """Return the place of the block with the lowest priority among those compared."""
         if self.capacity <= self.candidates:
             compared = range(self.capacity)
         else:
@@ -72,6 +72,6 @@ class Hyperbolic(Reference):
         return lowest
 
     def _below(self, one, other):
-        """Return whether the first priority is lower, in whole numbers; the block loaded first is lower on a tie."""
+        """Return whether the first priority is lower, in whole numbers; on a tie, the block loaded first is lower."""
         left, right = one[0] * (self.now - other[1]), other[0] * (self.now - one[1])
         return left < right or (left == right and one[1] < other[1])

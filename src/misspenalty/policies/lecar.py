@@ -1,7 +1,7 @@
-"""LeCaR: at each eviction, LRU or LFU chooses the victim, drawn by weights that regret adjusts.
+"""LeCaR: at each eviction, LRU or LFU, drawn with weights that regret adjusts, chooses the victim.
 
-Each of the two experts has a weight; a victim is LRU's with the probability of LRU's weight, else LFU's. The names of
-victims go to a history of the expert that chose them. When a block returns that a history knows, its expert was wrong:
+Each of the two experts has a weight; LRU chooses the victim with a probability equal to its weight, else LFU does. The
+names of victims go to a history of the expert that chose them. If a block in a history returns, that expert was wrong:
 its weight is multiplied by exp(-`rate` * d**age), where age is the number of references since the eviction and d is
 `discount` to the power of 1 / capacity, and the weights are scaled to a sum of 1.
 
@@ -12,13 +12,13 @@ Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which decides the 
 
 Deviations and decisions:
 
-- Each history has `histories` times the cache, half by default, and forgets the oldest eviction.
+- Each history holds `histories` times the cache, half by default, and forgets the oldest eviction.
 - A block that both experts choose enters no history.
 - A block that returns from a history has the references of its last stay, and one more, as its count for LFU; any other
   starts at 1. (libCacheSim's LeCaR.c starts all at 1: `recall` = 0.)
 - No weight exceeds 0.99, as in that code; the paper does not say so.
 - A tie of LFU goes to the least recently used block; the authors' code takes the lowest block number.
-- A number is drawn only if the experts differ; draws are SplitMix64's. `rate` 0 leaves the weights as they are.
+- A number is drawn only if the experts disagree; draws are SplitMix64's. With `rate` 0 the weights do not change.
 """
 
 from collections import OrderedDict
@@ -50,7 +50,7 @@ PARAMETERS = (
     Parameter("recall", 1, "1 = a block from a history has its old count, 0 = it starts at 1", 0, 1),
     Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),
 )
-MOST = 0.99  # weight of an expert
+MOST = 0.99  # maximum weight of an expert
 
 
 @register("lecar", Kernel, PARAMETERS)

@@ -1,26 +1,26 @@
 """LHD: evict the block with the least hit density, its expected hits per unit of time in the cache.
 
 The age of a block is the time since its last reference. From the ages at which blocks were hit and evicted so far, LHD
-estimates for each age the hit density: the probability of a hit to come over the expected time until a hit or an
-eviction. Blocks are told apart by a class, the logarithm of the sum of the ages at their last two hits. A victim is the
-lowest of `candidates` blocks drawn at random and of the last eight loaded ones that looked worse than recent victims.
+estimates for each age the hit density: the probability of another hit divided by the expected time until a hit or an
+eviction. Blocks are divided into classes by the logarithm of the sum of the ages at their last two hits. The victim has
+the lowest density of `candidates` blocks drawn at random and the last eight loaded that looked worse than past victims.
 
 Paper: N. Beckmann, H. Chen, A. Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018.
 Authors' code: CMU-CORGI/LHD, which libCacheSim contains (LHD/lhd.cpp); it decides the following. With `initial` 17 our
-hit ratios are libCacheSim's within half a percent.
+hit ratios agree with libCacheSim's within half a percent.
 
 Deviations and decisions:
 
-- Densities are estimated again every `period` references, from counts that then decay by a tenth. Until the first
-  estimate, a block's density is its class, counted from `initial`, divided by its age, counted from 1: on a shorter
-  trace LHD learns nothing. The code counts classes through all applications; libCacheSim calls the only one its second,
-  so that the 16 classes have 17 to 32 there, and 1 to 16 here.
+- Densities are estimated again every `period` references, from counts that decay by a tenth each time. Until the first
+  estimate, a block's density is its class, numbered from `initial`, divided by its age, counted from 1; on a shorter
+  trace LHD learns nothing. The code numbers the classes of all applications; libCacheSim makes its only application the
+  second one, so its 16 classes have numbers 17 to 32, and ours have 1 to 16.
 - Ages are counted in units of 2**`shift` references, up to 20,000 units; older blocks are the first to leave. At
   the sixth and the 26th estimate the unit is set so that the blocks of the cache spread over a hundredth of
   that range.
-- Eight blocks are drawn for each eviction of the first 51 periods, `candidates` after that. So that the densities of
-  blocks which are never kept can be learnt, one loaded or hit block in 32 is kept as an explorer in the first 50, at
-  most a hundredth of the cache at a time. A cache of no more blocks than are drawn compares them all, once each.
+- Eight blocks are drawn for each eviction of the first 51 periods, `candidates` after that. To learn the densities of
+  blocks that would otherwise not be kept, one loaded or hit block in 32 is kept as an explorer in the first 50 periods,
+  at most a hundredth of the cache at a time. A cache of no more blocks than are drawn compares each of them once.
 - Of blocks with the same density the one drawn first leaves; if all are compared, the least recently used.
 - All objects have one size and one application, so the parts of the classes and densities for these are left out.
 - Draws are SplitMix64's, numbers have double precision. A new block takes the place of the evicted one.
@@ -108,7 +108,7 @@ class LHD(Reference):
         return min((self.now - self.last[block]) >> self.shift, AGES - 1)
 
     def _class(self, block):
-        """Return the class of a block: higher the sooner its last two hits came, highest for hits at age 0."""
+        """Return the class of a block, which is higher the sooner its last two hits came, and highest at age 0."""
         age, doublings = sum(self.ages[block]), 0
         if age == 0:
             return CLASSES - 1
@@ -121,7 +121,7 @@ class LHD(Reference):
         return LEAST if age == AGES - 1 else float(self.density[self._class(block), age]) + (block in self.explores)
 
     def _victim(self):
-        """Return the place of the block that leaves, and learn its density."""
+        """Return the place of the block to evict, and include its density in the mean of recent victims."""
         drawn = self.candidates if self.estimates > EARLY else EARLY_SAMPLE
         if self.capacity <= drawn:
             compared = sorted(range(self.capacity), key=lambda place: self.last[self.places[place]])
@@ -139,7 +139,7 @@ class LHD(Reference):
         del self.place[block], self.last[block], self.ages[block]
 
     def _estimate(self):
-        """Estimate the densities from the counts, which decay."""
+        """Let the counts decay, and estimate the densities from them."""
         self.hit_ages *= DECAY
         self.eviction_ages *= DECAY
         self.objects = self.objects * DECAY + len(self.place)
@@ -155,7 +155,7 @@ class LHD(Reference):
         self.estimates += 1
 
     def _set_unit(self, objects):
-        """Choose the unit of ages, and move the counts to it."""
+        """Choose the unit of ages, and convert the counts to it."""
         shift = 1
         while 2**shift < objects / (SPREAD * AGES):
             shift += 1

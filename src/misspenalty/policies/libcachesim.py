@@ -1,28 +1,28 @@
 """libCacheSim's versions of SLRU, W-TinyLFU and LIRS, with identical miss counts.
 
-libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results for these three policies are results of
-its programs. These differ from the policies' papers, and from our `slru`, `wtinylfu` and `lirs`, by more than a choice
-of parameters. They are not registered policies, and violate the invariants of a policy: a hit may evict a block, a
+libCacheSim is the simulator of the S3-FIFO and SIEVE papers, so their results for these three policies come from its
+versions. These differ from the policies' papers, and from our `slru`, `wtinylfu` and `lirs`, by more than a choice of
+parameters. They are not registered policies, and violate the invariants of a policy: a hit may evict a block, a
 small cache loads nothing, and LIRS may hold one block more than the cache has room for. `simulate` and
 `hit_ratio_curve` accept them in place of a name.
 
 SLRU: four segments of a quarter of the cache each, rounded down, including the lowest; the remainder from rounding is
-used as long as nothing is demoted. A segment that exceeds its limit, also through a hit, gives its oldest block to the
-one below, and the lowest evicts it.
+used as long as nothing is demoted. If a segment exceeds its limit, even because of a hit, its oldest block moves to the
+segment below; the lowest segment evicts it.
 
 W-TinyLFU:
 
-- A new block enters the window, which grows until the cache is full. Only then does its oldest block move to the main
-  region, and after that for as long as there is room; so the window keeps whatever the main region does not take.
+- A new block enters the window, which grows until the cache is full. Only then do its oldest blocks move to the main
+  region, for as long as that has room; so the window keeps whatever the main region does not take.
 - The main region is the SLRU above with two segments, of a fifth and four fifths.
-- The sketch is a Bloom filter of whole counters (ten hashes, an error of 0.1 %), all of which are incremented. Loads,
-  hits of the main region, and each block that leaves the window are counted; hits of the window are not.
+- The sketch is a counting Bloom filter (ten hashes, an error of 0.1 %); counting a block increments all its counters.
+  Loads, hits in the main region, and each block that leaves the window are counted; hits in the window are not.
 - Counters are halved when the main region's hits reach 32 times its size. A tie evicts the candidate, as in the paper.
-- A window of less than one block loads nothing at all: with 1 % every reference misses in a cache of fewer than 100.
+- If the window is below one block, nothing is loaded: with 1 %, a cache of fewer than 100 blocks misses all references.
 
-LIRS: S holds at most twice the cache; above that, the block that was evicted first leaves it, not the lowest. A hit in
-Q outside S moves the lowest LIR block to Q although no block takes its place; the block that was hit may be the one
-that leaves Q for it, and still counts as being in the cache.
+LIRS: S holds at most twice the cache; above that, the block that was evicted first leaves it, not the lowest. A hit on
+a block that is in Q but not in S moves the lowest LIR block to Q although no block takes its place; the block that was
+hit may be the one that leaves Q for it, and still counts as being in the cache.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
 found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace
@@ -59,7 +59,7 @@ class Segments:
         return sum(map(len, self.segments))
 
     def hit(self, block):
-        """Use a block; return whether it is here."""
+        """Handle a use of a block; return whether it is in a segment."""
         k = next((k for k, segment in enumerate(self.segments) if block in segment), None)
         if k is None:
             return False
@@ -70,18 +70,18 @@ class Segments:
         return True
 
     def enter(self, block):
-        """Put a block into the lowest segment with room, or the lowest of all."""
+        """Put a block into the lowest segment with room, or into the lowest of all if none has room."""
         free = [k for k, segment in enumerate(self.segments) if len(segment) < self.limits[k]]
         while not free and len(self) >= self.capacity:
             self.evict()
         self.segments[free[0] if free else 0][block] = None
 
     def victim(self):
-        """Return the next block to leave."""
+        """Return the next block to evict."""
         return next(iter(next(segment for segment in self.segments if segment)))
 
     def evict(self):
-        """Remove the next block to leave."""
+        """Evict the next block."""
         next(segment for segment in self.segments if segment).popitem(last=False)
 
     def _cool(self, k):
@@ -112,7 +112,7 @@ class SLRU(Reference):
 
 
 class Counters:
-    """Counts of blocks, by number, in a Bloom filter of counters."""
+    """Counts of blocks, by number, in a counting Bloom filter."""
 
     def __init__(self, entries):
         per_entry = -log(ERROR) / 0.480453013918201
@@ -125,11 +125,11 @@ class Counters:
         return [(at + k * step) % 2**32 % len(self.counts) for k in range(self.hashes)]
 
     def frequency(self, number):
-        """Return the count, or a higher one if others share all its counters."""
+        """Return the count of a block, or a higher one if other blocks share all its counters."""
         return min(self.counts[place] for place in self._places(number))
 
     def increment(self, number):
-        """Count one access."""
+        """Count one access to a block."""
         for place in self._places(number):
             self.counts[place] += 1
 
@@ -194,7 +194,7 @@ class WTinyLFU(Reference):
             self.counters.halve()
 
     def _make_room(self):
-        """Move blocks from the window, which holds one at least, to the main region until one is evicted."""
+        """Move blocks from the window, which holds at least one, to the main region until one is evicted."""
         full = False
         while not full:
             candidate, _ = self.window.popitem(last=False)
@@ -217,9 +217,9 @@ class LIRS(Reference):
         self.hirs = max(1, int(0.01 * capacity))
         self.lirs = capacity - self.hirs
         self.lir = 0  # LIR blocks
-        self.s = OrderedDict()  # bottom first: LIR, or whether a HIR block is in the cache
+        self.s = OrderedDict()  # bottom first: "LIR", or whether the HIR block is in the cache
         self.q = OrderedDict()  # HIR blocks in the cache, the next victim first
-        self.gone = OrderedDict()  # blocks of S that are not in the cache, evicted first first
+        self.gone = OrderedDict()  # blocks of S that are not in the cache, oldest eviction first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -2,9 +2,9 @@
 
 A block's inter-reference recency (IRR) is the number of other blocks used between its last two uses. Blocks of low IRR
 (LIR) fill all but a small share of the cache; those of high IRR (HIR) that are in the cache wait in the queue Q, whose
-front is the victim. The stack S holds, by recency, the LIR blocks and every HIR block used since the lowest LIR block
-was, in the cache or not. A HIR block used while it is in S has a lower IRR than the lowest LIR block and takes its
-place; that one becomes HIR, at the end of Q. HIR blocks that become the lowest in S leave it (pruning).
+front is the victim. The stack S holds, by recency, the LIR blocks and every HIR block, in the cache or not, that was
+used after the lowest LIR block. A HIR block used while it is in S has a lower IRR than the lowest LIR block and takes
+its place; the latter becomes HIR, at the end of Q. HIR blocks that become the lowest in S leave it (pruning).
 
 Paper: S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy to improve buffer
 cache performance", SIGMETRICS 2002, section 3; 1 % of the cache for HIR blocks as in section 4.

@@ -1,21 +1,21 @@
 """LRFU: evict the block with the lowest combined recency and frequency (CRF) of its uses while it was in the cache.
 
-Every past use of a block adds (1/2)**(lam * age) to its CRF, age in accesses. With lam = 0 that is the access count,
-so LFU; with lam = 1 a use outweighs all earlier ones, so LRU. Nothing is known of a block that is not in the cache.
+Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in accesses. With lam = 0 this is LFU; with
+lam = 1 a use outweighs all earlier ones, so it is LRU. The uses of a block are forgotten when it is evicted.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "LRFU: a spectrum of policies that subsumes
 the least recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001; first in
-SIGMETRICS 1999, whose abstract states that the history is that of the cache residency.
+SIGMETRICS 1999, whose abstract states that a block's history covers only its time in the cache.
 Authors' code: none published.
 
 Deviations and decisions:
 
-- Like LFRU (see lfru.py) without its history: the kernel is the same, log2(CRF) + lam * (time of last use) ranks
-  the blocks, ties go to the least recently used.
+- As in LFRU without its history (see lfru.py), with which LRFU shares the kernel, log2(CRF) + lam * (time of last use)
+  ranks the blocks, and ties go to the least recently used.
 - `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
   within that many accesses no longer counts, so a burst counts as its last use.
 - The default lam = 0.001 is of the order of the best values in the paper as we remember it, found with small caches; as
-  lam times the cache size grows beyond 1 the policy approaches LRU: vary it.
+  lam times the cache size grows beyond 1 the policy approaches LRU, so try several values.
 """
 
 from collections import OrderedDict

@@ -6,7 +6,7 @@ III-A, where it is a baseline.
 Deviations and decisions: the paper says only "near the LRU end". A sequential track enters above the largest run
 of tracks from the LRU end whose pages are at most `insertion` of all cached pages at that time, including its own, and
 a hit puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`) blocks are tracks of
-one page, and those of runs of `threshold` are sequential.
+one page, and a block is sequential if it ends a run of at least `threshold` blocks.
 """
 
 from misspenalty.policies._lru_bottom import LRUBottom as Kernel

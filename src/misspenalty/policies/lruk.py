@@ -5,9 +5,9 @@ first. The history of an evicted block is retained for a while, so that its next
 LRU.
 
 Correlated reference period: uses of a block that are at most that many accesses apart (by one transaction, say) count
-as one use, which lasts from the first of them to the last. Within that period after its last use a block is spared. At
-the next uncorrelated use the duration of the previous use is removed, by moving the older ones closer, so that only the
-intervals between uses count.
+as one use, which lasts from the first of them to the last. A block within that period after its last use is not evicted
+unless all are. At the next uncorrelated use, the duration of the previous use is removed by moving the older uses
+closer, so that only the intervals between uses count.
 
 Paper: E. J. O'Neil, P. E. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering",
 SIGMOD 1993, section 2 and Figure 2.1, with LRU as the subsidiary policy.
@@ -15,9 +15,9 @@ Authors' code: none published.
 
 Deviations and decisions:
 
-- The paper retains a block's history for a time (the retained information period); here for a number of blocks,
-  `history` times the cache, the oldest eviction forgotten first. The default, 4, is what the MQ paper gave LRU-2
-  ("Simulation set-up").
+- The paper retains a block's history for a time (the retained information period). Here a number of histories is
+  retained, `history` times the cache, and the oldest eviction is forgotten first. The default, 4, is what the MQ paper
+  gave LRU-2 ("Simulation set-up").
 - The correlated reference period is in accesses; 0, the default, makes every access count.
 - An eviction takes time proportional to the cache size if every block is within its correlated period.
 - If every block is within its correlated period, the victim is the one that would be evicted without the period.
@@ -77,6 +77,6 @@ class LRUK(Reference):
             self.history.popitem(last=False)
 
     def _rank(self, block):
-        """K-th-to-last use, 0 if it is not known; the least recently used on a tie."""
+        """Return the K-th-to-last use, 0 if it is not known, and the last use, which breaks ties."""
         uses = self.hist[block]
         return uses[-1] if len(uses) == self.k else 0, self.last[block]

@@ -2,33 +2,33 @@
 core.
 
 A new block enters `filter`. One whose name the history remembers enters `core` if its count reaches the guard, else
-`staging`. A hit adds one to the block's count, of three bits, and moves nothing. The guard is the count that about as
-many blocks and names reach as `core` holds, and is adjusted at each eviction.
+`staging`. A hit adds one to the block's three-bit count and moves nothing. The guard is the count that about as many
+blocks and names reach as `core` holds blocks, and is adjusted at each eviction.
 
-If the filter is at its share it makes room: its oldest blocks that reach the guard move to the core with their count
-cleared; the first one below is evicted and its name is remembered, unless the sketch, which counts what blocks did when
-they left a queue, has more for it than for the oldest block of staging, which has no hit: then it takes that block's
-place. Otherwise staging makes room: the oldest blocks of a core above its share move to staging, the oldest blocks of
-staging that have hits to the core with one hit less, and the first without a hit is evicted.
+If the filter has its share, it makes room: its oldest blocks whose count reaches the guard move to the core, with their
+count cleared, and the first one below is evicted and its name remembered. But if the oldest block of staging has no hit
+and a lower count in the sketch, which counts moves between queues, the filter's block takes its place in the cache.
+Otherwise staging makes room: the oldest blocks of a core above its share move to staging, the oldest blocks of staging
+that have hits move to the core with one hit less, and the first without a hit is evicted.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
 was not at hand; the definition is its authors' code.
 Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With its
-hash ours has its outcome at every reference of the traces compared, in caches of 50 blocks and more; in smaller ones
-the decisions below matter.
+hash, our policy has the same outcome as that code at every reference of the traces compared, in caches of 50 blocks and
+more; in smaller ones the decisions below matter.
 
 Deviations and decisions:
 
-- The hash of the sketch is of a block's number in order of first use, as in wtinylfu.py; that code hashes the key.
-- As in that code, the sketch is a counting Bloom filter for as many blocks as the cache holds, at an error of 0.001:
-  ten counters of a block, all of which an addition raises. It is halved after `epoch` times the cache in evictions.
-- As in that code, a count of the sketch above `epoch` is held to be an error and wins nothing; until the filter or
-  staging has a block, all blocks enter the core, which the first eviction then shrinks to its share; a name that its
-  own miss makes the history forget lets its block enter the core all the same.
+- The sketch hashes a block's number in order of first use, as in wtinylfu.py; that code hashes the key.
+- As in that code, the sketch is a counting Bloom filter for as many blocks as the cache holds, at an error of 0.001.
+  Counting a block raises all its ten counters. All counters are halved after `epoch` evictions per block of the cache.
+- As in that code, a count above `epoch` in the sketch is taken for an error and never wins; as long as filter and
+  staging are both empty, all blocks enter the core, which the first eviction then shrinks to its share; a hot block
+  enters the core even if the eviction for it made the history forget its name.
 - The guard is at most one above the highest count; that code reads beyond the end of its table there.
-- A block that enters the core because the other queues are empty leaves nothing behind; in that code its being
-  remembered is applied to the next block.
-- The core's share is not below zero; in that code it wraps around for a cache of one block.
+- If a remembered block enters the core because the other queues are empty, nothing else follows; in that code the next
+  block is then treated as remembered.
+- The core's share is at least zero; in that code it wraps around for a cache of one block.
 """
 
 import math
@@ -75,7 +75,7 @@ class Sketch:
         return [(first + k * step) % 2**32 % len(self.counters) for k in range(HASHES)]
 
     def frequency(self, number):
-        """Return the count, or more if others share all counters."""
+        """Return the count of a block, or more if other blocks share all its counters."""
         return min(self.counters[place] for place in self.places(number))
 
     def increment(self, number):
@@ -104,7 +104,7 @@ class Merlin(Reference):
         self.count = {}  # counts of the blocks in the cache
         self.ghost = OrderedDict()  # counts of names, oldest first
         self.also_named = set()  # blocks that have entered staging with their name in the history
-        self.reaching = [0] * (MAX_COUNT + 2)  # blocks and names with at least this count
+        self.reaching = [0] * (MAX_COUNT + 2)  # number of blocks and names with at least each count
         self.guard = 2
         self.rounds = 0  # rounds of making room
         self.sketch = Sketch(counters(capacity, sketch))
@@ -127,7 +127,7 @@ class Merlin(Reference):
         elif hot:
             self.ghost.pop(block, None)
             self.core.append(block)
-            self.count[block] = known  # the name's place in `reaching` is now the block's
+            self.count[block] = known  # `reaching` now counts the block instead of the name
         elif known is not None:
             self.sketch.increment(self.number[block])
             self.also_named.add(block)
@@ -137,7 +137,7 @@ class Merlin(Reference):
         return False
 
     def _load(self, queue, block):
-        """Enter a block without hits."""
+        """Add a block to a queue, with a count of 0."""
         queue.append(block)
         self.count[block] = 0
         self.reaching[0] += 1
@@ -148,7 +148,7 @@ class Merlin(Reference):
             self.reaching[counts[block]] += 1
 
     def _discount(self, above, to=-1):
-        """Take note that one block or name fewer has at least each count from `above` down to `to` + 1."""
+        """Take one block or name off the numbers of those that reach each count from `to` + 1 to `above`."""
         for count in range(to + 1, above + 1):
             self.reaching[count] -= 1
 
@@ -169,7 +169,7 @@ class Merlin(Reference):
             self._discount(self.ghost.popitem(last=False)[1])
 
     def _adjust_guard(self):
-        """Move the guard to where about as many blocks and names reach it as the core holds."""
+        """Move the guard to the count that about as many blocks and names reach as the core holds blocks."""
         if self.reaching[self.guard] > len(self.core):
             while self.reaching[self.guard] > len(self.core):
                 self.guard += 1
@@ -194,7 +194,7 @@ class Merlin(Reference):
             self.sketch.increment(self.number[block])
 
     def _compare(self):
-        """Return whether the oldest block of the filter is worth more than that of staging; if so, move it there."""
+        """Move the filter's oldest block to staging if the sketch prefers it to staging's oldest; return True if so."""
         if not self.filter or not self.staging or self.count[self.staging[0]] > 0:
             return False
         block = self.filter[0]
@@ -218,7 +218,7 @@ class Merlin(Reference):
                 self._promote(self.staging.popleft())
 
     def _promote(self, block):
-        """Move a block that left staging to the core."""
+        """Add to the core a block that was just removed from staging."""
         if block in self.also_named:
             self.also_named.remove(block)
             if block in self.ghost:

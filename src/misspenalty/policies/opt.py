@@ -1,4 +1,4 @@
-"""OPT: the most hits that a cache which knows the future can have, with and without the choice to refuse a block.
+"""OPT: the maximum of hits for a cache that knows the future, with and without the choice to refuse a block.
 
 ``opt`` loads every block that it misses and evicts the one whose next use is farthest in the future, or that is never
 used again. No policy that loads every block it misses has fewer misses. A policy that may leave a block out of the
@@ -8,15 +8,15 @@ none.
 ``opt_bypass`` also leaves out the missed block if its own next use is farther than that of every cached block. No cache
 that holds only referenced blocks has fewer misses, whether or not it loads every miss.
 
-Both count every reference that they are given, so the optimum is that of all references: of a trace with writes or a
-warm-up, another policy may have more hits among those that count.
+Both count every reference that they are given, so their hits over all references are maximal: if a trace has writes or
+a warm-up, another policy may have more hits among the references that count.
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
 1966 (MIN); proof of optimality in Mattson et al. 1970. With bypass: S. McFarling, "Cache replacement with dynamic
 exclusion", ISCA 1992 (its optimal direct-mapped cache is the case of one block).
-Deviations: none in the outcome of any access. The references decide by looking ahead, as published; the kernels find
-the same hits and misses without that, and without naming victims (see their head). A block that ``opt_bypass`` leaves
-out counts as evicted at once.
+Deviations: none in the outcome of any access. The classes below decide by looking ahead, as published; the kernels find
+the same hits and misses without that, and without naming victims (see _opt.pyx). A block that ``opt_bypass`` leaves out
+counts as evicted at once.
 """
 
 from collections import defaultdict, deque
@@ -48,7 +48,7 @@ class OPT(Reference):
         return hit
 
     def load(self, block):
-        """Take in a missed block."""
+        """Load a missed block, after evicting another if the cache is full."""
         if len(self.cached) == self.capacity:
             self.cached.remove(max(self.cached, key=self.next_use))
         self.cached.add(block)
@@ -63,6 +63,6 @@ class OPTBypass(OPT):
     """Optimal for a cache that need not load a missed block: no policy has more hits over all references."""
 
     def load(self, block):
-        """Take in a missed block, unless all cached ones are used earlier."""
+        """Load a missed block, unless all cached blocks are used again before it."""
         if len(self.cached) < self.capacity or self.next_use(block) < max(map(self.next_use, self.cached)):
             super().load(block)

@@ -1,6 +1,6 @@
-"""Policies written in Python: a class with ``access`` takes the place of a compiled kernel, slowly.
+"""Policies written in Python: a class with ``access`` takes the place of a compiled kernel, but is slower.
 
-Your own class has ``access(block) -> bool``: it references a block, by its address in the trace, and returns
+Your own class has ``access(block) -> bool``, which references a block, given by its address in the trace, and returns
 whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
 parameters; a second argument called ``future`` makes it an offline policy, which is given a list of the addresses of
 all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``, too.
@@ -21,14 +21,14 @@ from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.policies._opt import Claims
 
 MAX_COUNT = (1 << 63) - 1
-BOOLEANS = (int, np.integer, np.bool_)  # what counts as an answer; a bool is an int
+BOOLEANS = (int, np.integer, np.bool_)  # types that ``access`` may return; a bool is an int
 
 
 class PythonPolicy:
     """Give a Python policy the interface of a kernel, and refuse hits that no cache of its capacity could have.
 
-    Evictions are those of a cache that loads every miss, unless the policy has its own count, ``evictions``; ghost
-    hits are the policy's ``ghost_hits``, 0 if it has none.
+    Evictions are those of a cache that loads every missed block, unless the policy has its own count, ``evictions``.
+    Ghost hits are the policy's ``ghost_hits``, or 0 if it has none.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class PythonPolicy:
 
     @property
     def ghost_hits(self) -> int:
-        """Misses whose block the policy's history still knew."""
+        """Misses on blocks that the policy's history still held."""
         return self._count("ghost_hits", 0)
 
     def _count(self, name: str, default: int) -> int:
@@ -133,8 +133,8 @@ class PythonPolicy:
     def check_size(self) -> None:
         """Raise a `ParameterError` if the policy now has more blocks than its capacity.
 
-        A policy with ``__contains__`` is asked for every block; of another one, a copy is made to access every block,
-        if it can be copied and does not look into the future.
+        A policy with ``__contains__`` is asked about every block. Otherwise a copy of the policy accesses every block,
+        and the check is left out if the policy cannot be copied or looks into the future.
         """
         if hasattr(self.policy, "__contains__"):
             held = sum(bool(self._ask("__contains__", block)) for block in self.address.tolist())
@@ -234,7 +234,7 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
     parameters : dict
         Name to default; `inspect.Parameter.empty` if there is none.
     further : bool
-        Whether it takes parameters by any name.
+        Whether the constructor takes parameters by any name.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
 
 
 def load_class(text: str) -> type:
-    """Return the class that ``path/to/file.py:Class`` names, or the only one with ``access`` of ``path/to/file.py``.
+    """Return the class named by ``path/to/file.py:Class``, or the only class with ``access`` in ``path/to/file.py``.
 
     Raises
     ------

@@ -55,8 +55,8 @@ class Parameter:
     accesses: int = 0
 
     def in_sample(self, value: Any, rate: float) -> Any:
-        """Return the value for a cache that sees a share `rate` of the blocks, and so of the accesses, within its
-        range.
+        """Return the value scaled to a cache that sees a share `rate` of the blocks, and so of the accesses, but kept
+        in its range.
 
         Examples
         --------
@@ -81,7 +81,7 @@ class Parameter:
 
 
 class Reference(ABC):
-    """The slow, readable definition of a policy, which the kernel has to equal.
+    """The slow, readable definition of a policy; the policy's kernel must have the same outcomes.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Definition:
 
     @property
     def summary(self) -> str:
-        """One line."""
+        """First line of the reference's docstring, without its period."""
         return (self.reference.__doc__ or self.name).strip().splitlines()[0].rstrip(".")
 
     def takes(self, name: str) -> bool:
@@ -168,7 +168,7 @@ class Definition:
         return values
 
     def in_sample(self, parameters: Mapping[str, Any], rate: float) -> dict[str, Any]:
-        """Return all parameters for a cache that sees a share `rate` of the blocks."""
+        """Return all parameters, scaled to a cache that sees a share `rate` of the blocks."""
         by_name = {parameter.name: parameter for parameter in self.parameters}
         values = self.check(parameters)
         return {name: by_name[name].in_sample(v, rate) if name in by_name else v for name, v in values.items()}
@@ -293,9 +293,9 @@ def register(
     kernel : callable, optional
         Its compiled form; without one the class itself is used, like a user's own class.
     parameters : iterable of Parameter
-        Parameters of a policy with a kernel; without a kernel, and if none are named, those of the constructor.
+        The policy's parameters; if it has no kernel and none are named, those of the class's constructor.
     offline, spatial, check
-        As in `Definition`, the last as ``together``.
+        As in `Definition`, where `check` is called ``together``.
 
     Raises
     ------
@@ -359,7 +359,7 @@ def _import_policies() -> None:
 
 
 def _enter(name: str, value: Any) -> None:
-    """Resolve an entry point: a class that may have registered itself on import, or a module that did."""
+    """Register the class of an entry point unless it registered itself on import; a module always does so itself."""
     if isinstance(value, type) and not any(known.reference is value for known in _policies.values()):
         register(name)(value)
 
@@ -370,7 +370,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Parameters
     ----------
     policy : str or type
-        A name, in either case, ``tinylfu+`` and a name, see `misspenalty.policies.tinylfu`, or a class with ``access``.
+        A name in either case, also after ``tinylfu+`` (see `misspenalty.policies.tinylfu`), or a class with ``access``.
 
     Raises
     ------

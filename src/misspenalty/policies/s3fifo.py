@@ -1,10 +1,10 @@
-"""S3-FIFO: a small FIFO filters blocks used once, a main FIFO with reinsertion keeps the rest, a ghost FIFO remembers.
+"""S3-FIFO: a small FIFO filters blocks used once, a main FIFO with reinsertion keeps the rest, a ghost FIFO has names.
 
-A new block enters the small queue S, a block that the ghost queue G remembers the main queue M. A hit adds one to the
-block's two-bit counter and moves nothing. While M is within its share the victim comes from S: its oldest blocks with a
-counter of at least `threshold` move to M with the counter cleared; the first one below is evicted and its name goes to
-G. Otherwise it comes from M: its oldest blocks with a counter above zero have it lowered by one and are reinserted; the
-first at zero is evicted.
+A new block enters the small queue S, or the main queue M if the ghost queue G remembers it. A hit adds one to the
+block's two-bit counter and moves nothing. While M is within its share, the victim comes from S: the oldest blocks of S
+with a counter of at least `threshold` move to M with the counter cleared; the first one below is evicted, and its name
+goes to G. Otherwise the victim comes from M: the oldest blocks of M with a counter above zero are reinserted with the
+counter lowered by one; the first at zero is evicted.
 
 Paper: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023,
 section 4 and algorithm 1.
@@ -72,7 +72,7 @@ class S3FIFO(Reference):
         return False
 
     def _evict_small(self):
-        """Evict a block of S; none if all move to M."""
+        """Evict a block of S, or none if all of them move to M."""
         while self.small:
             block = self.small.popleft()
             if self.count[block] < self.threshold:
@@ -81,17 +81,17 @@ class S3FIFO(Reference):
             self._promote(block)
 
     def _recall(self, block):
-        """Return whether G remembers a missed block, which leaves it and enters M."""
+        """Return whether G remembers a missed block, and remove the block from G, as it will enter M."""
         return self.ghost.pop(block, None) is not None
 
     def _remember(self, block, hits):
-        """Enter a block that S evicted after that many hits into G."""
+        """Add to G a block that S evicted after `hits` hits."""
         self.ghost[block] = hits
         if len(self.ghost) > self.room:
             self.ghost.popitem(last=False)
 
     def _promote(self, block):
-        """Move a block that left S to M."""
+        """Add to M a block that has left S."""
         self.main.append(block)
         self.count[block] = 0
 

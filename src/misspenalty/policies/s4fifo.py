@@ -2,7 +2,7 @@
 
 The newest blocks of S, `skip` of its share, are on probation: a hit there adds nothing. A name in G keeps the count
 that its block had when it left S. A missed block whose name has a count of at least `return_hits` leaves G for M; any
-other enters S, and its name, if G has one, stays there with one more.
+other enters S, and its name, if G has one, stays there and its count grows by one.
 
 Paper: H. Xia, W. Nixon, B. D. Marthen, P. Bhandari, J. Yang, "Learning-augmented heuristics: simple, yet smart, robust
 and interpretable cache eviction", OSDI 2026: a model trained on thousands of traces chooses the five parameters of this
@@ -12,10 +12,10 @@ are; with them the policy is S3-FIFO.
 
 Deviations and decisions:
 
-- The model is left out: it is trained, and which version the paper used is not published. Vary the parameters.
-- As in that code, a block that returns to S has its name in G all the same. If S evicts it again the name keeps its
-  place and takes the new count; a hit in M looks the name up too, which adds one or takes it out.
-- A name that is in G is not entered twice, and its count has no bound there; those of blocks stop at three.
+- The model is left out, since the trained version that the paper used is not published. Vary the parameters instead.
+- As in that code, a block that returns to S keeps its name in G. If S evicts it again, the name keeps its place and
+  takes the new count. A hit in M also looks the name up, which adds one to its count or removes the name.
+- A name is in G only once, and its count there has no bound; the counts of blocks in the cache stop at three.
 - S has a share of at least one block, and M provides the victim if S is empty, as in s3fifo.py.
 """
 
@@ -52,7 +52,7 @@ class S4FIFO(Windowed):
         return True
 
     def _recall(self, block):
-        """Return whether the name of a block lets it enter M; if not, its count grows."""
+        """Return whether a block's name in G lets it enter M, and remove the name; if not, raise the name's count."""
         if self.ghost.get(block, -1) >= self.return_hits:
             del self.ghost[block]
             return True

@@ -2,20 +2,20 @@
 
 SEQ holds sequential tracks and RANDOM all others, each in LRU order. With s sequential misses since the last hit in the
 bottom deltaL pages of RANDOM, one more page of SEQ is worth 2 * s / |SEQ| misses and one more of RANDOM 1 / deltaL. A
-hit in RANDOM's bottom sets the pace `adapt` to the ratio of the two less 1, within -1 and 1, and begins a new
-interval; a hit in SEQ's bottom while the ratio is above `large_ratio` sets it to 1. Each eviction moves the desired
-size of SEQ by half of that, and evicts the LRU track of SEQ if SEQ is larger than desired, otherwise that of RANDOM;
-while one of the lists is below deltaL, the older of the two LRU tracks is evicted.
+hit in RANDOM's bottom sets the pace `adapt` to the ratio of the two minus 1, limited to -1 to 1, and begins a new
+interval; a hit in SEQ's bottom while the ratio is above `large_ratio` sets `adapt` to 1. Each eviction moves the
+desired size of SEQ by half of `adapt`. The LRU track of SEQ is evicted if SEQ is larger than desired, otherwise that of
+RANDOM; while one of the lists is below deltaL, the older of the two LRU tracks is evicted.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
 III-B to III-D. Authors' code: none published.
 
 Deviations and decisions: the algorithm's figure was not available; its control flow is reconstructed from what two
 public ports (the `sarc.c` of aiofs and pymesh) and the authors' patents (US 7,464,246, 7,509,470, 7,533,239) have in
-common, with the lists below deltaL and the start of the desired size as in pymesh. deltaL (5 % of the cache) and
-large_ratio (20) are not in the paper, nor is it stated whether writes adapt. The desired size stays between 0 and the
-cache size; at 0 it starts again from the size of SEQ. As sizes are counted in pages, an evicted track moves it by half
-of `adapt` for each of its pages. Frames are freed when they are needed, not in advance. Alone, without the prefetcher
+common; lists below deltaL and the initial desired size are handled as in pymesh. The paper gives neither deltaL (5 % of
+the cache) nor large_ratio (20), nor does it state whether writes adapt. The desired size stays between 0 and the cache
+size; at 0 it starts again from the size of SEQ. As sizes are counted in pages, an evicted track moves it by half of
+`adapt` for each of its pages. Frames are freed when they are needed, not in advance. Alone, without the prefetcher
 (`misspenalty.prefetch.sequential.prefetcher`), blocks are tracks of one page and nothing is prefetched: SEQ then holds
 blocks that belong to runs, and `threshold` decides what a run is, as it does for the prefetcher.
 """
@@ -40,7 +40,7 @@ class SARC(TrackLists):
     desired = 0.0  # size of SEQ, pages; 0 = not known yet
 
     def victim(self):
-        """Return the LRU track of the list that has too much."""
+        """Return the LRU track of the list that is larger than desired."""
         if not self.seq or not self.random:
             return next(iter(self.seq or self.random))
         seq, random = next(iter(self.seq)), next(iter(self.random))

@@ -3,8 +3,8 @@
 A new block enters the probationary segment as its most recently used. A hit moves a block to the most recently used
 end of the next segment up, or of its own segment if that is the highest (with two: the protected one). A segment above
 its limit gives its least recently used block to the most recently used end of the one below. The victim is the least
-recently used block of the lowest segment that holds any. The limits bind the upper segments only: the probationary
-one has all the room they leave.
+recently used block of the lowest segment that holds any. Only the upper segments have limits: the probationary one has
+all the room that they leave.
 
 Paper: R. Karedla, J. S. Love, B. G. Wherry, "Caching strategies to improve disk system performance", IEEE Computer
 27(3), 1994, on segmented LRU. The limit of the protected segment is a tuning parameter there.
@@ -16,9 +16,9 @@ Deviations and decisions:
 - More than two segments are libCacheSim's generalisation. The upper ones share `protected` equally.
 - `fill_up=1` is another rule of libCacheSim's: until the cache is full a new block enters the lowest segment with
   room, so that the first blocks are protected without a hit. The paper has no such rule.
-- libCacheSim's SLRU is `segments=4, protected=0.75, fill_up=1`, and has equal misses if the cache divides by four. If
-  not, it binds the lowest segment too, and a hit may then evict a block from a cache that needs no room: see
-  `libcachesim`.
+- libCacheSim's SLRU is `segments=4, protected=0.75, fill_up=1`, with equal misses if the cache size is a multiple of
+  four. If not, libCacheSim limits the lowest segment too, and a hit may then evict a block although no room is needed:
+  see `libcachesim`.
 """
 
 from collections import OrderedDict

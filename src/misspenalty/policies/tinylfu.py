@@ -2,9 +2,9 @@
 admitted.
 
 All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. While the
-cache has room, and for a block that is in it, the policy behind the filter sees the access. Of a full cache a missed
-block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If it is
-not, the policy sees nothing of the access, and stays as it was: its hand, its queues and its history do not change.
+cache has room, and for a block that is in it, the policy behind the filter sees the access. If the cache is full, a
+missed block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If
+not, the policy does not see the access, and nothing in it changes: neither its hand nor its queues nor its history.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017, section 3: the filter (3.1), counting with ageing (3.2, 3.3).
@@ -12,8 +12,8 @@ Authors' code: ben-manes/caffeine, FrequencySketch (00b1503), for the sketch; on
 
 Deviations and decisions:
 
-- Sketch, hash, sample and what they leave out of the paper, the doorkeeper, are as in wtinylfu.py.
-- A policy that moves something when it looks for its victim, such as CLOCK, moves it only for a block that is admitted.
+- Sketch, hash and sample are as in wtinylfu.py, and the paper's doorkeeper is left out as there.
+- A policy that moves something when it looks for its victim, such as CLOCK, does so only if the block is admitted.
 - A refused block evicts nothing. A cache that refuses blocks can have fewer misses than OPT, which loads all of them;
   ``opt_bypass`` is the bound.
 
@@ -59,7 +59,7 @@ class TinyLFU(Reference):
         return self.policy.access(block)
 
     def victim(self, block):
-        """Return the block that the policy would evict for a missed one: what a copy of it evicts."""
+        """Return the block that the policy would evict for a missed one: the block that a copy of it evicts."""
         after = copy.deepcopy(self.policy)
         after.access(block)
         (victim,) = self.policy.cached_blocks() - after.cached_blocks()

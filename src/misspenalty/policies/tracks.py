@@ -1,8 +1,8 @@
-"""Define, slowly and readably, the two lists of tracks that SARC, LRU Top and LRU Bottom share: SEQ and RANDOM.
+"""Define the two lists of tracks that SARC, LRU Top and LRU Bottom share, SEQ and RANDOM, in slow, readable form.
 
 A track is in SEQ if it entered as sequential data, by a prefetch, a sequential miss or the write of a sequential
 track, else in RANDOM; a prefetch moves a track of RANDOM to SEQ. Sizes are counted in pages. A track's stamp is the
-number of the request that last moved it to the MRU end, and its list's bottom, deltaL pages, holds it if
+number of the request that last moved it to the MRU end. A track x is in the bottom of its list, deltaL pages, if
 
     stamp(x) - stamp(LRU) <= deltaL / |list| * (stamp(MRU) - stamp(LRU)).
 
@@ -32,7 +32,7 @@ class TrackLists(Tracks):
         self.evictions = self.unused = self.bottom_hits = 0
 
     def size(self, tracks):
-        """Return the pages of a list, or of the whole cache."""
+        """Return the number of pages of a list, or of the whole cache."""
         return sum(self.pages[track].bit_count() for track in tracks)
 
     def cached(self, track):
@@ -65,7 +65,7 @@ class TrackLists(Tracks):
         self.seq_miss += 1
 
     def use(self, track, pages):
-        """Move the track to MRU, if its own prefetch has left it in the cache."""
+        """Move the track to MRU, unless its own prefetch has evicted it."""
         if track in self.pages:
             sequential = track in self.seq
             self.detach(track)
@@ -80,7 +80,7 @@ class TrackLists(Tracks):
         self.insert(track, pages, track in self.seq)
 
     def insert(self, track, pages, sequential):
-        """Put pages into the cache after making room; a cached track is set aside meanwhile."""
+        """Put pages into the cache after making room; a cached track is taken out of its list until there is room."""
         have = self.cached(track)
         if have:
             self.detach(track)

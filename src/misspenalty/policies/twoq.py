@@ -1,4 +1,4 @@
-"""2Q: blocks used once pass through a short FIFO; those asked for again after they left it enter the main LRU queue.
+"""2Q: blocks used once pass through a short FIFO; those requested again after they left it enter the main LRU queue.
 
 Full version: a new block enters A1in, a FIFO, and hits there change nothing (references close together count as one).
 When A1in holds more than Kin blocks, its oldest is the victim and its name goes to A1out, a FIFO of Kout names;
@@ -10,7 +10,7 @@ blocks than a threshold its oldest is the victim, otherwise the least recently u
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
 1994, section 3, "Simplified 2Q" and "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for
-50 %. The MQ paper also ran it with half.
+50 %. The MQ paper also ran it with names for half of the cache.
 Authors' code: none published.
 
 Deviations and decisions:

@@ -1,10 +1,10 @@
-"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides what is admitted after it.
+"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides which blocks are kept after it.
 
-New blocks enter the window, an LRU of `window` of the cache. The block that overflows the window is the candidate for
-the main region, an SLRU. While there is room it is admitted; then its count is compared with that of the main region's
-victim, and the block with the lower count is evicted, the candidate on a tie. Counts are kept for all blocks ever seen,
-approximately, in a count-min sketch of four-bit counters; all of them are halved after `sample_size` increments per
-block of the cache.
+New blocks enter the window, an LRU list for a share `window` of the cache. A block that overflows the window is the
+candidate for the main region, an SLRU. It is admitted while there is room; after that, its count is compared with that
+of the main region's victim, and the block with the lower count is evicted, the candidate on a tie. Counts are kept for
+all blocks ever seen, approximately, in a count-min sketch of four-bit counters; all counters are halved after
+`sample_size` increments per block of the cache.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
@@ -13,8 +13,8 @@ sketch's layout and reset are theirs.
 
 Deviations and decisions:
 
-- The hash is of a block's number in order of first use, so that the outcome does not depend on how blocks are named;
-  the hash of the nth is the nth draw of SplitMix64 from 0. Caffeine hashes the key in another way: its counts differ.
+- The sketch hashes a block's number in order of first use, so that the outcome does not depend on how blocks are named:
+  the hash of the nth block is the nth draw of SplitMix64 from seed 0. Caffeine hashes the key, so its counts differ.
 - As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters per
   block of the cache, rounded up to a power of two.
 - As in Caffeine, there is no doorkeeper, an increment that finds all four counters full does not count towards the
@@ -24,10 +24,10 @@ Deviations and decisions:
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
   misses than OPT, which always loads.)
 
-Other programs of this name have different misses. Caffeine's simulator (3.1.8) halves its counters after ten increments
-for each of its counters' words, whose number is the next power of two above the cache: `sample_size` = 10 times that
-power over the cache comes close, and the remaining difference is the hash. libCacheSim's rules differ, see
-`libcachesim`.
+Other programs' versions have different misses. Caffeine's simulator (3.1.8) halves its counters after ten increments
+per word of counters, and has as many words as the next power of two above the cache size. A `sample_size` of 10 times
+that power divided by the cache size comes close; the remaining difference is due to the hash. libCacheSim's rules
+differ, see `libcachesim`.
 """
 
 from collections import OrderedDict
@@ -60,11 +60,11 @@ class Sketch:
         return [(row, draw >> (44 + 5 * k) & 31) for k, row in enumerate(line)]
 
     def frequency(self, number):
-        """Return the count, or more if another block shares all four counters."""
+        """Return the count of a block, or more if another block shares all four counters."""
         return min(row[column] for row, column in self._counters(number))
 
     def increment(self, number):
-        """Count one access."""
+        """Count one access to a block."""
         low = [(row, column) for row, column in self._counters(number) if row[column] < MAX_COUNT]
         for row, column in low:
             row[column] += 1

@@ -13,10 +13,10 @@ Deviations and decisions:
 
 - The sketch has counters for as many objects as fit on average: the cache's bytes over `mean_bytes`, the mean size of
   the objects of the trace. Caffeine enlarges its sketch as the cache fills.
-- The count of the victims is summed until it reaches the candidate's, the method's early pruning. Victims are not
-  promoted if they win.
+- The victims' counts are summed only until the sum reaches the candidate's count (the method's early pruning). Victims
+  are not promoted if they win.
 - An object larger than both the window and the main region is refused; one that only the window can hold is evicted
-  when it leaves that.
+  when it leaves the window.
 """
 
 from misspenalty.policies.sized.reference import Queue, SizedReference
@@ -53,7 +53,7 @@ class WTinyLFU(SizedReference):
             self.where(block).move_to_end(block)
 
     def load(self, block, size):
-        """Load into the window, which may overflow."""
+        """Load an object into the window, which may overflow."""
         self.window[block] = size
         self.settle()
 

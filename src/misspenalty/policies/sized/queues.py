@@ -1,14 +1,14 @@
 """FIFO, LRU, CLOCK, SIEVE, SLRU, S3-FIFO and ARC for objects of different sizes.
 
 Papers and parameters are those of the policies of the same names. Shares of the cache are shares of its bytes, and
-with objects of one byte each policy is the one for blocks.
+if all objects have one byte, each policy equals the one for blocks.
 
 Deviations and decisions, beyond those of the policies for blocks:
 
-- S3-FIFO: as in libCacheSim, whose misses ours equal, but that an object larger than the small queue's share is loaded;
-  libCacheSim never caches it. The names in G are those of objects of `ghost` times the cache's bytes.
+- S3-FIFO: as in libCacheSim, whose misses ours equal, except that an object larger than the small queue's share, which
+  libCacheSim never caches, is loaded. G holds the names of objects of up to `ghost` times the cache's bytes.
 - ARC: a ghost hit moves the target by the object's bytes times the ratio of the ghost lists, as in OpenZFS (arc.c);
-  the paper moves it by one block times that ratio. T1 gives an object up if T2 is empty, whatever the target is. In
+  the paper moves it by one block times that ratio. If T2 is empty, T1 provides the victim, whatever the target is. In
   libCacheSim the target moves by a few bytes per ghost hit, so that its misses differ.
 - SLRU: an object larger than the limit of a segment that it is promoted to returns to the lowest one, as its newest.
 """
@@ -22,7 +22,7 @@ class FIFO(SizedReference):
     """First in, first out."""
 
     def evict(self):
-        """Evict the oldest."""
+        """Evict the oldest object."""
         self.leave(self.queue.oldest)
 
 
@@ -47,7 +47,7 @@ class Clock(FIFO):
         self.uses[block] = min(self.uses[block] + 1, self.most)
 
     def load(self, block, size):
-        """Load an object, unused."""
+        """Load an object, with a count of 0."""
         super().load(block, size)
         self.uses[block] = 0
 
@@ -65,7 +65,7 @@ class Sieve(Clock):
     hand = None  # where the search begins; None: at the oldest
 
     def evict(self):
-        """Evict the first unused object from the hand on; those before it count as unused from then on."""
+        """Evict the first unused object from the hand on; those that the hand passes count as unused from then on."""
         order = list(self.queue)
         at = 0 if self.hand is None else order.index(self.hand)
         while self.uses[order[at]]:
@@ -108,12 +108,12 @@ class SLRU(SizedReference):
             at -= 1
 
     def load(self, block, size):
-        """Load into the lowest segment."""
+        """Load an object into the lowest segment."""
         self.make_room(size)
         self.segments[0][block] = size
 
     def evict(self):
-        """Evict the oldest of the lowest segment that has any."""
+        """Evict the oldest object of the lowest segment that has any."""
         self.leave(next(segment for segment in self.segments if segment).oldest)
 
 
@@ -136,7 +136,7 @@ class S3FIFO(SizedReference):
         self.uses[block] = min(self.uses[block] + 1, MAX_USES)
 
     def load(self, block, size):
-        """Load into the main queue if the ghost queue knows the object, otherwise into the small one."""
+        """Load an object into the main queue if the ghost queue has its name, otherwise into the small queue."""
         known = self.ghosts.pop(block, None) is not None
         self.make_room(size)
         overflow = self.filling and self.small.bytes >= self.share
@@ -186,7 +186,7 @@ class ARC(SizedReference):
         self.t2.move_to_end(block)
 
     def load(self, block, size):
-        """Load into T2 if the name is remembered, otherwise into T1."""
+        """Load an object into T2 if its name is remembered, otherwise into T1."""
         if block in self.b1 or block in self.b2:
             in_b2 = block in self.b2
             self._adapt(size, *((self.b2, self.b1, -1) if in_b2 else (self.b1, self.b2, 1)))

@@ -1,24 +1,24 @@
-"""LFU, LRU-K and GDSF for objects of different sizes: the object of the lowest rank is evicted.
+"""LFU, LRU-K and GDSF for objects of different sizes: the object with the lowest rank is evicted.
 
 LFU and LRU-K are the policies for blocks (`misspenalty.policies.lfu`, `misspenalty.policies.lruk`) without a correlated
-period; their histories hold the names of objects of `history` times the cache's bytes.
+period; their histories hold the names of objects of up to `history` times the cache's bytes.
 
 GDSF, greedy dual size frequency: the rank of an object is ``clock + uses / bytes`` when it is used, where ``clock`` is
-the rank of the object that was evicted last. So small objects and often used ones stay, and the rank of what is not
-used any more falls behind.
+the rank of the object that was evicted last. So small objects and often used ones stay, and objects that are no longer
+used fall behind in rank.
 
 Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
-Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which aims at many hits, not at many bytes.
+Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which favours many hits, not many bytes hit.
 Authors' code: none published.
 
-As in the paper, a new object is ranked before others leave for it, so that it may be the one that leaves: it is then
-not loaded. In a cache of blocks, where no other policy refuses a block, it is always loaded, and ranked afterwards.
+As in the paper, a new object is ranked before others are evicted for it. If it has the lowest rank itself, it is not
+loaded. In a cache of blocks, where no other policy refuses a block, it is always loaded, and ranked afterwards.
 
 Deviations and decisions:
 
-- An object that leaves before it is loaded moves the clock to its rank like any other, and what had left before it does
-  not return. Misses are then those of libCacheSim, and objects that were once used often cannot keep all others out for
-  ever; in the paper nothing else is evicted in that case.
+- An object that is not loaded moves the clock to its rank, as a victim does, and the objects evicted for it before that
+  do not return. Misses are then those of libCacheSim, and objects that were once used often cannot keep all others out
+  for ever; in the paper nothing else is evicted in that case.
 - Ties go to the least recently used. An object of no bytes ranks like one of one byte.
 """
 
@@ -54,13 +54,13 @@ class Ranked(SizedReference):
         self.touch(block)
 
     def evict(self):
-        """Evict the object of the lowest rank."""
+        """Evict the object with the lowest rank."""
         victim = min(self.queue, key=self.order)
         self.evicting(victim)
         remember(self.history, victim, self.leave(victim), self.history_room)
 
     def order(self, block):
-        """Return what decides which object leaves first."""
+        """Return the key by which objects are evicted, the lowest first."""
         return self.rank[block], self.last[block]
 
     def evicting(self, block):

@@ -1,9 +1,9 @@
-"""Define, slowly and readably, what all caches of objects of different sizes have in common.
+"""Define what all caches of objects of different sizes have in common, in slow, readable form.
 
 An object that does not fit evicts others, in the order of the policy, until it does. One that is larger than the whole
 cache is a miss, evicts nothing and is not admitted; such references are counted as ``refused``.
 
-If an object in the cache is asked for with another size than it has there, the rule ``size_changes`` decides:
+If an object in the cache is requested with another size than it has there, the rule ``size_changes`` decides:
 
 - ``replace``: a hit, and the new size replaces the old one; other objects are evicted if it grew, in the order of the
   policy. Caffeine's simulator does so. An object that has become larger than the cache leaves it and is a miss.
@@ -31,9 +31,9 @@ class Queue(OrderedDict):
 
 
 def remember(history, block, size, room):
-    """Enter the name of an evicted object into a queue for names of objects of `room` bytes, which forgets the oldest.
+    """Add an evicted object to `history`, and forget the oldest until the objects in it have at most `room` bytes.
 
-    An object that is larger than all of that is not entered.
+    An object that is larger than `room` is not added.
     """
     if 0 < room >= size:
         history[block] = size
@@ -46,7 +46,7 @@ class SizedReference(ABC):
 
     A policy has its objects in the queues that ``queues`` returns, and defines ``touch(block)`` for a hit,
     ``load(block, size)`` for a miss of an object of at most `largest` bytes, and ``evict()``, which removes an object
-    or moves some closer to it.
+    or moves some closer to eviction.
     """
 
     def __init__(self, room, changes="replace"):
@@ -55,7 +55,7 @@ class SizedReference(ABC):
         self.refused = self.evictions = 0
 
     def queues(self):
-        """Return the queues of what is in the cache."""
+        """Return the queues that hold the objects in the cache."""
         return [self.queue]
 
     def where(self, block):
@@ -68,7 +68,7 @@ class SizedReference(ABC):
         return sum(queue.bytes for queue in self.queues())
 
     def access(self, block, size):
-        """Reference `block`, which is asked for with `size` bytes; return whether it was in the cache."""
+        """Reference `block`, which is requested with `size` bytes; return whether it was in the cache."""
         self.see(block)
         queue = self.where(block)
         if queue is not None and queue[block] != size and self.changes != "keep":
@@ -87,19 +87,19 @@ class SizedReference(ABC):
         return queue is not None
 
     def see(self, block):  # noqa: B027, most policies do nothing
-        """Take note of any reference, before anything else."""
+        """Handle any reference, hit or miss, before anything else."""
 
     def touch(self, block):  # noqa: B027
         """Handle a hit; by default it changes nothing."""
 
     def load(self, block, size):
-        """Load an object."""
+        """Load an object that was missed."""
         self.make_room(size)
         self.queue[block] = size
 
     @abstractmethod
     def evict(self):
-        """Evict an object, or come closer to it."""
+        """Evict an object, or move some closer to eviction."""
 
     def settle(self):
         """Evict until everything is within its limits."""
