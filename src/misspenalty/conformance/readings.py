@@ -91,7 +91,7 @@ class ReclaimFirst2Q(TwoQ):
 
 
 class AuthorsLIRS(LIRS):
-    """LIRS as in the authors' program: it keeps at least two HIR blocks, and skips an immediate repetition."""
+    """LIRS as in the authors' program: at least two blocks are for HIR blocks; an immediate repetition is ignored."""
 
     def __init__(self, capacity, hirs=0.01, stack_limit=None):
         super().__init__(capacity, hirs, stack_limit)

@@ -67,7 +67,7 @@ class Register:
     Attributes
     ----------
     files : dict of str to ExternalFile
-        By path below the mirror and the download folder.
+        The entries, by path below the mirror folder and below the download folder.
     downloads : Path
     mirror : Path or None
     """

@@ -1,9 +1,9 @@
 """Compute the exact LRU stack distances of all references in one pass.
 
 A reference's stack distance is the number of distinct blocks used since its block was last used, including that block:
-its depth in the LRU stack, so it hits in every cache of at least that many blocks (Mattson et al. 1970). Every block
-holds the position, in the order of use, of its latest use; these positions are marked in an array of bits. A
-reference's distance is the number of marks from its block's mark on; then that mark moves to the end.
+its depth in the LRU stack, so it hits in every cache of at least that many blocks (Mattson et al. 1970). Uses are
+numbered by position. Each block has the position of its latest use, which is marked in an array of bits. The distance
+of a reference is the number of marks from its block's mark on; then that mark moves to the end.
 
 Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so counting
 the marks before a position reads one number per level, and removing one subtracts 1 from the younger siblings, up to 63
@@ -57,7 +57,7 @@ cdef class StackDistances(Kernel):
     cdef readonly int64_t memory            # bytes of all arrays
     cdef uint32_t* last                     # position of each block's latest use, or UNUSED
     cdef uint64_t* marks                    # one bit per position
-    cdef uint32_t* older[LEVELS]            # marks in older siblings; one per node
+    cdef uint32_t* older[LEVELS]            # per node, the number of marks in its older siblings
     cdef int levels
     cdef uint64_t room                      # positions
     cdef uint64_t end                       # position of the next use
@@ -127,7 +127,7 @@ cdef class StackDistances(Kernel):
         self.end += 1
 
     cdef void _open(self, uint64_t word) noexcept nogil:
-        """Count the older siblings of the nodes that begin with this word: all marks but those before the siblings."""
+        """Set `older` of the nodes that begin with this word: all marks except those before their first sibling."""
         cdef uint64_t node
         cdef uint32_t before = 0            # marks before the node's first sibling
         cdef int level = self.levels - 1

@@ -48,7 +48,7 @@ class Capture:
         `EVENT_COLUMNS` and ``gap_ns`` (int64), runs one after another, each in time order; ``kind`` is categorical
         with the codes of `KINDS`.
     files : DataFrame
-        `FILE_COLUMNS`; an event's ``file`` is a row here.
+        `FILE_COLUMNS`; an event's ``file`` is the number of a row here.
     processes : DataFrame
         `PROCESS_COLUMNS`; the processes of a run are numbered from 0 without gaps.
     """
@@ -152,7 +152,7 @@ def _column(column, name, path):
 
 
 def _stop(wrong, path, what, expected=None):
-    """Raise an `InputError` that names the first row of `wrong`."""
+    """Raise an `InputError` that names the first row for which `wrong` is true, if there is one."""
     rows = np.flatnonzero(wrong)
     if rows.size:
         raise InputError(f"row {rows[0] + 1} {what}", path=path, expected=expected)

@@ -241,7 +241,7 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
 
 
 class ObjectBytes:
-    """Writer of the columns ``object_bytes``, the size at each object's first reference, and ``request_bytes``, at all.
+    """Writer of ``object_bytes``, the size at each object's first reference, and ``request_bytes``, that at every one.
 
     The latter is left out if no object changes its size.
     """

@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# Lowest number that is a time in each unit, not in seconds; 100ns are Windows' ticks since 1601, for 1951 to 2046.
+# Smallest time in each unit; smaller numbers are seconds. 100ns are Windows' ticks since 1601, for 1951 to 2046.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without signs between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -46,7 +46,7 @@ class Layout:
     names : tuple of str
         Names of all columns.
     roles : dict of str to tuple of int
-        Places of the columns of each role.
+        Positions of the columns of each role, from 0.
     header_lines : int
         Number of lines at the beginning that are not requests.
     ignored : tuple of str
@@ -72,7 +72,7 @@ class Layout:
 
     @property
     def kinds(self) -> dict[int, pa.DataType]:
-        """The Arrow type as which each column that has a role is first read, by the column's position."""
+        """The Arrow type that each column with a role is first read as, by the column's position."""
         kinds: dict[int, pa.DataType] = {}
         for role, places in self.roles.items():
             as_text = role in ("op", "write", "read", "device", ACTION)
@@ -114,7 +114,7 @@ class Layout:
 
 
 def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
-    r"""Return the fields of a line, without blanks around them or quotes; None if a quote is not closed.
+    r"""Return the fields of a line, without quotes or surrounding blanks; None if a quote is not closed.
 
     If `quoted_blanks` is true, blanks at the ends of a quoted field are part of it, as for CSV readers.
 
@@ -139,7 +139,7 @@ def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str
 
 
 def _with_quoted_blanks(fields: list[str], line: str, separator: str) -> list[str]:
-    """Trim the fields of a line that are not quoted, and whatever follows the closing quote of those that are."""
+    """Trim the fields of a line that are not quoted; of quoted fields, keep exactly what is between the quotes."""
     blanks = r"[^\S\t]*" if separator == "\t" else r"\s*"
     end = re.escape(separator)
     form = re.compile(rf'{blanks}(?:"(?P<quoted>(?:[^"]|"")*)"{blanks}|[^{end}]*)(?:{end}|$)')

@@ -264,7 +264,7 @@ def squeezed(text: bytes) -> bytes:
 
 
 def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[int, pa.Array]:
-    """Return the columns of `kinds` as pyarrow divides the text."""
+    """Divide the text with pyarrow, and return the columns that `kinds` names, converted to its types."""
     import pyarrow.csv as csv_reader
 
     names = [str(place) for place in range(len(layout.names))]

@@ -20,7 +20,7 @@ ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
 
 
 def select(trace: Trace, selection: str) -> Trace:
-    """Return the references of a trace named by a selection.
+    """Return the part of a trace that a selection names.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def parse_selection(selection: str) -> dict[str, int]:
 
 
 def join(first: Trace, second: Trace) -> Trace:
-    """Return the trace `second` after `first`: blocks of equal address are the same block.
+    """Return a trace of the references of `first`, then those of `second`; blocks of equal address are the same.
 
     Times of the second start where those of the first end.
 

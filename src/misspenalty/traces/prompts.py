@@ -140,10 +140,10 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     Raises
     ------
     InputError
-        A line is not such an object, has an invalid value, is earlier than its predecessor, has a timestamp although
-        the first line has none or the other way round, or has a number of hashes
-        that no block size explains, or that differs by more than one from what `block_tokens` gives; the message names
-        the line. Or there are no requests.
+        A line is not a JSON object with the required keys, has an invalid value, is earlier than the line before, has
+        a timestamp although the first line has none, lacks one although the first has one, or has a number of hashes
+        that no block size explains or that differs by more than one from what `block_tokens` requires; the message
+        names the line. Or there are no requests.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def sectors_to_bytes(sector, path, name="address"):
 
 
 class Devices:
-    """Numbers for devices, in order of appearance, whatever their names are."""
+    """A table that numbers devices in order of appearance, whatever their names are."""
 
     def __init__(self):
         self.numbers = {}
@@ -292,7 +292,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
         if not matching and (complaint := _complaint(path, bare, head, known)):
             raise complaint
         if not matching and not re.match(DRIVE_REQUESTS, head) and b"\0" not in head:
-            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # the error says what it lacks
+            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # raises the error about a table
         remedy = "name it with --format (format=…); misspenalty trace formats lists them"
         if re.match(DRIVE_REQUESTS, head):
             remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"

@@ -31,9 +31,9 @@ class Reading:
     rows, reads, writes : int
         Requests read; references that are reads and writes.
     size_changes : int
-        References to an object with another size than at its first reference.
+        Number of references to an object with another size than at its first reference.
     earlier : int
-        Requests with an earlier time than the one before.
+        Number of requests that are earlier than the request before.
     sorted : bool
         Whether requests were sorted by time.
     prefixes : dict of str to float

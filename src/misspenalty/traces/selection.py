@@ -91,7 +91,7 @@ def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
     """Return the number of requests that miss in every cache, whatever its size and policy.
 
     These are the requests that count and whose block no earlier reference loaded: a read of a block that a write or the
-    warm-up loaded is not one. A write that only refreshes loads nothing. Computed once per trace and cached.
+    warm-up loaded is not one. A write that only refreshes loads nothing. The number is computed once and cached.
     """
     writes = "ignore" if writes == "refresh" else writes
     key = ("cold_misses", writes, warm_up)

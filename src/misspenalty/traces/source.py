@@ -18,9 +18,9 @@ class Source:
     reading : Reading or None
         The description that the reader returns at its end.
     earlier : int
-        Requests with an earlier time than the one before.
+        Number of requests that are earlier than the request before.
     writes : int
-        References that are writes.
+        Number of references that are writes.
     """
 
     def __init__(self, requests: Iterator[Requests]) -> None:

@@ -421,7 +421,7 @@ def _s(count: int) -> str:
 
 
 def format_bytes(size: float) -> str:
-    """Return a size as text, with three digits: ``1.5 GB`` (1 GB = 2**30 bytes).
+    """Return a size as text, with three significant digits: ``1.5 GB`` (1 GB = 2**30 bytes).
 
     Examples
     --------

@@ -78,7 +78,7 @@ def _records(path):
 
 
 def sniff(name, head):
-    """Return whether a record's magic number comes first."""
+    """Return whether the content begins with the magic number of a record."""
     return head[:4] == (MAGIC | VERSION).to_bytes(4, "little")
 
 

@@ -43,7 +43,7 @@ def read(path, block_bytes, unit="us"):
 
 
 def _chunks(path):
-    """Yield (number of the first line, lines)."""
+    """Yield chunks of lines, each as (number of the first line, lines)."""
     rest, number = b"", 1
     with open_stream(path) as stream:
         while chunk := read_some(stream, CHUNK, path):
@@ -82,7 +82,7 @@ def _row(line, version, names, path, number):
 
 
 def sniff(name, head):
-    """Return whether the first line matches."""
+    """Return whether the first line is that of an iolog."""
     return with_newlines(head).startswith(HEAD) and b" iolog" in head[:40]
 
 

@@ -115,7 +115,7 @@ def header(head, path=None):
 
 
 def sniff(name, head):
-    """Return whether the magic number comes first."""
+    """Return whether the content begins with the magic number."""
     return head[:8] == struct.pack("<Q", MAGIC)
 
 
