@@ -1,4 +1,4 @@
-"""`python -m misspenalty` is the command `misspenalty`."""
+"""Let `python -m misspenalty` run the command `misspenalty`."""
 
 import sys
 

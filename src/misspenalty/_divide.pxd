@@ -10,7 +10,7 @@ cdef extern from *:
         return (int64_t)(((unsigned __int128)(uint64_t)x * reciprocal) >> 64);
     }
     """
-    # x / n, x >= 0, with reciprocal = 2**64 / n, rounded up, n > 1
+    # return x // n for x >= 0 and n > 1; reciprocal is 2**64 / n, rounded up
     int64_t divide "misspenalty_divide" (int64_t x, uint64_t reciprocal) noexcept nogil
 
 
@@ -27,10 +27,10 @@ cdef inline divisor_t divisor(int64_t n) noexcept nogil:
 
 
 cdef inline int64_t quotient(int64_t x, const divisor_t* by) noexcept nogil:
-    """x // n, x >= 0."""
+    """Return x // n for x >= 0."""
     return divide(x, by.reciprocal) if by.reciprocal else x
 
 
 cdef inline int64_t remainder(int64_t x, const divisor_t* by) noexcept nogil:
-    """x % n, x >= 0."""
+    """Return x % n for x >= 0."""
     return x - quotient(x, by) * by.n

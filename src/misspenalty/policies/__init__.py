@@ -1,6 +1,6 @@
 """Replacement policies: ``<name>.py`` defines one (paper, parameters, reference), ``_<name>.pyx`` is its kernel.
 
-The package can be called: ``misspenalty.policies()`` is every known policy by name.
+The package can be called: ``misspenalty.policies()`` returns all known policies by name.
 """
 
 import sys

@@ -19,7 +19,7 @@ cdef struct Node:
     Link link                   # neighbours in the queue or Qout that holds the block
     uint32_t count              # accesses f, kept while in Qout
     uint32_t last               # number of its last access
-    uint32_t expire             # access number from which it may be demoted
+    uint32_t expire             # access number after which it may be demoted
     uint32_t place              # ABSENT, HISTORY or QUEUE + k
 
 

@@ -11,7 +11,7 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 24                              # how many requests ahead nodes are prefetched
-    NEAR = 10                               # how many requests ahead a prefetched node tells what else to prefetch
+    NEAR = 10                               # how many requests ahead the data that a node refers to are prefetched
     ARRAYS = 8                              # maximum number of arrays of one kernel
 
 

@@ -73,7 +73,7 @@ cdef class TrackCache(Policy):
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
-    # Return the mask of pages that were missing: 0 = hit. A write reads nothing. reads[0:n_reads] are to be issued.
+    # Return the mask of pages that were missing: 0 = hit. A write reads nothing. The caller issues reads[0:n_reads].
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
 
     # Access pages from `page` on (0 = first of track 0); return whether all were cached. `reads` has the last track's.

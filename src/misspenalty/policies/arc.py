@@ -11,8 +11,8 @@ Paper: N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement ca
 the tests compare.
 Authors' code: none published.
 
-Deviations and decisions: none from the figure. The paper leaves open whether p is rounded; here it is real, which
-gives the published hit ratios within 0.02 points. With ratios rounded down they differ by up to 0.18 points (OLTP).
+Deviations and decisions: none from the figure. The paper leaves open whether p is rounded. Here it is a real number,
+which gives the published hit ratios within 0.02 points; with ratios rounded down they differ by up to 0.18 (OLTP).
 """
 
 from collections import OrderedDict

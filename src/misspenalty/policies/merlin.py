@@ -7,7 +7,7 @@ blocks and names reach as `core` holds blocks, and is adjusted at each eviction.
 
 If the filter has its share, it makes room: its oldest blocks whose count reaches the guard move to the core, with their
 count cleared, and the first one below is evicted and its name remembered. But if the oldest block of staging has no hit
-and a lower count in the sketch, which counts moves between queues, the filter's block takes its place in the cache.
+and a lower count in the sketch, which counts moves between queues, it is evicted and the filter's moves to staging.
 Otherwise staging makes room: the oldest blocks of a core above its share move to staging, the oldest blocks of staging
 that have hits move to the core with one hit less, and the first without a hit is evicted.
 

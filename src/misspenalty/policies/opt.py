@@ -1,4 +1,4 @@
-"""OPT: the maximum of hits for a cache that knows the future, with and without the choice to refuse a block.
+"""OPT: the maximum number of hits of a cache that knows the future, with and without the choice to refuse a block.
 
 ``opt`` loads every block that it misses and evicts the one whose next use is farthest in the future, or that is never
 used again. No policy that loads every block it misses has fewer misses. A policy that may leave a block out of the

@@ -207,7 +207,7 @@ def construct(
     parameters: dict[str, Any],
     future: Callable[[], Iterable[np.ndarray]] | None,
 ) -> PythonPolicy:
-    """Return a cache under the Python policy `cls`; `future` yields the ids of all references, for an offline policy.
+    """Return a cache with the Python policy `cls`; `future` yields the ids of all references, for an offline policy.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
     parameters : dict
         Name to default; `inspect.Parameter.empty` if there is none.
     further : bool
-        Whether the constructor takes parameters by any name.
+        Whether the constructor takes further parameters of any name.
 
     Raises
     ------

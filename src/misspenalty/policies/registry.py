@@ -219,7 +219,7 @@ class OwnParameter(Parameter):
 class OwnDefinition(Definition):
     """A user's own class that is passed to `simulate` in place of a name."""
 
-    further: bool = False  # whether the constructor takes parameters by any name
+    further: bool = False  # whether the constructor takes further parameters of any name
 
     def takes(self, name: str) -> bool:
         """Return whether it has a parameter of this name."""

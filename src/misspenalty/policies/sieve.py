@@ -2,7 +2,7 @@
 
 New blocks join the queue at its head. A hit marks the block as visited and moves nothing. On a miss in a full cache
 the hand goes from where it stopped towards the head: it clears the marks it meets and evicts the first unmarked block;
-beyond the head it continues at the tail. Unlike CLOCK's, the survivors are not mixed with the new.
+beyond the head it continues at the tail. Unlike in CLOCK, survivors are not mixed with new blocks.
 
 Paper: Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction
 algorithm for web caches", NSDI 2024, section 3 and algorithm 1.

@@ -10,7 +10,7 @@ def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
     """Return a compact numbering in which blocks are neighbours exactly if their addresses are.
 
     Gaps between addresses are cut to what a prefetch can reach, so that the numbering contains every block that can
-    enter the cache, referenced or not, and no prefetch runs into a block that is not its neighbour.
+    enter the cache, referenced or not, and no prefetch runs across a shortened gap.
 
     Parameters
     ----------

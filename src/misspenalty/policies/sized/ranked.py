@@ -45,7 +45,7 @@ class Ranked(SizedReference):
         self.rank[block] = self.use(block)
 
     def load(self, block, size):
-        """Load an object with what the history knows of it."""
+        """Load an object, and keep counting its earlier uses if the history still has them."""
         known = self.history.pop(block, None) is not None
         if not known:
             self.facts.pop(block, None)

@@ -9,7 +9,7 @@ If an object in the cache is requested with another size than it has there, the 
   policy. Caffeine's simulator does so. An object that has become larger than the cache leaves it and is a miss.
 - ``keep``: a hit; the object keeps the size with which it was loaded until it is evicted. libCacheSim does so.
 - ``new``: a miss. The cached version is out of date and leaves the cache, then the new one is loaded. Simulators whose
-  objects are pairs of number and size, such as webcachesim, come close to it: there the old version stays.
+  objects are pairs of number and size, such as webcachesim, come close to this, but there the old version stays.
 """
 
 from abc import ABC, abstractmethod

@@ -15,7 +15,7 @@ from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 from misspenalty.prefetch.predictors._trie cimport NOTHING, alike, child_of, node_t, partition_t, run_of
 
 cdef enum:
-    FIRST = 4                       # initial nodes of a partition
+    FIRST = 4                       # number of nodes first allocated for a partition
     MOST_NODES = 0x3FFFFFFF         # maximum number of nodes in a partition
 
 
