@@ -35,7 +35,7 @@ class Parameter:
     source : str
         Section of the paper, or another document; ``none`` if nothing states the value.
     reason : str
-        Why this value, if nothing states it.
+        Reason for the value, if nothing states it.
     vary : sequence
         Values of the sensitivity run.
     vary_factors : sequence of float
@@ -260,7 +260,7 @@ def load_machine(path, kind):
     kind : type
         Type of the result: the `MachineParameters` of a system, such as
         `misspenalty_studies.mq.storage_server.testbed.StorageServerTestbed`, whose declared fields are the file's
-        keys; further ones have defaults.
+        keys; all other fields have defaults.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def read_document(path, model, expected):
     try:
         return model.model_validate(data), data
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # the missing key may be misspelt
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys first: misspellings
         place = ".".join(map(str, first["loc"])) or "the whole"
         mark = "." if first["type"] == "value_error" else ": "  # a validator of an entry names the part at fault itself
         what = first["msg"].removeprefix("Value error, ")

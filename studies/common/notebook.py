@@ -28,7 +28,7 @@ def root(start=None):
     Raises
     ------
     InputError
-        No folder above has ``studies/common``.
+        Neither `start` nor a folder above it has ``studies/common``.
     """
     start = Path.cwd() if start is None else Path(start)
     for folder in [start, *start.parents]:

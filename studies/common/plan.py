@@ -10,7 +10,7 @@ from typing import Any
 
 from misspenalty.errors import ParameterError
 
-JOBS = "misspenalty_studies.common.reporting.jobs"  # what every job runs in
+JOBS = "misspenalty_studies.common.reporting.jobs"  # module that runs every job
 PARTS = ("first", None, "further")  # made before all else; by `make reproduce`; by `make supplement`
 
 

@@ -70,8 +70,8 @@ def winners(times) -> pd.DataFrame:
     DataFrame
         One row per trace, size and device. ``best_hit_ratio, best_mean, best_p99`` are names of policies (on a tie, the
         first by name). ``mean_differs, p99_differs`` tell whether no policy with the most hits is among the fastest.
-        ``slower_pct`` is the excess of the mean time of the fastest policy with the most hits over that of the fastest
-        policy.
+        ``slower_pct`` is how much longer, in %, the mean request takes with the fastest of the policies with the most
+        hits than with the fastest of all policies.
     """
     rows = []
     for (trace, pct, size, device), cell in times.groupby(["trace", "cache_pct", "cache_blocks", "device"], sort=False):

@@ -190,7 +190,7 @@ def sieve(table, cells, published):
 
 
 def _bounded(below):
-    """Convert a difference in % of the other's misses: express a loss in % of the policy's own misses."""
+    """Return gains in % of the other policy's misses, as given, and losses in % of the policy's own misses."""
     return below.where(below > 0, below / (1 - below / 100))
 
 

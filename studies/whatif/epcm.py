@@ -2,8 +2,8 @@
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
 the speed-up of a year's machine. From 2005 on, the page cache is today's (`epcm/machine_today.yaml`: one cache for
-reads and writes, longer read-ahead). The builds were recorded on a machine of the last year, where compute has factor
-1; at the speed of the paper's client it has the study's fitted factor; between them, the logarithm is interpolated.
+reads and writes, longer read-ahead). The builds were recorded on a machine of the last year. Recorded compute has the
+factor 1 there, the study's fitted factor at the speed of the paper's client, and between them an interpolated one.
 """
 
 from dataclasses import replace

@@ -32,7 +32,7 @@ def _where(holds):
 
 @dataclass
 class Order(Form):
-    """Numbers by member; the ledger says which members must be below which."""
+    """Numbers by member; the ledger gives the order in which the members must rank."""
 
     members: dict  # member -> Series over the same points
     kinds = ("ordering",)

@@ -83,7 +83,7 @@ class Target(TypedDict):
 
 @with_config(extra="forbid")
 class Driven(TypedDict):
-    """A result table that depends on a parameter, and the columns that do if not all of them."""
+    """A result table that depends on a parameter; `columns` lists those that do, unless all do."""
 
     table: str
     columns: NotRequired[Annotated[list[str], Field(min_length=1)]]

@@ -19,7 +19,7 @@ def series(values):
 
 
 def close(a, b, digits_of=0.0):
-    """Tell whether two numbers agree to nine digits, counted from the greatest of the two and `digits_of`."""
+    """Tell whether two numbers agree to nine digits of the greater one, or of `digits_of` if that is greater still."""
     return abs(a - b) <= SLACK * max(abs(a), abs(b), abs(digits_of))
 
 

@@ -1,4 +1,4 @@
-"""Say why entries are not reproduced: a condition reproduces them, another measurement excludes them, or unknown."""
+"""Say why entries are not reproduced: a condition decides it, another measurement excludes it, or it is unknown."""
 
 import re
 from pathlib import Path
@@ -86,7 +86,7 @@ def reasons_table(claims, conditions, reasons, tables, results="results"):
     reasons : list of path-like
         ``reasons.yaml`` of every study that has one.
     tables : list of path-like
-        The tables that they name.
+        The tables that the reasons name.
     results : path-like
         Folder of the tables.
 
@@ -105,7 +105,7 @@ def reasons_table(claims, conditions, reasons, tables, results="results"):
 
 
 def why_missed(claims, conditions, reasons, tables):
-    """Say of every entry that is not reproduced why it is not.
+    """Give a reason for every entry that is not reproduced.
 
     Parameters
     ----------

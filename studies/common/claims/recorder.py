@@ -34,8 +34,8 @@ class Recorder:
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
         """Record a number to compare with the published limit, or with `limit` if that was obtained too (a range: two).
 
-        Numbers that agree to nine digits are equal. If the number is a difference, the digits are counted from
-        `digits_of`, the greater of the two printed numbers.
+        Numbers that agree to nine digits are equal. If the limit is a difference of two numbers, these are digits of
+        `digits_of`, the greater of the two.
         """
         limits = limit if isinstance(limit, tuple) else (limit,)
         self._add(claim, amounts.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)

@@ -9,7 +9,7 @@ import pandas as pd
 from misspenalty.errors import InputError
 
 INTERVAL = "_ci95"  # suffix of the column with half the width of a 95 % interval
-BY_SEED = "_by_seed"  # suffix of a table with the numbers of each seed, in a column of that name
+BY_SEED = "_by_seed"  # suffix of a table with the numbers of each seed; its column "seed" names the seed
 SEEDS = ("seeds", "runs")  # columns with the number of runs that a mean is taken over
 
 
@@ -29,7 +29,7 @@ class Table:
     keys: tuple  # columns that name a row
     values: tuple  # columns that hold numbers
     rows: tuple  # dicts of keys: the rows that claims name; a row that the file lacks is read as NaN
-    defaults: dict = field(default_factory=dict)  # key -> member of rows that do not name one
+    defaults: dict = field(default_factory=dict)  # key -> its value in rows that have none
     by_seed: bool = False  # whether there is a table of the same numbers for each seed
 
     def read(self, name, frame=None):
@@ -71,7 +71,7 @@ class Table:
         missing = _absent(given, self.rows)
         table = given.reindex(columns=[*self.keys, *self.values])
         if missing:
-            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # a key that no claim names
+            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # 0 in keys not named
             table = pd.concat([table.astype(object), added], ignore_index=True)
             table[list(self.keys)] = table[list(self.keys)].infer_objects()
         numbers = table[list(self.values)].apply(pd.to_numeric, errors="coerce").astype(float)

@@ -45,8 +45,8 @@ def test_every_year_has_machines_and_devices(found):
 
 
 def test_a_disk_is_as_described(found):
-    """A random request of 8 KB on a 7200 rpm disk must take half a revolution, a mean seek of 8.5 ms minus the short
-    ones, and little else."""
+    """A random request of 8 KB on a 7200 rpm disk must take about half a revolution (4.2 ms), a mean seek of 8.5 ms,
+    and little else."""
     assert 12_000 < found.devices[2015]["disk"].read_us < 13_500
 
 
@@ -192,7 +192,7 @@ def test_sarc_stays_as_it_was_on_its_own_back_end(found):
     archived = archived.set_index("policy")["response_ms"]
     assert measured["sarc_ms"] == pytest.approx(archived["sarc"], rel=1e-9)
     assert measured["lru_ms"] == pytest.approx(archived[["lru_top", "lru_bottom"]].min(), rel=1e-9)
-    # the own drives are busy for only part of the time; make them slower until they reach `SATURATED`
+    # the study's own drives are busy for only part of the time; slower ones must saturate at `SATURATED`
     for factor in (1.01 * sarc.SATURATED / measured["utilisation"], 10):
         slow = Device("any", factor * own.read_us, own.write_us)
         full = conclusion.measures(found, era, slow, conclusion.cases[0])

@@ -57,7 +57,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
 
 
 def _read(content):
-    """Return the rows of a table as text, so that no cell is changed by parsing."""
+    """Return the rows of a table as text, because parsing could change a cell."""
     return list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
 
 

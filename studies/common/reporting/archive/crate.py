@@ -40,7 +40,7 @@ MADE_ELSEWHERE = (
     "notebooks",
     "site",
     "traces",
-)  # folders that are not a study's
+)  # folders that belong to no study
 ENVIRONMENT = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml")
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
@@ -216,7 +216,7 @@ def describe_crate(contents, citation, code):
 def write_archive(path, root="."):
     """Write the archive of a checkout's results.
 
-    Files are stored uncompressed, sorted and with a fixed date, so that equal files make equal archives with any
+    Files are stored uncompressed, sorted and with a fixed date. Equal files therefore make equal archives with any
     version of Python and of its compression library.
 
     Parameters
