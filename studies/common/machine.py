@@ -308,7 +308,7 @@ def read_document(path, model, expected):
     try:
         return model.model_validate(data), data
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys first: misspellings
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys first (typos)
         place = ".".join(map(str, first["loc"])) or "the whole"
         mark = "." if first["type"] == "value_error" else ": "  # a validator of an entry names the part at fault itself
         what = first["msg"].removeprefix("Value error, ")
