@@ -1,4 +1,4 @@
-"""Replay references through an LRU cache that writes back, and record its requests; write_back.py defines it."""
+"""Replay references through an LRU cache that writes back, and record its requests; write_back.py defines the cache."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
@@ -19,9 +19,9 @@ def pass_down(const uint32_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capa
     capacity, blocks : int
         Blocks that the cache holds, at least 1, and number of distinct blocks.
     older, newer : int32, shape (blocks,)
-        Scratch: neighbours in order of use.
+        Scratch space for each block's neighbours in order of use.
     state : uint8, shape (blocks,)
-        Zeros: 1 = held, 2 = held and dirty.
+        Scratch space, which must hold zeros: 1 = held, 2 = held and dirty.
     below, kind, cause : uint32, uint8, uint32, shape (2 * n,)
         Filled in for each request to the level below: its block, whether it is a write, the reference that caused it.
 
@@ -82,7 +82,7 @@ def pass_down(const uint32_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capa
 
 
 cdef inline void unlink(int32_t[::1] older, int32_t[::1] newer, int32_t block, int32_t* first) noexcept nogil:
-    """Join the neighbours of a block that is not the last one."""
+    """Link the neighbours of a block, which must not be the last one, to each other."""
     if older[block] >= 0:
         newer[older[block]] = newer[block]
     else:

@@ -1,8 +1,8 @@
 """Replay traces of objects of different sizes through caches of bytes: hit ratio and byte hit ratio.
 
-`misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, what happens to
-one that is larger than the whole cache (``refused``), and to one that changes its size. ``opt`` gives two rows, bounds
-on what any cache can reach, see `misspenalty.replay.byte_bounds`.
+`misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, and what happens
+to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, which bound what
+any cache can reach; see `misspenalty.replay.byte_bounds`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def byte_hit_ratio_curve(
     cache_bytes : int, float or str, or a sequence of these
         Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or with a unit (``"64MB"``).
     size_changes : {"replace", "keep", "new"}
-        What follows if an object in the cache is asked for with another size: a hit, and the new size replaces the old;
+        What happens if an object in the cache is requested with another size: a hit, and the new size replaces the old;
         a hit, and the object keeps the size with which it was loaded; or a miss, as the cached one is out of date.
     writes : {"count", "ignore", "refresh", "only"}
         As in `simulate`.

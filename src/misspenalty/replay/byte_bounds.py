@@ -1,23 +1,23 @@
-"""Bound what any cache of so many bytes can serve, even one that knows the future.
+"""Bound what any cache of a given number of bytes can serve, even one that knows the future.
 
-With objects of different sizes the best decisions cannot be found in reasonable time, but they can be bounded. From
-one reference to an object to its next one, a cache either keeps the object, which takes its bytes for that long and
-makes the next reference a hit, or not.
+With objects of different sizes the best decisions cannot be found in reasonable time, but they can be bounded. Between
+two successive references to an object, an interval, a cache either keeps the object, which occupies its bytes for that
+long and makes the second reference a hit, or it does not.
 
-- At most: all intervals that are kept take together no more than the cache's bytes times the length of the trace. Under
-  that condition alone, the intervals that take least give the most hits, and the shortest intervals the most bytes.
-  This is PFOO-L.
-- At least: the intervals that take least are kept in turn, each if the cache has room for it all the time. A cache that
-  knew the future could follow this schedule, so the best one has at least as many hits. For bytes, the shortest
-  intervals come first.
+- At most: the space-time (bytes times duration) of all intervals kept cannot exceed the cache's bytes times the length
+  of the trace. Under that condition alone, keeping those of least space-time gives the most hits, and keeping the
+  shortest ones the most bytes. This is PFOO-L.
+- At least: intervals are considered in order of space-time, and each is kept if the cache has room for it throughout. A
+  cache that knows the future could follow this schedule, so the best one has at least as many hits. For bytes, the
+  shortest intervals are considered first.
 
-Both may leave an object out, which no policy here but GDSF does.
+Both bounds allow a cache to leave an object out, which no policy here but GDSF does.
 
 Paper: D. S. Berger, N. Beckmann, M. Harchol-Balter, "Practical bounds on optimal caching with variable object sizes",
 Proceedings of the ACM on Measurement and Analysis of Computing Systems 2(2), 2018 (SIGMETRICS).
 
 Deviation: the paper's PFOO-U cuts the trace into pieces and solves a flow problem for each; the lower bound here
-decides one interval after another.
+decides about one interval at a time.
 """
 
 import numpy as np
@@ -29,14 +29,14 @@ NAMES = ("opt_at_least", "opt_at_most")
 
 
 class Intervals:
-    """The intervals of a trace whose end would count as a hit.
+    """The intervals between references to the same object whose second reference would count as a hit.
 
     Parameters
     ----------
     ids : uint32, shape (n,)
         The references that reach the cache.
     sizes : int64, shape (n,)
-        Bytes that each reference asks for.
+        Bytes that each reference requests.
     counted : bool, shape (n,), or None
         Which references count; None = all.
     changes : {"keep", "replace", "new"}
@@ -53,7 +53,7 @@ class Intervals:
             kept &= sizes[begin] == sizes[end]
         self.begin, self.end = begin[kept], end[kept]
         self.asked = sizes[self.end]
-        if changes == "keep":  # an object loaded earlier may have any of the sizes with which it was asked for
+        if changes == "keep":  # an object loaded earlier may have any of the sizes with which it was requested
             blocks = int(ids.max(initial=0)) + 1
             low, high = np.full(blocks, np.iinfo(np.int64).max), np.zeros(blocks, np.int64)
             np.minimum.at(low, ids, sizes)
@@ -61,10 +61,10 @@ class Intervals:
             self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
         else:
             self.low = self.high = sizes[self.begin]
-        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed at either end
+        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed at both ends
 
     def at_most(self, room: int) -> tuple[int, int]:
-        """Return the most hits, and the most bytes of hits, that a cache of `room` bytes can have."""
+        """Return upper bounds on the hits, and on the bytes of hits, of a cache of `room` bytes."""
         fits = self.needed <= room
         length = (self.end - self.begin)[fits].astype(float)
         taken, asked = self.low[fits] * length, self.asked[fits].astype(float)
@@ -74,13 +74,13 @@ class Intervals:
         sums, values = np.cumsum(taken[order]), np.cumsum(asked[order])
         whole = int(np.searchsorted(sums, most, side="right"))
         found = values[whole - 1] if whole else 0.0
-        if whole < len(order):  # adds as much of the next interval as fits
+        if whole < len(order):  # add the part of the next interval that fits
             before = sums[whole - 1] if whole else 0.0
             found += asked[order[whole]] * (most - before) / taken[order[whole]]
         return hits, int(found * (1 + SLACK))
 
     def at_least(self, room: int) -> tuple[int, int]:
-        """Return hits, and bytes of hits, that a cache of `room` bytes can reach, each by its own schedule."""
+        """Return the hits, and the bytes of hits, that a cache of `room` bytes can reach with a schedule for each."""
         fits = np.flatnonzero(self.needed <= room)
         length = (self.end - self.begin)[fits]
         hits = self._packed(room, fits[np.argsort(self.high[fits] * length.astype(float), kind="stable")])

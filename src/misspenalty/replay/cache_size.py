@@ -1,7 +1,7 @@
 """Parse cache sizes as users give them: blocks, bytes with a unit, shares of the footprint.
 
-For a trace of blocks every size is a number of blocks. For a trace of objects of different sizes, bytes and shares of
-the footprint are bytes, and a plain number is a number of objects, each of which then counts the same.
+For a trace of blocks every size is converted to blocks. For a trace of objects of different sizes, bytes and shares of
+the footprint are converted to bytes, and a plain number is a number of objects, each of which counts the same.
 """
 
 import numbers
@@ -42,7 +42,7 @@ class CacheSizes:
 
     @property
     def texts(self) -> dict[int, str]:
-        """How each size was given; the first way if there are several."""
+        """The text with which each size was given; if there are several for one size, the first."""
         return {size: text.strip() for text, size in reversed(list(zip(self.asked, self.sizes, strict=True)))}
 
 
@@ -71,9 +71,9 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
         A whole number is blocks, or objects; a float from 0 to 1 is a share of the footprint; text is any of these or
         bytes with a unit: ``65536``, ``5%``, ``64MB``.
     unit : {"bytes", "objects"}, optional
-        ``bytes`` takes all sizes as bytes of a cache of objects, plain numbers too; ``objects`` takes shares as shares
-        of the number of objects. By default, for objects of different sizes, plain numbers are objects and everything
-        else is bytes; for blocks, everything is a number of blocks.
+        With ``bytes``, all sizes, even plain numbers, are bytes of a cache of objects; with ``objects``, shares are
+        shares of the number of objects. By default, for objects of different sizes, plain numbers are objects and
+        everything else is bytes; for blocks, everything is a number of blocks.
 
     Raises
     ------

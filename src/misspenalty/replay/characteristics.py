@@ -1,7 +1,7 @@
 """Characterize a trace by tables: its rate and working set over time, request sizes, runs, reuse, frequency.
 
-Together with the summary of `misspenalty.replay.profile` they describe a workload. If a trace has no times, windows
-have equal numbers of references and rates are left out.
+The tables and the summary of `misspenalty.replay.profile` together describe a workload. If a trace has no times,
+windows have equal numbers of references and rates are left out.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     -------
     DataFrame
         ``window``; ``start_s, references_per_s, mb_per_s`` if the trace has times; ``references, read_share``;
-        ``working_set_blocks``, the distinct blocks of the window, or objects; ``new_blocks``, those not used before;
-        ``footprint_blocks`` so far; ``working_set_bytes, footprint_bytes``. A window without a reference has no read
-        share.
+        ``working_set_blocks``, the number of distinct blocks (or objects) in the window; ``new_blocks``, those not used
+        before; ``footprint_blocks``, those used so far; ``working_set_bytes, footprint_bytes``. A window without a
+        reference has no read share.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
 def request_sizes(trace: Trace) -> pd.DataFrame:
     """Count requests by size: ``blocks_up_to, bytes_up_to, requests, share``; empty if sizes are not known.
 
-    A request for an object has a size in bytes, in powers of two, and none in blocks.
+    Requests for objects are counted by size in bytes, in powers of two; ``blocks_up_to`` is then empty.
 
     Examples
     --------
@@ -103,12 +103,12 @@ def request_sizes(trace: Trace) -> pd.DataFrame:
 
 
 def runs(trace: Trace) -> pd.DataFrame:
-    """Count sequential runs by length: maximal sequences of references to one block after another.
+    """Count sequential runs by length; a run is a maximal sequence of references to consecutive blocks.
 
     Returns
     -------
     DataFrame
-        ``blocks_up_to, runs, references, share`` (of the references), lengths in powers of two.
+        ``blocks_up_to, runs, references, share`` (of the references); lengths are in powers of two.
 
     Examples
     --------
@@ -135,12 +135,12 @@ def runs(trace: Trace) -> pd.DataFrame:
 
 
 def reuse_distances(trace: Trace) -> pd.DataFrame:
-    """Count references by stack distance: the smallest LRU cache that has the block.
+    """Count references by stack distance, which is the size of the smallest LRU cache that holds the block.
 
     Returns
     -------
     DataFrame
-        ``blocks_up_to, references, share, cumulative_share``, distances in powers of two; first uses are not included.
+        ``blocks_up_to, references, share, cumulative_share``; distances are in powers of two, without first uses.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
     -------
     DataFrame
         ``rank`` (1 = used most), ``references`` to the block of that rank, ``cumulative_share`` of the references that
-        go to blocks up to that rank; ranks in geometric steps, including the first and the last.
+        go to blocks up to that rank. Ranks are in geometric steps and include the first and the last.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
 
 
 def octaves(values: np.ndarray) -> np.ndarray:
-    """Return the exponent of the smallest power of two not below each value; values are at least 1.
+    """Return the exponent of the smallest power of two that is not below each value; values must be at least 1.
 
     Examples
     --------

@@ -5,9 +5,9 @@ Systems Journal 9(2), 1970: a reference hits in every cache that is at least as 
 
 Sampled: C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, at a
 fixed rate R (section 3) with the adjustment of section 3.4 (SHARDS-adj). Blocks whose hashed address falls below a
-threshold are kept with all their references. Deviations: of a stack distance d, which counts the block itself, only the
-d - 1 other blocks are divided by R; the error bar comes from eight samples at rate R / 8 each, into which the sample is
-split by the same hash (the paper has none); see `misspenalty.replay.sampling.error_bar`.
+threshold are kept with all their references. Deviations: a stack distance d includes the block itself, so only d - 1 is
+divided by R; the error bar (the paper has none) comes from eight samples at rate R / 8 each, into which the same hash
+splits the sample; see `misspenalty.replay.sampling.error_bar`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Stack:
         return counted, everything
 
     def fills(self, depth: np.ndarray) -> np.ndarray:
-        """Count the requests among the misses that fill such caches, and so evict nothing."""
+        """Count the requests among the misses that find caches of `depth` blocks not yet full, and so evict nothing."""
         counted = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self.first_counted]))
         fills: np.ndarray = counted[np.minimum(depth, self.stack.live)]
         return fills
@@ -76,14 +76,14 @@ def stack_distances(trace: Trace | str | os.PathLike[str] | ArrayLike, *, writes
     trace : Trace, path-like or array of integers
         As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack: all of them, or without writes; as in `simulate`. Not ``"refresh"``, which
-        would depend on the cache size.
+        Which references reach the stack, as in `simulate`: all of them, or all but writes. ``"refresh"`` is impossible
+        because its outcome depends on the cache size.
 
     Returns
     -------
     uint32, shape (references that reach the stack,)
-        Distinct blocks used since the block was last used, including itself: the smallest LRU cache, in blocks, that
-        holds it. 0 for a block's first reference.
+        Number of distinct blocks, including the block itself, used since its last use: the size in blocks of the
+        smallest LRU cache that holds it. 0 for a block's first reference.
 
     Raises
     ------
@@ -123,10 +123,10 @@ def lru_curve(
     trace, writes, warm_up
         As in `simulate`. Without `sample`, the results are exactly those of `simulate`.
     cache_blocks : sequence of int, optional
-        Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`: every size that it can
-        resolve).
+        Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`, every size that the sample
+        can resolve).
     sample : float, optional
-        Share of the blocks to look at, above 0 and below 1.
+        Share of the blocks to sample, above 0 and below 1.
     sample_seed : int
         Seed that chooses the sampled blocks.
     advance : callable
@@ -213,8 +213,8 @@ def _estimate(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimate the hit ratio, and the misses of the requests and of all references, at each size.
 
-    References missing from the sample, or too many in it, are treated as hits at the smallest distance (SHARDS-adj), so
-    only the sample's misses matter.
+    If the sample has fewer or more references than its share, the difference is counted as hits at the smallest
+    distance (SHARDS-adj), so only the sample's misses matter.
     """
     misses, loads = stack.misses(scaled(sizes, rate))
     return estimated(misses, rate, requests), misses / rate, loads / rate

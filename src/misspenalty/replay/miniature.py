@@ -1,20 +1,20 @@
 """Estimate the hit ratio of any policy from a sample of the blocks, with a small cache that sees only the sample.
 
 C. A. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
-USENIX ATC 2017: a cache of R times the size, over the references to a share R of the blocks, has about the hit ratio of
-the full cache on the whole trace. Deviations: the sample and its error bar are those of `misspenalty.replay.sampling`;
-the hit ratio is adjusted as for LRU (SHARDS-adj), so that LRU's is that of `lru_curve`; a parameter that counts
-accesses is scaled with the sample; a policy that looks at neighbours is given groups of 32 adjacent addresses, sampled
-together.
+USENIX ATC 2017: a cache of R times the size, given the references to a share R of the blocks, has about the hit ratio
+of the full cache on the whole trace. Deviations: the sample and its error bar are those of
+`misspenalty.replay.sampling`; the hit ratio is adjusted as for LRU (SHARDS-adj), which makes LRU's equal to that of
+`lru_curve`; a parameter that counts accesses is scaled with the sample; for a policy that looks at neighbours, groups
+of 32 adjacent addresses are sampled together.
 
-The error bar covers the choice of the blocks, and the effect of scale as far as a cache of an eighth of the size shows
-it. What depends on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a
-sample, which changes the hit ratio on the trace OLTP by three points. ARC keeps all of a loop that hardly fits, or
-nothing, and which of the two depends on scale: with a tenth of random references, and a cache within 2 % of the size
-from which on it keeps the loop, a sample of a hundredth is outside two error bars in about half of the cases.
+The error bar covers the choice of the blocks, and those effects of scale that a cache of an eighth of the size shows.
+Dependence on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a sample,
+which changes the hit ratio on the trace OLTP by three points. ARC keeps either all of a loop that hardly fits or none
+of it, and the outcome depends on scale: if a tenth of the references are random, and the cache is within 2 % of the
+size above which it keeps the loop, a sample of a hundredth is outside two error bars in about half of the cases.
 
-The eight parts have caches of an eighth of the sample's. If these hold only a few blocks, both the estimate and its
-error bar are rough: a size should be at least 100 / R blocks.
+Each of the eight parts has a cache of an eighth of the sample's size. If these caches hold only a few blocks, both the
+estimate and its error bar are rough: a size should be at least 100 / R blocks.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Miniatures:
         self.requests = counted_requests(trace, writes, warm_up)
 
     def sample(self, spatial: bool) -> Sample:
-        """Return the sample, in groups of neighbours for a policy that looks at them; build it only once."""
+        """Return the sample, built only once; it keeps neighbours together for a policy that looks at them."""
         if spatial not in self.samples:
             choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
             sample = Sample.of(self.trace, choice, self.warm_up)
@@ -65,7 +65,7 @@ class Miniatures:
         return self.samples[spatial]
 
     def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
-        """Return a job that estimates one policy at one size, for `misspenalty.io.threads.in_threads`."""
+        """Return a job for `misspenalty.io.threads.in_threads` that estimates one policy at one size."""
         sample = self.sample(definition.spatial)
 
         def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:
@@ -110,7 +110,7 @@ def estimate(
     """
 
     def run(piece: Piece, rate: float | None = None) -> Result | None:
-        """Replay a piece with a cache scaled by its rate, or by another one."""
+        """Replay a piece with a cache scaled by the piece's rate, or by `rate`."""
         if not len(piece.trace) > piece.warm_up:
             return None
         return replay(piece, int(scaled(size, rate or piece.rate)), definition.in_sample(parameters, piece.rate))

@@ -2,8 +2,8 @@
 
 A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; everything from the
 first missing block on has to be computed again, even if later blocks are in the cache. Then all blocks of the prompt
-are used, the last one first, so that in an order of recency a chain loses its tail before its head, as in serving
-systems. A block never hits because of another block of the same prompt.
+are used, the last one first. An LRU cache thus evicts a chain's tail before its head, as serving systems do. A block
+never hits because of another block of the same prompt.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ def prefix_hit_ratio_curve(
     warm_up : int
         Prompts at the start that fill the cache and are not counted.
     token_bytes : int
-        Bytes of a token in the cache, for sizes in bytes; by default those of LLaMA3-70B.
+        Bytes that a token takes in the cache, used for sizes in bytes; by default those of LLaMA3-70B.
     threads : int, optional
         As in `misspenalty.hit_ratio_curve`.
 
     Returns
     -------
     DataFrame
-        One row per policy and size: ``policy, cache_blocks, prompts, requests`` (block references), ``block_hits`` (of
-        blocks in the cache, wherever in the prompt), ``hits`` (of those, in a contiguous prefix), ``hit_ratio``,
-        ``possible_hits`` (of an unlimited cache), ``requested_tokens, hit_tokens, token_hit_ratio``, the last three for
-        contiguous prefixes.
+        One row per policy and size: ``policy, cache_blocks, prompts, requests`` (block references), ``block_hits``
+        (references to cached blocks, wherever in the prompt), ``hits`` (those within a contiguous prefix),
+        ``hit_ratio``, ``possible_hits`` (hits of an unlimited cache), ``requested_tokens``, and ``hit_tokens,
+        token_hit_ratio``, which count contiguous prefixes.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def prefix_hits(
 
 
 def hit_tokens(prompts: Prompts, prefix: np.ndarray) -> np.ndarray:
-    """Return the tokens of each prompt that its first `prefix` blocks hold, int64."""
+    """Return how many of each prompt's tokens its first `prefix` blocks hold, int64."""
     tokens: np.ndarray = np.minimum(prefix * prompts.block_tokens, np.asarray(prompts.input_tokens))
     return tokens
 
@@ -170,7 +170,7 @@ class _Kernel:
 
 
 class _Replay:
-    """Prompts with dense ids of blocks."""
+    """Prompts whose blocks are given by dense ids."""
 
     def __init__(self, prompts: Prompts, token_bytes: int) -> None:
         self.trace = Trace.from_blocks(
@@ -184,7 +184,7 @@ class _Replay:
         ]
 
     def hits(self, definition: Definition, size: int, tail_first: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Count each prompt's blocks in the cache: those before the first missing one, and all of them."""
+        """Count each prompt's blocks that are in the cache: those before the first missing one, and all of them."""
         blocks, longest = self.trace.blocks, max(map(len, self.parts))
         cache = (
             OptimalTree(size, self.parts, blocks)
@@ -200,7 +200,7 @@ class _Replay:
         return prefix, everywhere
 
     def possible(self, warm_up: int) -> int:
-        """Return the blocks in contiguous prefixes that an earlier prompt had."""
+        """Count the blocks that an unlimited cache would hit: each counted prompt's prefix of blocks used before."""
         seen, found = np.zeros(self.trace.blocks, bool), 0
         for number, ids in enumerate(self.parts):
             known = seen[ids]

@@ -1,8 +1,8 @@
 """Define a cache of prompts that keeps trees and knows the future: it evicts the leaf that is needed last.
 
-A block is in the cache only together with all that come before it in its prompt, so only a leaf can be evicted. The
-cache knows the future: it evicts the leaf whose next prompt is furthest away, and does not load a block that is needed
-no sooner than all of them. That is Belady's rule on leaves; it is not proved that no cache of trees has more hits.
+A block is in the cache only together with all blocks before it in its prompt, so only a leaf can be evicted. The cache
+knows the future: it evicts the leaf whose next prompt is furthest away, and does not load a block that is needed no
+sooner than every leaf. This is Belady's rule on leaves; there is no proof that no cache of trees has more hits.
 """
 
 import heapq
@@ -19,8 +19,8 @@ class OptimalTree:
     capacity : int
         Blocks.
     prompts : sequence of uint32 array
-        Dense ids of the blocks of each prompt, numbered in the order of their first use; `use` has to be called once
-        for each, in this order.
+        Dense ids of the blocks of each prompt, numbered in the order of their first use; `use` must be called once per
+        prompt, in this order.
     blocks : int
         Distinct blocks.
 
@@ -49,7 +49,7 @@ class OptimalTree:
         return [bool(self.present[block]) for block in prompt]
 
     def use(self, prompt: np.ndarray) -> None:
-        """Serve the next prompt, and load its blocks while there is room or a leaf that is needed later."""
+        """Serve the next prompt, and load its blocks as long as there is room or a leaf that is needed later."""
         ids, coming = prompt.tolist(), self.next_use[self.number].tolist()
         self.number += 1
         length = 0
@@ -80,7 +80,7 @@ class OptimalTree:
             heapq.heappush(self.leaves, (-self.needed[block], -block))
 
     def _evicted(self, needed: int, own: set[int]) -> bool:
-        """Evict the leaf outside `own` that is needed last, if that is after `needed`; return whether there was one."""
+        """Evict the leaf outside `own` that is needed last, if it is needed after `needed`; return whether one was."""
         kept = []
         found = False
         while self.leaves and not found:

@@ -40,12 +40,12 @@ class Result(Shown):
     hits : int
         Requests that found their block in the cache.
     cold_misses : int
-        Requests that no cache of any size could serve: no earlier reference to their block, including warm-up and
-        writes, reached the cache.
+        Requests that no cache of any size could serve because no earlier reference to their block reached it, not even
+        in the warm-up or by a write.
     evictions : int
         Blocks that the requests evicted.
     ghost_hits, total_evictions : int
-        Over the whole replay, including warm-up and writes.
+        Counts over the whole replay, including warm-up and writes.
     """
 
     policy: str
@@ -129,11 +129,11 @@ class ByteResult(Shown):
     hits : int
         Requests that found their object in the cache.
     requested_bytes, hit_bytes : int
-        Bytes that all requests, and those that hit, asked for.
+        Bytes requested by all requests, and by those that hit.
     refused : int
         References to objects larger than the cache, including warm-up and writes.
     evictions : int or None
-        Over the whole replay, including warm-up and writes; None for a bound.
+        Number over the whole replay, including warm-up and writes; None for a bound.
     """
 
     policy: str
@@ -157,7 +157,7 @@ class ByteResult(Shown):
 
     @property
     def byte_hit_ratio(self) -> float:
-        """Bytes of hits over bytes of requests, a fraction; NaN if nothing was asked for."""
+        """Bytes of hits over bytes of requests, a fraction; NaN if no bytes were requested."""
         return self.hit_bytes / self.requested_bytes if self.requested_bytes else float("nan")
 
     def row(self) -> dict[str, Any]:

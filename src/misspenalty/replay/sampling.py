@@ -49,7 +49,7 @@ def check_sampled_sizes(sizes: Any, rate: float) -> None:
 
 
 def scaled(blocks: Any, rate: float) -> Any:
-    """Scale a cache down for a sample: the block itself, plus the sampled share of the others.
+    """Scale a cache down for a sample: one block stays, and the others are multiplied by the rate.
 
     Examples
     --------
@@ -60,10 +60,10 @@ def scaled(blocks: Any, rate: float) -> Any:
 
 
 def estimated(misses: Any, rate: float, requests: int) -> Any:
-    """Estimate the hit ratio of all requests from a sample's misses; it is below 0 if they stand for more requests.
+    """Estimate the hit ratio of all requests from a sample's misses; it can be below 0 if the sample has too many.
 
-    References missing from the sample, or too many in it, are treated as hits (SHARDS-adj): they belong to the few
-    blocks with the most references, so only the sample's misses matter.
+    If the sample has fewer or more references than its share, the difference is counted as hits (SHARDS-adj), because
+    it comes from the few blocks with the most references. Only the sample's misses matter.
     """
     return 1 - misses / rate / max(requests, 1)
 
@@ -77,11 +77,11 @@ def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     """Compute the error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
 
     It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by two
-    differences: between the mean of the parts and the sample, and between the sample and itself in a cache scaled by
+    differences: from the sample to the mean of the parts, and from the sample to the same sample in a cache scaled by
     the share of the blocks that it actually contains. On most traces both are small. The first is large where the hit
     ratio of a small cache on few blocks differs from that of a large one on many: at the cliff of a loop, or for LFU
-    among many blocks that are used once. The second is large where a loop hardly fits, or hardly fails to: a sample
-    that happens to have a few blocks too many or too few then shows the other side of the cliff.
+    among many blocks that are used once. The second is large where a loop just fits or just does not: a sample that
+    happens to have a few blocks too many or too few then shows the other side of the cliff.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def check_counted(references: int, rate: float, requests: int) -> None:
 
 @dataclass(frozen=True)
 class Choice:
-    """The blocks that are in a sample, and the part of its eight in which each is.
+    """The blocks of a sample, and which of its eight parts each belongs to.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ def choose(address: np.ndarray, rate: float, seed: int, together: int = 0) -> Ch
     rate : float
     seed : int
     together : int
-        Lowest bits of an address that are left out of the hash, so that neighbours stay together.
+        Number of low bits of an address that the hash ignores, which keeps neighbours together.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from misspenalty.traces.selection import MOST_REFERENCES, check, check_size, col
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 18  # references replayed at a time: bounds memory, and allows for progress and interrupts between them
-ONE_PASS = 3  # from this many sizes on, the stack is faster than separate caches
+ONE_PASS = 3  # for this many sizes or more, one pass with the stack is faster than separate caches
 
 Policy: TypeAlias = str | type
 
@@ -59,7 +59,7 @@ def simulate(
     trace : Trace, path-like or array of integers
         From `open_trace`; or the path of a trace; or block addresses in order of reference.
     policy : str or type, or a sequence of them
-        Name of a policy, in either case, see `policies`; or a class with ``access(block)``, see
+        Name of a policy, in upper or lower case, see `policies`; or a class with ``access(block)``, see
         `misspenalty.policies.python_policy`. If there are several, each has its own cache.
     cache_blocks : int, float or str
         Cache size: blocks (``65536``), a share of the footprint (``0.05`` or ``"5%"``), or bytes (``"64MB"``). For a
@@ -68,12 +68,12 @@ def simulate(
     unit : {"bytes", "objects"}, optional
         Take every size as bytes, or as objects; see `misspenalty.replay.cache_size`.
     size_changes : {"replace", "keep", "new"}
-        What follows if an object in a cache of bytes is asked for with another size; see `byte_hit_ratio_curve`.
+        What happens if an object in a cache of bytes is requested with another size; see `byte_hit_ratio_curve`.
     prefetch : "sequential" or "amp" or mapping, optional
         Put a sequential prefetcher in front of the cache, with its defaults or the given settings; see
         `misspenalty.prefetch.sequential.prefetcher` and `misspenalty.prefetch.sequential.amp`. A block is a track, and
-        a write reads ahead like a read. A prefetched block may be a hit that no cache alone could have, so hits and
-        cold misses may add up to more than the requests.
+        a write reads ahead like a read. The first reference to a prefetched block may be a hit, so hits and cold misses
+        may add up to more than the requests.
     writes : {"count", "ignore", "refresh", "only"}
         How the cache treats a write: as an access that updates it like a read (but never counts as a request); not at
         all; as an access if its block is cached, otherwise not at all; or as the only thing that counts, while reads
@@ -91,7 +91,7 @@ def simulate(
     Returns
     -------
     Result, ByteResult or DataFrame
-        The second for a cache of bytes. For several policies, a table with one row per policy and the columns of
+        A `ByteResult` for a cache of bytes. For several policies, a table with one row per policy and the columns of
         `hit_ratio_curve`.
 
     Raises
@@ -159,9 +159,9 @@ def hit_ratio_curve(
     """Replay a trace through caches of several sizes.
 
     LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them
-    (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are ordered by
-    more than recency, and an update takes time in proportion to the depth. Like all other policies they are replayed
-    size by size, in parallel threads.
+    (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are not
+    ordered by recency alone, so an update takes time proportional to the depth. Like all other policies they are
+    replayed size by size, in parallel threads.
 
     Parameters
     ----------
@@ -172,21 +172,21 @@ def hit_ratio_curve(
     threads : int, optional
         Caches replayed in parallel; by default one per processor. The result does not depend on it.
     sample : float, optional
-        Share of the blocks to look at: LRU's curve is estimated by SHARDS, see `lru_curve`, any other policy's by a
-        small cache on the same sample, see `misspenalty.replay.miniature`. Sizes below 100 / `sample` blocks are rough.
+        Share of the blocks to sample: LRU's curve is estimated by SHARDS (`lru_curve`), any other policy's by a small
+        cache on the same sample (`misspenalty.replay.miniature`). Estimates below 100 / `sample` blocks are rough.
     sample_seed : int
         Seed that chooses the sampled blocks.
     progress : bool
         Whether to show a progress bar on the terminal.
     totals : bool
-        Whether to add ``total_evictions``, those of all references, writes and warm-up included.
+        Whether to add ``total_evictions``, the evictions by all references, including writes and warm-up.
 
     Returns
     -------
     DataFrame
         One row per policy and size, both in the order given: ``policy, cache_blocks, requests, hits, misses,
-        hit_ratio`` (a fraction), ``cold_misses, evictions, ghost_hits`` (see `Result`); estimates with
-        ``hit_ratio_error`` after them, and with `totals` ``total_evictions``. For caches of bytes, the columns of
+        hit_ratio`` (a fraction), ``cold_misses, evictions, ghost_hits`` (see `Result`); then, for estimates,
+        ``hit_ratio_error``, and with `totals` ``total_evictions``. For caches of bytes, the columns of
         `byte_hit_ratio_curve`.
 
     Raises
@@ -304,7 +304,7 @@ def _one_size(
 def _policies(
     policy: Policy | Sequence[Policy], parameters: dict[str, Any]
 ) -> tuple[list[Definition], list[dict[str, Any]], bool]:
-    """Find the policies, check the parameters of each, and tell whether several were asked for."""
+    """Find the policies, check the parameters of each, and tell whether `policy` is a list."""
     several = isinstance(policy, list | tuple)
     asked: list[Any] = list(policy) if isinstance(policy, list | tuple) else [policy]
     if not asked:
@@ -323,7 +323,7 @@ def _policies(
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:
-    """Tell whether OPT, though not asked for, must be replayed to check a policy that exists only in Python."""
+    """Tell whether OPT must be replayed, though not requested, to check a policy that exists only in Python."""
     return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 
@@ -355,7 +355,7 @@ def make_kernel(
     prefetch: str | Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Any:
-    """Make the kernel of a policy for this trace, behind the prefetcher if one is asked for; check all parameters.
+    """Make the kernel of a policy for this trace, behind a prefetcher if `prefetch` is set; check all parameters.
 
     Raises
     ------
@@ -429,7 +429,7 @@ def _replay(
 
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
     if not check_flag("progress", progress):
-        return contextlib.nullcontext(_Silent)  # even a bar that shows nothing would import multiprocessing
+        return contextlib.nullcontext(_Silent)  # even a disabled progress bar would import multiprocessing
     from tqdm import tqdm  # takes longer to import than this module
 
     bar: AbstractContextManager[Any] = tqdm(total=references, desc=policy, unit=" refs", unit_scale=True, disable=None)

@@ -1,4 +1,4 @@
-"""Summarize a curve of every cache size in a few lines: its knees, and the hit ratio at shares of the footprint."""
+"""Summarize a curve over all cache sizes in a few lines: its knees, and the hit ratio at shares of the footprint."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from misspenalty.traces.trace import Trace, format_bytes
 
 OF_HITS = (0.5, 0.9, 0.99)  # shares of the hits at the largest size
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the footprint
-STEPS = 1000  # a curve is thinned out to so many steps of the hit ratio before its hull is computed
+STEPS = 1000  # before its hull is computed, a curve is thinned out to one point per 1 / STEPS of the hit ratio
 FALL = 2.0  # at a knee the slope of the hull falls by this factor or more
 APART = 0.02  # smallest difference in hit ratio between two knees
 
 
 def knees(table: pd.DataFrame, size_column: str = "cache_blocks") -> pd.DataFrame:
-    """Find the knees of a curve: where its concave hull bends, so that another block is worth at most half as much.
+    """Find the knees of a curve, where its concave hull bends so much that its slope falls at least by half.
 
     Parameters
     ----------

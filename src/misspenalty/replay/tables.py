@@ -10,10 +10,10 @@ from misspenalty.traces.trace import Trace
 
 
 class Drawn(pd.DataFrame):
-    """A DataFrame whose ``plot()`` draws what the table shows; with arguments, ``plot`` is that of pandas.
+    """A DataFrame whose ``plot()`` draws the table's figure; with arguments, ``plot`` is that of pandas.
 
-    ``attrs`` has ``figure``, the name of a function of `misspenalty.plotting.curve`, and of the trace its ``name``,
-    ``footprint_bytes`` and ``block_bytes``, None if objects differ in size. Parts of the table are plain frames.
+    ``attrs`` has ``figure``, the name of a function of `misspenalty.plotting.curve`, and the trace's ``name``,
+    ``footprint_bytes`` and ``block_bytes`` (None if objects differ in size). Parts of the table are plain DataFrames.
     """
 
     @property
@@ -32,7 +32,7 @@ class Drawn(pd.DataFrame):
 
 
 def drawn(table: pd.DataFrame, figure: str, trace: Trace) -> Drawn:
-    """Return a table of results for a trace as one that draws itself.
+    """Return a table of results for a trace as a `Drawn` table, which can draw itself.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Replay references through an LRU cache that writes back, and list its requests to the level below.
 
-A read of a block that the cache does not hold is passed on. A write is not: it makes the block dirty, in the cache, and
-the block is written when it leaves. A write of a block that is not held needs no read, because whole blocks are
-written. What is dirty at the end of the trace stays.
+The cache passes on a read of a block that it does not hold. It does not pass on a write, but marks the block as dirty
+and writes it when it is evicted. A write of a block that is not held needs no read, because whole blocks are written.
+Blocks that are dirty at the end of the trace are not written.
 """
 
 import numpy as np

@@ -14,7 +14,7 @@ cdef struct flow_t:                 # how the bus follows the medium in a read
 
 
 cdef inline void follow(flow_t* flow, int64_t index, int64_t count, int64_t when) noexcept nogil:
-    """Update `flow.done` for block `index` of `count`, read by `when`: it and the later ones must still cross the bus."""
+    """Update `flow.done` for block `index` of `count`, read by `when`: it and later ones must still cross the bus."""
     cdef int64_t done = when + (count - index) * flow.block
     if done > flow.done:
         flow.done = done
