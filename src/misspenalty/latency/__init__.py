@@ -1,1 +1,1 @@
-"""Measure what a miss costs: response time of a trace through cache, queue and device; step model of delayed hits."""
+"""Measure what misses cost: the response times of a trace through cache, queue and device, and delayed hits."""

@@ -1,6 +1,6 @@
-# Fetches are sent to these devices. All have one protocol, without the GIL; time is integer ns and never goes back:
+# A cache sends fetches to these devices. All have one protocol, without the GIL; time, integer ns, never goes back:
 #   submit(now, lbn, count, write, tag)     a request arrives
-#   complete(&record)                       the next request is done, at `device.event`
+#   complete(&record)                       the next request is done, at `device.event`; fill in its record
 # All keep `event` at the time of the next completion, or at IDLE if nothing is in progress.
 
 from libc.stdint cimport int32_t, int64_t
@@ -16,7 +16,7 @@ cdef class Device(Kernel):
     cdef int complete(self, record_t* record) except -1 nogil
 
 
-cdef class FixedTime(Device):       # every request takes equally long, whatever else is in progress
+cdef class FixedTime(Device):       # every request takes the same time, whatever else is in progress
     cdef readonly int64_t latency   # ns
     cdef record_t* ring             # requests in progress, oldest at `head`
     cdef Py_ssize_t room, head, size

@@ -23,7 +23,7 @@ cdef class Device(Kernel):
 
 
 cdef class FixedTime(Device):
-    """A device of unlimited parallelism: each request takes `latency` ns, all of it overhead."""
+    """A device of unlimited parallelism: each request takes `latency` ns, recorded as overhead."""
 
     def __cinit__(self, int64_t latency):
         self.latency = latency

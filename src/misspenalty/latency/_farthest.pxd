@@ -1,4 +1,4 @@
-# Find the cached block that is requested farthest in the future: an indexed heap has it on top.
+# Find the cached block whose next request is farthest in the future: it is the top of an indexed heap.
 
 from libc.stdint cimport int64_t
 
@@ -36,7 +36,7 @@ cdef inline void rise(farthest_t* f, Py_ssize_t at, int64_t block) noexcept nogi
 
 
 cdef inline void postpone(farthest_t* f, int64_t block, int64_t coming) noexcept nogil:
-    """Move a block up whose next request is now later."""
+    """Set a block's next request, which must not be earlier than before, and move the block up."""
     f.coming[block] = coming
     rise(f, f.place[block], block)
 

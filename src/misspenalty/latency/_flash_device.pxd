@@ -1,4 +1,4 @@
-# This device is a flash drive behind a cache.
+# Define a device for a flash drive behind a cache.
 
 from libc.stdint cimport int32_t
 
@@ -9,7 +9,7 @@ from misspenalty.engine._engine cimport queue_t
 
 
 cdef struct flight_t:
-    int32_t next                    # next free one; the first field, as `grow` is told
+    int32_t next                    # next free flight; `grow` expects this field at offset 0
     record_t record
 
 

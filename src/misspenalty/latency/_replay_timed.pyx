@@ -1,4 +1,4 @@
-"""Replay timed references, the kernel of `misspenalty.penalty`.
+"""Replay timed references; this is the kernel of `misspenalty.penalty`.
 
 `reference.penalty` is easier to read; penalty.py has the definition.
 """
@@ -32,7 +32,7 @@ cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four
 
 
 cdef class Foresight(Policy):
-    """Belady's choice for a live cache that knows each block's next request; with `bypass` it may refuse a block."""
+    """Belady's policy for a live cache that knows each block's next request; with `bypass` it may refuse a block."""
 
     cdef int64_t* upcoming          # next request for each block after its last one
     cdef farthest_t f
@@ -67,7 +67,7 @@ cdef class Foresight(Policy):
 
 
 cdef class PythonCache(Policy):
-    """A policy written in Python as a live cache: takes the GIL to call the policy's ``holds`` and ``access``."""
+    """A live cache under a policy written in Python, whose ``holds`` and ``access`` it calls with the GIL."""
 
     cdef readonly object policy             # a PythonPolicy
     cdef object failure                     # first exception that it raised, Ctrl-C among them, or None
@@ -99,9 +99,9 @@ cdef class PythonCache(Policy):
 
 
 def following(const block_t[::1] ids, Py_ssize_t blocks):
-    """Return the number of each reference's next one to the same block, as a buffer of int64.
+    """Return, for each reference, the number of the next one to the same block, as a buffer of int64.
 
-    IndexError is raised if an id is not below `blocks`.
+    Raise IndexError if an id is not below `blocks`.
     """
     cdef Py_ssize_t i
     check_ids(ids, blocks)
@@ -127,7 +127,7 @@ cdef int check_ids(const block_t[::1] ids, Py_ssize_t blocks) except -1:
 
 
 cdef inline int check_time(Py_ssize_t i, int64_t time) except -1 nogil:
-    """Raise OverflowError if `time`, to which `i` references have led, is too late."""
+    """Raise OverflowError if `time`, reached after `i` references, is later than `LATEST`."""
     if time > LATEST:
         with gil:
             raise OverflowError(f"simulated time passes {LATEST} ns after {i} references")
@@ -143,9 +143,9 @@ cdef class Replay(Kernel):
     cdef Device device
     cdef const int64_t[::1] lbn     # first sector of each block
     cdef int32_t sectors            # sectors of a block
-    cdef const int64_t[::1] sizes   # bytes that each reference asks a cache of bytes for; None: as the cache knows
+    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None: as the cache knows
     cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
-    cdef int64_t hit_ns, pause      # time of each request in the cache; pause of a client between two requests
+    cdef int64_t hit_ns, pause      # time that each request takes in the cache; pause of a client between requests
     cdef bint through, closed
     cdef int64_t[::1] latency       # latency of each reference, ns; while it waits, its time of arrival
     cdef int64_t[::1] tail          # by block in flight: last reference that waits + 1; 0 = not in flight
@@ -177,11 +177,11 @@ cdef class Replay(Kernel):
     ):
         """Replay references at their times, or in a closed loop if there are clients.
 
-        Return the counts and a buffer of latencies in ns.
-        Latencies of uncounted references (writes and the warm-up) are -1. Ctrl-C, or an exception that `advance` raises
-        when it is told how many references were replayed since the last time, stops it with requests in progress;
-        such a device cannot serve another replay. `sizes` are the bytes that each reference asks a cache of bytes for,
-        `sectors` what it transfers; by default, the sizes that the cache knows and the sectors of a block.
+        Return the counts and a buffer of latencies in ns. Latencies of uncounted references (writes and the warm-up)
+        are -1. `advance` is called with the number of references replayed since the last call. If it raises an
+        exception, or at Ctrl-C, the replay stops with requests in progress; such a device cannot serve another replay.
+        `sizes` are the bytes that each reference requests from a cache of bytes, `sectors` the sectors that it
+        transfers; by default, the sizes that the cache knows and the sectors of a block.
 
         Raises
         ------
@@ -192,7 +192,7 @@ cdef class Replay(Kernel):
         RuntimeError
             The device has requests in progress.
         BaseException
-            What a policy written in Python raised.
+            The exception that a policy written in Python raised.
         """
         cdef Py_ssize_t n = ids.shape[0], i
         check_ids(ids, self.cache.blocks)
@@ -299,7 +299,7 @@ cdef class Replay(Kernel):
         return self.device.submit(now, self.lbn[block], sectors, False, block)
 
     cdef inline int finish(self, record_t* record) except -1 nogil:
-        """Put a block that has arrived into the cache; waiting references continue in order of arrival."""
+        """Put a block that has arrived into the cache, and let waiting references continue in order of arrival."""
         cdef block_t block = <block_t>record.tag
         cdef int64_t last = self.tail[block] - 1, i = self.after[last], waited
         cdef int64_t* part = &record.queue
@@ -327,6 +327,6 @@ cdef class Replay(Kernel):
             i = self.after[i]
 
     cdef inline int again(self, int64_t done) except -1 nogil:
-        """Let the next request of a client that has been served follow after the pause."""
+        """In a closed loop, schedule the next request of a client that was served at `done`, after its pause."""
         if self.closed:
             schedule(&self.ready, done + self.pause, 0, 0)

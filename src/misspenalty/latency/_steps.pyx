@@ -21,12 +21,12 @@ cdef enum:
     LISTS                           # number of the above
 
 cdef enum:
-    MANY_STEPS = 100                # if a fetch takes longer, ARC's variant gives rank 0 to objects with at most …
+    MANY_STEPS = 100                # if a fetch takes more steps, ARC's variant gives rank 0 to objects with at most …
     FEW_REQUESTS = 2                # … this many requests
 
 
 cdef class StepCache(Kernel):
-    """Base of the caches: keeps objects below `objects` in lists, the oldest first."""
+    """Base of the caches, which keep objects, numbered below `objects`, in lists with the oldest first."""
 
     cdef Py_ssize_t capacity
     cdef int64_t z                          # steps of a fetch
@@ -62,13 +62,13 @@ cdef class StepCache(Kernel):
         return self.where[what] == T1 or self.where[what] == T2
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        """Note that a request arrives, whatever its outcome."""
+        """Update the object's state when a request for it arrives, before its outcome is known."""
 
     cdef void hit(self, uint32_t what) noexcept nogil:
         """Update the cache when a request finds its object in it."""
 
     cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
-        """Take in the object whose fetch has completed; `queue` requests waited for it."""
+        """Insert the object whose fetch has completed; `queue` requests waited for it."""
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
         """Update the object's state when the step of its request is over."""
@@ -105,7 +105,7 @@ cdef class LRU(StepCache):
 
 
 cdef struct history_t:
-    int64_t opened                  # step that opened the running window
+    int64_t opened                  # step in which the running window opened
     int64_t last                    # step of the last request
     int64_t past                    # aggregate delay of the earlier windows
     int64_t running                 # … of the running window
@@ -117,7 +117,7 @@ HISTORY = np.dtype([(name, np.int64) for name in ("opened", "last", "past", "run
 
 
 cdef inline void note(history_t* h, int64_t step, int64_t z, int64_t alone) noexcept nogil:
-    """Note one more request; each of the first `alone` requests opens a window."""
+    """Add a request to an object's history; each of the first `alone` requests opens a window."""
     if h.requests < alone or step - h.opened >= z:
         h.past += h.running
         h.running = 0
@@ -188,12 +188,12 @@ cdef class ARC(StepCache):
         return self.first(name)
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
-        """Return the victim if T1 is the whole cache."""
+        """Return the victim for the case that T1 fills the whole cache."""
         return self.first(T1)
 
 
 cdef inline Py_ssize_t half_up(Py_ssize_t over, Py_ssize_t under) noexcept nogil:
-    """Return the ratio rounded to a whole number, halves up."""
+    """Return `over` / `under` rounded to a whole number, halves up."""
     return (2 * over + under) // (2 * under)
 
 
@@ -237,7 +237,7 @@ cdef class OPT(StepCache):
         self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Update the next request only now: a fetch that ends in a hit's step still sees that hit as the next one."""
+        """Update the next request only now, because a fetch that ends in a hit's step still sees that hit as next."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 
@@ -296,9 +296,9 @@ KERNELS = {"lru": LRU, "lru_mad": LRUMAD, "arc": ARC, "arc_mad": ARCMAD, "opt": 
 
 
 def run(str policy, const int32_t[::1] steps, Py_ssize_t objects, Py_ssize_t capacity, int64_t z):
-    """Replay requests for objects below `objects` (-1 = none).
+    """Replay `steps`, each the number of the requested object, below `objects`, or -1 for no request.
 
-    Return hits, delayed hits, misses and the total latency in steps.
+    Return the hits, delayed hits, misses and total latency in steps.
     """
     cdef Py_ssize_t n = steps.shape[0], step
     cdef int64_t hits = 0, delayed = 0, misses = 0, latency = 0

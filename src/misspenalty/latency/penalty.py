@@ -1,33 +1,33 @@
 """Simulate the response time of a trace through cache, queue and device.
 
-A request that finds its block in the cache is a *hit*. One whose block is neither cached nor being fetched is a *miss*:
-a fetch is sent to the device. One whose block is being fetched is a *delayed hit*: it waits for the rest of that fetch.
-A block enters the cache, and the policy sees it, when its fetch completes; the requests that waited count as one use.
-This is the step model of `misspenalty.latency.steps` in continuous time. At equal times, a fetch completes before a
-request arrives.
+A request that finds its block in the cache is a *hit*. A request whose block is neither cached nor being fetched is a
+*miss*: it sends a fetch to the device. A request whose block is being fetched is a *delayed hit*: it waits for the rest
+of that fetch. A block enters the cache, and the policy sees it, when its fetch completes; all requests that waited
+count as one use. This is the step model of `misspenalty.latency.steps` in continuous time. At equal times, a fetch
+completes before a request arrives.
 
 - **Load.** A trace with times is replayed at those times (open loop), `speed` times as fast, or with a fixed `interval`
   between requests; a time earlier than the preceding one counts as equal to it. With `clients` the times are not used:
   each client takes the next request of the trace as soon as its previous one has been served and it has thought for
   `think` (closed loop). A trace without times is replayed by one client, unless `interval` or `clients` says otherwise.
-- **Requests** are references to one block. One that spans several blocks is one request per block, all at the same
-  time, and each block has its own fetch.
+- **Requests** are references to one block. A request of the trace that spans several blocks becomes one request per
+  block, all at the same time, and each block has its own fetch.
 - **Writes** are absorbed by the cache and never count: with ``writes="count"``, the default, a written block enters the
   cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is assumed to happen while the device is
   idle; with `write_through` each write also goes to the device when it arrives, and reads queue behind it. ``"ignore"``
   leaves writes out. (``"only"`` has no meaning here, as no request would wait.)
-- **Devices.** A fixed time serves any number of requests at once; it is all overhead. A disk serves one at a time,
-  chosen by its scheduler. On a flash drive requests overlap on different dies; a wait for a die is its queue.
-- **Sizes.** In a trace of objects of different sizes, each fetch transfers what its request asks for, rounded up to
-  sectors. A cache of bytes (`misspenalty.policies.sized`) holds objects by their size; a change of size that makes a
-  request miss is fetched anew. A fixed time does not depend on the size. Objects are packed on the drive in order of
+- **Devices.** A fixed time serves any number of requests at once; it counts as overhead. A disk serves one at a time,
+  chosen by its scheduler. On a flash drive requests overlap on different dies; waiting for a die counts as queueing.
+- **Sizes.** In a trace of objects of different sizes, each fetch transfers the bytes requested, rounded up to sectors.
+  A cache of bytes (`misspenalty.policies.sized`) holds objects by their size; an object whose change of size makes a
+  request miss is fetched again. A fixed time does not depend on the size. Objects are packed on the drive in order of
   address, each with room for its largest size.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
 - **Policies.** All of the registry, and (slowly) classes with ``access`` and ``__contains__``. ``opt`` evicts the
-  block whose next reference is farthest away in the trace, and ``opt_bypass`` leaves out the fetched block if that is
-  the one; this gives the most hits, not the least waiting.
+  block whose next reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if it is
+  that block. These rules aim at the most hits, not the least waiting.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def penalty(
     threads: int | None = None,
     **parameters,
 ) -> pd.DataFrame:
-    """Replay a trace through caches in front of devices, and measure what requests wait for and how long.
+    """Replay a trace through caches in front of devices, and measure how long requests wait and for what.
 
-    `misspenalty.latency.penalty` states the model: load, writes, devices and addresses.
+    `misspenalty.latency.penalty` describes the model: load, writes, devices and addresses.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def penalty(
     think : str
         Time between a client's requests, such as ``"1ms"``.
     speed : float
-        Factor by which the trace's own times are sped up.
+        Factor by which requests arrive faster than in the trace.
     interval : str, optional
         Time between requests, in place of the trace's own times.
     scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}, optional
@@ -212,7 +212,7 @@ def penalty(
 
 
 def _too_late(policy, size, device, error):
-    """Return the error to raise if simulated time passes `LATEST`."""
+    """Return the error to raise if simulated time exceeds `LATEST`."""
     return ParameterError(
         f"{policy}, {size} blocks, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
         " think time, choose a faster device, or replay a shorter trace"
@@ -220,7 +220,7 @@ def _too_late(policy, size, device, error):
 
 
 def _settings(definition, parameters, several, in_bytes):
-    """Return the checked parameters of a policy; of several policies, each takes those that it has."""
+    """Return a policy's parameters after checking them; if there are several policies, only those that it has."""
     if definition.offline and definition.name not in FORESIGHT:
         known = " and ".join(FORESIGHT)
         raise ParameterError(f"{definition.name} looks into the future; of such policies only {known} can be timed")
@@ -241,7 +241,7 @@ def _settings(definition, parameters, several, in_bytes):
 
 
 def _cache(policy, size, trace, parameters, size_changes):
-    """Make a live cache under a policy, of blocks, or of bytes if there is a rule for changes of size."""
+    """Make a live cache under a policy: of blocks, or of bytes if `size_changes` is set."""
     if size_changes is not None:
         return find_sized(policy).cache(size, first_sizes(trace), size_changes, parameters)
     if policy.name in FORESIGHT:
@@ -279,7 +279,7 @@ def _load(trace, clients, think, speed, interval):
 
 
 def _selected(trace, writes, warm_up):
-    """Select the references that reach the cache, and count those of them that belong to the warm-up."""
+    """Select the references that reach the cache, and count those that belong to the warm-up."""
     none = np.empty(0, np.uint8)
     if trace.write is None or writes == "count":
         write = none if trace.write is None else np.asarray(trace.write).view(np.uint8)

@@ -21,7 +21,7 @@ MAX_SECTORS = 2**31 - 1  # maximum number of sectors of one request; the page th
 
 @dataclass(frozen=True)
 class Target:
-    """A device for the blocks or objects of a trace.
+    """A device, and the places of a trace's blocks or objects on it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Target:
     sector_bytes: int = 0
 
     def transfers(self, trace: Trace, kept: "slice | np.ndarray") -> np.ndarray | None:
-        """Return the sectors of each reference of a part of a trace; None if all transfer a block."""
+        """Return how many sectors each reference in `kept` transfers; None if all transfer a block."""
         if trace.object_bytes is None or not self.sector_bytes:
             return None
         return _sectors(trace.bytes_of(kept), self.sector_bytes).astype(np.int32)
@@ -114,5 +114,5 @@ def _objects(trace: Trace, kind: Kind, unit: int) -> tuple[np.ndarray, int, str]
 
 
 def _sectors(size: np.ndarray, unit: int) -> np.ndarray:
-    """Return the sectors that so many bytes take, at least one."""
+    """Return the number of sectors that `size` bytes take, at least one."""
     return np.asarray(np.maximum(-(-size // unit), 1))

@@ -1,8 +1,8 @@
-"""Compute the time to first token of prompts: a cache's prefix is loaded, and the rest is computed.
+"""Compute the time to first token of prompts: the cached prefix is loaded, and the rest is computed.
 
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, section 2.2 and Table 1: a prefill of n
 tokens takes ``l (a n² d + b n d²)`` operations, and reusing a prefix of p tokens saves as many as a prefill of p tokens
-takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Loading and computing follow each other. The
+takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Computing starts when loading has ended. The
 model leaves out queues, overlap of loading with computing, and the step that makes the token.
 """
 
@@ -113,7 +113,7 @@ def time_to_first_token(
     tail_first: bool = True,
     warm_up: int = 0,
 ) -> pd.DataFrame:
-    """Serve prompts alone, one after another, with prefix caches.
+    """Serve prompts one at a time with prefix caches, and compute their times to first token.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def time_to_first_token(
     Raises
     ------
     InputError, ParameterError
-        As there, or the place is unknown.
+        As in `prefix_hit_ratio_curve`, or the place is unknown.
 
     Examples
     --------

@@ -3,18 +3,18 @@
 Model, published program and policies: N. Atre, J. Sherry, W. Wang, D. S. Berger, "Caching with Delayed Hits",
 SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, whose counts the tests compare.
 
-At most one request arrives in a step. A request for a cached object is a hit and waits for nothing. One for an object
-that is neither cached nor being fetched is a miss: a fetch begins that takes z steps. One for an object being fetched
-is a delayed hit: if the fetch began in step s, a request in step i waits s + z - i steps. The fetch completes at the
-end of step s + z - 1, after that step's request, and only then does the object enter the cache. Any number of fetches
-can be in progress. Nothing is cached at the start.
+At most one request arrives in a step. A request for a cached object is a hit and waits for nothing. A request for an
+object that is neither cached nor being fetched is a miss: it begins a fetch that takes z steps. A request for an object
+being fetched is a delayed hit: if the fetch began in step s, a request in step i waits s + z - i steps. The fetch
+completes at the end of step s + z - 1, after that step's request, and only then does the object enter the cache. Any
+number of fetches can be in progress. The cache is empty at the start.
 
-``lru``, ``opt`` and their variants take the end of a fetch as one use, however many requests wait for it; ``arc`` and
+``lru``, ``opt`` and their variants count the end of a fetch as one use, however many requests wait for it; ``arc`` and
 ``arc_mad`` put the object into T2 if more than one waits. ``arc`` rounds the ratios of its ghost lists to whole
 numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` may refuse an object.
 
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
-request and z - t for each further one t < z steps later. The victim is the object with the lowest
+request plus z - t for each further one t < z steps later. The victim is the object for which this value is lowest:
 
 - ``lru_mad``: mean over the object's windows so far, divided by the steps since its last request + 1;
 - ``arc_mad``: the same within T1 or T2, leaving out the running window (unless it is the only one), with the first
@@ -23,8 +23,8 @@ request and z - t for each further one t < z steps later. The victim is the obje
 
 On ties, the object whose first request was earliest is evicted; the published program uses the order of a hash table.
 
-Decisions: if T1 is the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and uses
-unsigned arithmetic. As its results reflect this, the same is done here.
+Decisions: if T1 fills the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and uses
+unsigned arithmetic. This affects its results, so the program here does the same.
 """
 
 from dataclasses import dataclass
@@ -64,12 +64,12 @@ class DelayedHits:
 
     @property
     def requests(self) -> int:
-        """Steps with a request."""
+        """Number of steps with a request."""
         return self.hits + self.delayed_hits + self.misses
 
     @property
     def mean_latency(self) -> float:
-        """Steps per request; NaN if there was none."""
+        """Mean wait of a request, steps; NaN if there was none."""
         return self.total_latency / self.requests if self.requests else float("nan")
 
 
@@ -79,7 +79,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     Parameters
     ----------
     requests : array_like of int, shape (steps,)
-        The object that each step requests, any number from 0 on; -1 is a step without a request.
+        The object requested in each step, any number from 0 on; -1 is a step without a request.
     policy : {"lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad"}
         The policy; ``_mad`` marks the variants that rank by aggregate delay.
     cache_blocks : int
@@ -99,7 +99,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
 
     Notes
     -----
-    The model is that of Atre et al., "Caching with Delayed Hits", SIGCOMM 2020; `misspenalty.latency.steps` states it.
+    The model, from Atre et al., "Caching with Delayed Hits", SIGCOMM 2020, is described in `misspenalty.latency.steps`.
 
     Examples
     --------
