@@ -19,7 +19,7 @@ from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.quantities import is_time
 from misspenalty.traces.trace import format_bytes
 
-SHOWN = 5  # number of the best online policies that are drawn in colour; the others are grey
+SHOWN = 5  # how many of the best online policies are drawn in colour; the others are grey
 LABELS = 4  # maximum number of sizes that are labelled under bars
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour
@@ -46,7 +46,7 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes, objec
         Tables of `misspenalty.replay.characteristics`.
     block_bytes : int
     objects : bool
-        Whether the trace is of objects with sizes of their own: then runs and distances are numbers of objects.
+        Whether the trace has objects of different sizes; runs and distances are then numbers of objects.
 
     Returns
     -------
@@ -107,14 +107,14 @@ def _octaves(axis, table, column, title, absent, label="Up to", *, block_bytes=1
         axis.text(0.5, 0.5, absent, ha="center", va="center", color=GREY, transform=axis.transAxes)
         axis.set(xticks=[], yticks=[])
         return
-    table = table[table[column].cumsum() > 0]  # begins at the smallest value that occurs
+    table = table[table[column].cumsum() > 0]  # begin at the smallest value that occurs
     place = np.arange(len(table))
     axis.bar(place, 100 * table[column] / total, 0.8, color=BLUE)
     step = -(-len(table) // LABELS)
     sizes = table["blocks_up_to"][::step]
     axis.set_xticks(place[::step], [f"{size:,}" if unit else format_bytes(size * block_bytes) for size in sizes])
     axis.set(ylabel=f"% of the {column}", xlabel=f"{label} ({unit})" if unit else label)
-    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # keeps a few bars from being as wide as the panel
+    axis.set_xlim(-0.6, max(len(table), LABELS) - 0.4)  # limits the width of bars if there are only a few
 
 
 def _working_set(axis, table):
@@ -131,7 +131,7 @@ def _working_set(axis, table):
 
 
 def round_step(most):
-    """Return a round number of bytes, KB, MB, … that fits into the size `most` at most five times.
+    """Return a round number of bytes, KB, MB, … of which at most five fit into `most` bytes.
 
     Examples
     --------

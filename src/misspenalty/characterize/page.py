@@ -16,7 +16,7 @@ from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # a device is overloaded if requests queue for more than this many times the rest of their time
+OVERLOADED = 10  # a device is overloaded if requests queue for more than this many times their remaining time
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
 
 
@@ -52,7 +52,7 @@ def draw(folder, output):
 
 
 def read_profile(path):
-    """Read the profile of a trace, as `misspenalty.replay.profile.profile` returns it, from its table."""
+    """Read a trace's profile from its table, and return it in the form of `misspenalty.replay.profile.profile`."""
     table = pd.read_csv(path, keep_default_na=False, dtype=str)
     return {what: _value(what, value) for what, value in zip(table["what"], table["value"], strict=True)}
 
@@ -103,7 +103,7 @@ def contents(facts, best, times):
 
 
 def arrival(load, loop):
-    """Say how requests arrive, from the cell of a row and the loop that was simulated.
+    """Say how requests arrive, given the row's cell for the load and the simulated loop, ``open`` or ``closed``.
 
     Examples
     --------

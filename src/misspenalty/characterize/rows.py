@@ -15,7 +15,7 @@ from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
 from misspenalty.traces.table import OPTIONS, Table
 
-RESERVED = ("all", "traces", "raw")  # names that other files and targets have
+RESERVED = ("all", "traces", "raw")  # names that other files and targets use
 EXTERNAL = "external:"  # prefix of the name of a file of data/external.yaml
 DEVICE = "5ms"  # device of a row that names none
 URL = re.compile(r"https?://\S+/[^/\s?#]+")
@@ -112,7 +112,7 @@ class TraceRow(BaseModel):
     name: Annotated[str, AfterValidator(_name)]  # names the folder results/traces/<name> and the target
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
     sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # digest of the file; required for an address
-    format: Annotated[str, AfterValidator(_format)] = ""  # required if it cannot be told from the file
+    format: Annotated[str, AfterValidator(_format)] = ""  # required if the file does not show it
     block_size: Annotated[str, AfterValidator(_block_size)] = ""  # if empty, the format's own
     selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""

@@ -33,7 +33,7 @@ TABLES = ("profile", "over_time", "request_sizes", "runs", "reuse", "frequency",
 
 
 def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = None) -> Path:
-    """Copy the raw file of a row that names no path from the mirror folder, or download it, and verify it.
+    """Get and verify the raw file of a row whose source is not a path: copy it from the mirror, or download it.
 
     An interrupted download is resumed.
 
@@ -55,7 +55,7 @@ def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = N
 
 
 def _copied(source: Path, target: Path, file_name: str) -> Path:
-    """Copy a file to its registered name, and return its path; a mirror's compressed copy keeps its further suffix."""
+    """Copy a file under its registered name, and return the new path; a compressed copy keeps its extra suffix."""
     target = target.with_name(file_name + source.name[len(file_name) :])
     with atomic_path(target) as partial:
         shutil.copyfile(source, partial)
@@ -126,7 +126,7 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
 
 
 def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
-    """Map the cache sizes at these shares of the footprint to the shares; each size occurs once.
+    """Map cache sizes to the shares of the footprint from which they follow; each size occurs once.
 
     Sizes are in blocks, or in bytes for objects of different sizes.
     """
@@ -147,7 +147,7 @@ def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> p
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
     """Replay every compiled policy: hit ratios as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``.
 
-    For objects of different sizes, replay every policy that has a form for them in caches of bytes, and add the bounds.
+    For objects of different sizes, replay every policy that supports them in caches of bytes, and add the bounds.
     """
     in_bytes = block_bytes_of(trace) is None
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
@@ -160,7 +160,7 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 
 
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
-    """Simulate the response times of every policy that can be timed at three sizes, as in `penalty`; add the sizes."""
+    """Simulate response times at three sizes for every policy that can be timed, as in `penalty`; add the sizes."""
     in_bytes = block_bytes_of(trace) is None
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
     sizes = sizes_at(trace, TIMED)
@@ -176,10 +176,10 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy`` with the most hits among those that do
-        not look into the future (the first by name if several are tied: ``ties``), ``hit_ratio``, LRU's and OPT's (for
-        objects of different sizes, the bound on it), and ``of_gap``, the share of the way from LRU to OPT; if it was
-        timed, ``fastest``, its ``mean_us`` and ``mean_us_most_hits``, that of `policy`.
+        One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy``, the online policy with the most hits
+        (the first by name if ``ties`` others have as many); its ``hit_ratio``; those of ``lru`` and ``opt`` (for
+        objects of different sizes, an upper bound); ``of_gap``, the share of the way from LRU to OPT; if times were
+        simulated, ``fastest``, its ``mean_us``, and ``mean_us_most_hits``, the mean of `policy`.
     """
     rows = []
     for size, group in curves.groupby("cache_bytes", sort=True):

@@ -11,7 +11,7 @@ from misspenalty.traces.trace import format_bytes
 MARKED = 40  # a line with more points is drawn without markers
 LOW = 50  # %: if all curves stay below it, the axis ends above their maximum
 TICKS = 7  # maximum number of ticks on the axis of sizes
-LONGEST_NAME = 40  # a longer name of a trace is cut in the title, characters
+LONGEST_NAME = 40  # characters; longer names of traces are cut in titles
 
 
 @styled
@@ -23,8 +23,8 @@ def hit_ratio(table, block_bytes=None, title=None):
     table : DataFrame
         From `misspenalty.hit_ratio_curve`, or several of these concatenated.
     block_bytes : int, optional
-        Block size; with it, or with a column ``cache_bytes``, the sizes are in bytes (KB, MB, …, by powers of 2**10),
-        else in blocks.
+        Block size. If it is given, or the table has a column ``cache_bytes``, the sizes are in bytes (KB, MB, …, by
+        powers of 2**10), else in blocks.
     title : str, optional
 
     Returns
@@ -104,7 +104,7 @@ def response_time(table, block_bytes=None, title=None):
 
 
 def _by_size(table, block_bytes):
-    """Return the table and its block size; a cache of bytes has blocks of one byte."""
+    """Return the table, sized in ``cache_blocks``, and the block size; a cache of bytes has blocks of one byte."""
     if "cache_bytes" in table:
         return table.rename(columns={"cache_bytes": "cache_blocks"}), 1
     return table, block_bytes
@@ -118,7 +118,7 @@ def title(trace: Any) -> str:
 
 
 def _line(policy, points):
-    """Return how to draw a policy's line: without markers if it has many points, with one if it has a single point."""
+    """Return the keywords for a policy's line: without markers if it has many points, with one for a single point."""
     line = policy_line(policy)
     if points > MARKED:
         return line | {"marker": ""}

@@ -1,8 +1,8 @@
-"""Define the look that all figures share, and the one way to save figures.
+"""Define the look that all figures share, and how they are saved.
 
-Sizes are those of a printed page with two columns, so that a figure is placed without scaling and its text has the
-size given here. Marker, line style or hatching repeat whatever colour shows, and colours also differ in lightness:
-every figure is readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
+Figures have the sizes of a printed page with two columns: they are placed without scaling, and their text has the size
+given here. Marker, line style or hatching repeat what colour shows, and colours also differ in lightness, so every
+figure is readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
 """
 
 import contextlib
@@ -72,7 +72,7 @@ STYLE = {
     "path.simplify": False,
 }
 
-# label -> displayed name, colour, marker, line style; the hues differ in lightness too
+# label -> displayed name, colour, marker, line style; the hues also differ in lightness
 _POLICIES = {
     "opt": ("OPT", "#000000", "", (0, (1, 1))),
     "opt_bypass": ("OPT with bypass", "#7f7f7f", "", (0, (3, 1, 1, 1))),
@@ -99,7 +99,7 @@ _POLICIES = {
     "s4fifo": ("S4-FIFO", "#7a3b00", "p", "--"),
     "merlin": ("Merlin", "#2a6f97", "h", "-."),
 }
-_NAMES = {  # names of policies without a look of their own, where upper case would be wrong
+_NAMES = {  # displayed names of policies that have no style of their own, where upper case would be wrong
     "b_lru": "B-LRU",
     "clockpro": "CLOCK-Pro",
     "fifo_merge": "FIFO-Merge",
@@ -110,7 +110,7 @@ _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"
 
 
 def policy_order(labels):
-    """Sort labels in the standard order: policies that use more information first, unknown ones last, by name."""
+    """Sort labels in the standard order: policies that use more information first; unknown ones last, by name."""
     known = list(_POLICIES)
     return sorted(set(labels), key=lambda label: (known.index(label) if label in known else len(known), label))
 
