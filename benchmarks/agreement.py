@@ -1,12 +1,12 @@
 """Compare miss counts with an independent simulator, and hit ratios with the literature.
 
-`simulator`: libCacheSim at eight sizes of nine traces. For a policy with the same definition, every count has to be
-equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's own rules (`misspenalty.policies.libcachesim`).
-Under our rules, these and Random are listed with their differences.
+`simulator` compares with libCacheSim at eight sizes of nine traces. For a policy with the same definition, every count
+must be equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's own rules
+(`misspenalty.policies.libcachesim`). Under our rules, these and Random are listed with their differences.
 
-`literature`: published hit ratios, and those of an independent recomputation, each with an appropriate tolerance. The
-authors of some columns tuned parameters for each size and did not print them. For these columns, rows with parameters
-other than the defaults are listed below; they were found by looking at the published values, and only explain them.
+`literature` compares with published hit ratios and an independent recomputation, each with an appropriate tolerance.
+The authors of some columns tuned parameters for each size and did not print them. For these columns, rows with other
+parameters follow; those parameters were found from the published values, and only explain them.
 
     python benchmarks/agreement.py simulator --csv out.csv
     python benchmarks/agreement.py literature --csv out.csv
@@ -32,7 +32,7 @@ FILES |= {name: f"arc/{name}.lis.zst" for name in ("OLTP", "P3", "P6")} | {"orm-
 FORMATS = {"orm-busy": "u32be"}
 COMPARED = ("zipf", "OLTP", *LIRS_TRACES)
 SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # sizes, in thousandths of the footprint
-FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU takes multiples of 4, its S3-FIFO needs two blocks for S
+FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU needs sizes in multiples of 4, its S3-FIFO two blocks for S
 
 APART = {
     "lirs": "theirs also makes a LIR block HIR at a hit in Q, when no block takes its place, and limits S otherwise",
@@ -40,7 +40,7 @@ APART = {
     "wtinylfu": "theirs counts other accesses in another sketch, and its window grows until the cache is full",
 }
 
-# published name: our name and parameters; the first is the definition, others explain the column
+# published name: our name and parameters; the first entry is the definition, others explain the column
 LITERATURE = {
     "LRU": [("lru", {})],
     "MIN": [("opt", {})],
@@ -109,7 +109,7 @@ def show_simulator(table):
 
 
 def compare_with_literature(names=None):
-    """Yield a table per trace and set of parameters: hit ratio obtained, whether it is scored and within tolerance."""
+    """Yield a table per trace and set of parameters: hit ratios obtained, whether they are scored and in tolerance."""
     tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
     rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
     recomputed = rows["table"] == "recomputed"

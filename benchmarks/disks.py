@@ -1,14 +1,14 @@
 """Measure simulated drives: requests per second, and how close service times come to measured ones.
 
-`speed`: random requests on one thread, one at a time and through each queue discipline, at two lengths: the cost
-per request stays the same. DiskSim 4.0 simulates 20,000 to 54,000 requests per second on a current machine.
+`speed` serves random requests on one thread, one at a time and through each queue discipline, for two numbers of
+requests; the cost per request should be the same. DiskSim 4.0 simulates 20,000 to 54,000 per second on a current
+machine.
 
-`demerit`: six measured drives compared with DiskSim 4.0, and what each departure from DiskSim's reading of its
-parameters (`misspenalty.disks.disksim.decisions`) does on its own. The matrix of drives and departures follows, with
-the departure out and in, including drives that meet the condition but were not given the departure: our ``buffer`` is
-compared with all of DiskSim's reading, and each of the others is applied alone to our buffer. Last, for each departure,
-the result of leaving one drive out: the mean change of the demerit over the other drives that meet its condition, and
-the change on the drive left out.
+`demerit` compares six measured drives with DiskSim 4.0, and shows the effect of each departure from DiskSim's reading
+of its parameters (`misspenalty.disks.disksim.decisions`) alone. A matrix of drives and departures follows, without and
+with the departure, including drives that meet its condition but are read without it: our ``buffer`` is compared with
+DiskSim's whole reading, and each other departure is applied alone to our buffer. The last table leaves one drive out:
+the mean change of the demerit over the other drives that meet the condition, and the change on the drive left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -39,7 +39,7 @@ DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
 }  # fmt: skip
 BUFFER = "buffer"  # the departure that does not change any of a drive's values
 UNSUPPORTED = "not held: "  # prefix of a departure whose condition a drive meets without having been given it
-LOAD, DEPTH = 0.95, 64  # share of the time a drive is busy; requests its scheduler sees
+LOAD, DEPTH = 0.95, 64  # share of the time that a drive is busy; requests that its scheduler sees
 
 
 def requests(kind, n):
@@ -60,7 +60,7 @@ def fastest(play, repeat):
 
 
 def speed(n, repeat):
-    """Yield one row per drive and discipline: requests per second for `n`, and growth of the cost from n / 4."""
+    """Yield one row per drive and discipline: requests per second of `n` requests, and how the cost grew from n / 4."""
     for name in DRIVES:
         kind = disks.load(name)
         for way in ("service only", *disks.SCHEDULERS):
@@ -113,7 +113,7 @@ def compare_with_measured():
 
 
 def unsupported(base, decisions):
-    """Yield each departure whose condition the description meets and that the drive does not have: name, changes."""
+    """Yield the name and changes of each departure whose condition the drive meets, but which it does not have."""
     literal = base.data
     if literal["cache"]["read_ahead"] == "next_track" and "sequential_ahead" not in decisions:
         yield "sequential_ahead", {"cache.ahead_when": "sequential", "cache.read_ahead": "segment"}
@@ -129,7 +129,7 @@ def alone(row):
 
 
 def matrix(table):
-    """Yield one row per drive and departure whose condition it meets: demerit without and with it, whether held."""
+    """Yield one row per drive and departure whose condition it meets: demerits without and with it, and if held."""
     out = {reading: rows.set_index("drive")["demerit_ms"] for reading, rows in table.groupby("reading")}
     for row in table.itertuples():
         if (departure := alone(row)) is not None:
@@ -145,8 +145,8 @@ def matrix(table):
 def left_out(table):
     """Yield one row per departure and measured drive that meets its condition: change of the demerit, ms.
 
-    `others_ms` is the mean over the other drives, by which one would choose; `left_out_ms` is the effect of that choice
-    on the drive left out. Without other drives there is no basis for a choice.
+    `others_ms` is the mean over the other drives, on which the choice would be based; `left_out_ms` is the effect of
+    that choice on the drive left out. Without other drives there is no basis for a choice.
     """
     changes = {}
     for cell in matrix(table):

@@ -17,12 +17,12 @@ RATIOS, SHARES = (1, 3, 5, 8, 20, 50, 100), (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 FILLS = (("#004c8c", ""), ("#56b4e9", "////"), ("#e8702a", "...."))
 NAMES = {"clockpro": "CLOCK-Pro", "random": "Random", "s3fifo": "S3-FIFO", "wtinylfu": "W-TinyLFU"}
 NAMES |= {"lru_top": "LRU Top", "lru_bottom": "LRU Bottom"}
-LIMIT = "limit"  # the row of one pass over the trace that touches one node per request
+LIMIT = "limit"  # name of the row for one pass over the trace that touches one node per request
 
 
 @styled
 def speed(table):
-    """Draw a group of bars per policy, one bar per workload: ``ratio`` to libCacheSim if any, and ``of_limit``."""
+    """Draw, per policy and workload, bars of ``ratio`` to libCacheSim (if it has the policy) and of ``of_limit``."""
     figure = new_figure(PAGE, 0.72 * PAGE)
     upper, lower = figure.subplots(2, 1)
     table = table[table["policy"] != LIMIT]

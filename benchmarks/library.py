@@ -1,8 +1,8 @@
 """Measure the library's cost apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
 
-There is one row per measure: value, unit, and the project's own target. Times are CPU times, medians of the repeats,
-except for the small trace (wall clock, because a user waits for it) and the threads (wall clock, because CPU time does
-not show the gain).
+There is one row per measure: value, unit, and the project's own target. Times are medians of CPU times over the
+repeats, except for the small trace (wall-clock time, because a user waits for it) and the threads (wall-clock time,
+because CPU time does not show the gain).
 
     python benchmarks/library.py --csv out.csv
     python benchmarks/library.py --giant --csv giant.csv     # 1 G generated requests: takes minutes
@@ -29,7 +29,7 @@ from misspenalty.traces import Trace
 
 SIZES = 16
 SMALL = "lirs/cpp.trace.gz"
-LINES = 2_000_000  # lines of the text that is compiled
+LINES = 2_000_000  # lines of the text trace that is compiled
 LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may take 16 bytes per block, the others 32
 GIANT_BLOCKS = 1 << 20
 GIANT_CACHE = GIANT_BLOCKS // 10
@@ -62,7 +62,7 @@ def timed(part, rows):
 
 
 def small_trace(repeat):
-    """Time opening and replaying a small trace, without the import; the first run has a row of its own."""
+    """Time opening and replaying a small trace, without imports; report the first run in a separate row."""
 
     def run():
         simulate(open_trace(TRACES / SMALL), "lru", 100)
@@ -91,7 +91,7 @@ def compiling(ids, repeat):
 
 
 def curves(trace, repeat):
-    """Time LRU at all sizes, at 16, and sampled, and sixteen runs of libCacheSim for comparison."""
+    """Time LRU at all sizes, at 16 sizes and sampled; for comparison, time sixteen runs of libCacheSim."""
     exact = hit_ratio_curve(trace, "lru")
     yield row("lru, all sizes, exact", median(lambda: hit_ratio_curve(trace, "lru"), repeat), "s", "< 2")
     sizes = np.linspace(trace.blocks // SIZES, trace.blocks, SIZES).astype(int).tolist()
@@ -133,7 +133,7 @@ def threads(trace, repeat):
 
 
 def memory(trace):
-    """Count each kernel's bytes per distinct block, without the memory-mapped trace, for a tenth of the blocks."""
+    """Count each kernel's bytes per distinct block, without the memory-mapped trace, in caches of a tenth of them."""
     for name, definition in known_policies().items():
         kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")
@@ -148,7 +148,7 @@ def generated(requests, seed=42):
 
 
 def giant(policies, requests=(SHORT, LONG)):
-    """Measure cost per request and memory of a short and a long run over the same footprint, without the generator."""
+    """Measure cost per request (without the generator) and memory of a short and a long run over the same footprint."""
     outcome = np.empty(CHUNK, np.uint8)
     for name in policies:
         definition, cost = known_policies()[name], []

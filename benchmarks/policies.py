@@ -1,18 +1,18 @@
 """Measure the requests per second of each replacement kernel, and of libCacheSim where it has the policy.
 
 The workload `zipf` is Zipf(1.0): 10 million requests over a million possible objects, drawn with NumPy's PCG64 (seed
-42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, looked for
-where the tests look; the cache holds a tenth of their blocks. One thread replays the trace in slices, as `simulate`
-does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process, with its replay loop in C,
-reading an oracleGeneral file, with a hash table of 2**20 slots, which is its best size here. The runs of the two
-alternate, and the medians of the repeats are compared. Long runs of libCacheSim are repeated less often. Times are CPU
-times of the thread, so that other load on the machine has less influence.
+42) and checked by its SHA-256; the cache holds 100,000 blocks. `oltp` and `p6` are traces of the ARC paper, which must
+be where the tests expect them; the cache holds a tenth of their blocks. One thread replays the trace in slices, as
+`simulate` does; compiling it (dense ids) is timed separately. libCacheSim runs in the same process: its replay loop, in
+C, reads an oracleGeneral file, with a hash table of 2**20 slots, its best size here. The runs of the two alternate, and
+the medians of the repeats are compared. Long runs of libCacheSim are repeated less often. Times are CPU times of the
+thread, on which other load on the machine has less influence.
 
-`ratio` compares replays: ours of the compiled trace with libCacheSim's of its file. `ratio_from_file` adds to ours the
-time to open and compile that same file, once per policy, as for a trace that is never used again.
+`ratio` compares our replay of the compiled trace with libCacheSim's replay of its file. `ratio_from_file` adds to our
+time that of opening and compiling the same file, once per policy, as for a trace that is never used again.
 
-The first row, `limit`, is not a policy: one pass over the trace that reads and writes one node of four bytes per
-request. No policy that keeps that much per block can be faster; those that keep one byte per block can.
+The first row, `limit`, is not a policy but one pass over the trace that reads and writes one node of four bytes per
+request. No policy that keeps four bytes per block can be faster; those that keep one byte per block can.
 
     python benchmarks/policies.py
     python benchmarks/policies.py --requests 1000000 --repeat 1 --policies lru,mq --csv out.csv
@@ -49,7 +49,7 @@ SHARE = 10  # blocks of a trace per block of the cache
 ZIPF_CACHE = 100_000
 PEER_SECONDS = 5  # CPU time after which libCacheSim's run of a policy is not repeated
 
-# policy: libCacheSim's name and options, and our parameters if they have to differ from the defaults for equal counts
+# policy: libCacheSim's name and options, and those of our parameters that equal counts require
 PEERS = {
     "2q": ("TwoQ", {}, {}),
     "arc": ("ARC", {}, {}),
@@ -75,7 +75,7 @@ RULES = {  # policies that libCacheSim runs by its own rules, and our names for 
 
 
 def zipf_trace(requests):
-    """Generate the first `requests` of the benchmark's trace: object ids as int64."""
+    """Generate the first `requests` requests of the benchmark's trace as int64 object ids."""
     generator = np.random.default_rng(42)
     weights = np.cumsum(1 / np.arange(1, OBJECTS + 1))
     ranks = np.searchsorted(weights / weights[-1], generator.random(REQUESTS), side="left")
@@ -108,7 +108,7 @@ def load(workload, requests=None):
 
 
 def run_kernel(definition, dense, blocks, cache, parameters):
-    """Replay a trace through a kernel; return its CPU seconds, misses and bytes."""
+    """Replay a trace through a kernel; return the CPU seconds, the misses and the kernel's memory in bytes."""
     kernel = definition.cache(cache, np.arange(blocks, dtype=np.uint64), parameters)
     hit = np.empty(SLICE, np.uint8)
     begin = time.thread_time()

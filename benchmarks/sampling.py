@@ -3,7 +3,7 @@
 Every policy with a kernel runs on real traces, at a hundredth and a tenth of the distinct blocks, with eight samples of
 each size and rate. There is one row per trace, policy, size and rate: exact hit ratio, root mean square of the
 deviations, mean error bar, share of the deviations within two error bars (95 % if the bars are right), CPU time of the
-exact run relative to a sampled one, and the blocks that the sampled cache holds: below 100, an estimate is rough.
+exact run relative to a sampled one, and the blocks that the sampled cache holds (below 100, an estimate is rough).
 
     python benchmarks/sampling.py --csv out.csv
     python benchmarks/sampling.py --traces oltp --policies arc,lirs --rates 0.1

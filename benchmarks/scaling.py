@@ -1,9 +1,9 @@
-"""Estimate how long a full run would take on more cores: its graph of jobs, with measured times, on simulated machines.
+"""Estimate how long a full run would take on more cores, by simulating its graph of jobs with measured times.
 
 This reads the plan of a full run, `make supplement`, from Snakemake (a dry run of all jobs), and the cost of its jobs
-from `results/benchmarks`, where a run leaves it. A job takes its CPU time divided by the cores that it may use, plus
+from `results/benchmarks`, where a run writes it. A job takes its CPU time divided by the cores that it may use, plus
 the start of a process; the scheduler picks the job with the longest path to the end first. Jobs that were not measured
-are named and left out.
+are listed and left out.
 
     python benchmarks/scaling.py --csv results/bench/scaling.csv --figure results/bench/scaling.png
     python benchmarks/scaling.py --jobs results/bench/jobs.csv            # time and memory of each rule
@@ -11,7 +11,7 @@ are named and left out.
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` replaces jobs that were not measured, per job; the first pattern that matches counts.
+`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured; the first pattern that matches counts.
 """
 
 import argparse
@@ -32,9 +32,9 @@ from misspenalty_studies.common.reporting.provenance import read_benchmark
 
 CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXCLUSIVE = 1000  # threads of a job that runs alone
-START = 0.8  # s, start of Snakemake's process for a job; measured on two cores with a job that does nothing
+START = 0.8  # s to start Snakemake's process for a job; measured on two cores with a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
-LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # minimum of a request to the cluster; factor on the measured values
+LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; factor on measured values in a request
 RULE = re.compile(r"^(?:local)?rule (\w+):$")
 FIELD = re.compile(r"^    (\w+): (.*)$")
 
@@ -73,7 +73,7 @@ class Job:
 
 
 def read_plan(text):
-    """Read the jobs from a dry run's output, each with those that it waits for."""
+    """Read the jobs from a dry run's output, each with the jobs that it waits for."""
     jobs = []
     for line in text.splitlines():
         if found := RULE.match(line):
@@ -115,8 +115,8 @@ def plan(folder=".", options=()):
 def measure(jobs, folders, factors, estimates=()):
     """Fill in time and memory from `results/benchmarks` in these folders; the first folder with a job's file counts.
 
-    Jobs without a file take an estimate, ``(pattern, seconds, megabytes)``, if their rule, or the name of that file,
-    fits its pattern.
+    A job without a file takes the first estimate, ``(pattern, seconds, megabytes)``, whose pattern matches its rule or
+    the name of that file.
     """
     for job in jobs:
         paths = [Path(folder, job.benchmark) for folder in folders if job.benchmark]
@@ -134,7 +134,7 @@ def measure(jobs, folders, factors, estimates=()):
 
 
 def lengths(jobs):
-    """Return the seconds from each job's start to the run's end with unlimited cores, and the jobs that follow each."""
+    """Return the seconds from each job's start to the end of the longest chain from it, and the jobs that follow it."""
     later = [[] for _ in jobs]
     for number, job in enumerate(jobs):
         for before in job.after:
@@ -161,7 +161,7 @@ def critical_path(jobs):
 
 
 def simulate(jobs, cores):
-    """Return the wall time in s and the peak memory in MB of the jobs that run at the same time, on this many cores.
+    """Simulate the jobs on this many cores; return the wall time, s, and the peak of the memory in use, MB.
 
     >>> one, two = Job("a", cpu_s=2.2, megabytes=5), Job("b", cpu_s=3.2, megabytes=7)
     >>> simulate([one, two], 1), simulate([one, two], 2)
@@ -231,7 +231,7 @@ def by_rule(jobs):
 
 
 def request(row):
-    """Return what a job of a rule requests from a cluster: twice the measured values, if that is above the default."""
+    """Return what a job of a rule requests from a cluster: twice the measured values where that exceeds the default."""
     asked = {}
     if (megabytes := int(-(-MARGIN * row.memory_mb // 100) * 100)) > LEAST_MB:
         asked["mem_mb"] = megabytes

@@ -1,9 +1,9 @@
 """Time reading a table of ten million rows, next to pyarrow's CSV reader alone.
 
-A row has a time, an operation, an address and a size. There are three files: commas, with every column used; the same
-with an address only; tabs. For each there is a row per step, in CPU seconds of one process, and per row in ns: pyarrow
-dividing and converting the same columns on one thread; our reader, to requests; numbering their blocks; `open_trace`,
-to a compiled trace; and the rest of its time, mostly writing columns.
+A row has a time, an operation, an address and a size. There are three files: with commas, of which every column is
+used; the same, of which only the address is used; with tabs. For each file there is a row per step, with the CPU
+seconds of one process and the ns per row. In the steps, pyarrow splits and converts the columns on one thread; our
+reader makes requests; their blocks are numbered; `open_trace` compiles a trace; its remaining time is mostly writing.
 
     python benchmarks/tables.py --csv out.csv                  # two minutes, 1 GB in TMPDIR
     python benchmarks/tables.py --rows 1000000
@@ -33,7 +33,7 @@ CHUNK = 1 << 18  # rows written at a time
 
 
 def generate(path, rows, separator, names, seed=3):
-    """Write a table with a Zipf-like popularity of a tenth as many blocks as rows."""
+    """Write a table that refers to a tenth as many blocks as it has rows, with a Zipf-like popularity."""
     rng = np.random.default_rng(seed)
     with open(path, "w", encoding="ascii") as file:
         file.write(separator.join(names) + "\n")
