@@ -35,20 +35,20 @@ def record(jail: Jail, work: Workload, folder: Path) -> None:
 
 
 def tracer_version() -> dict[str, str]:
-    """Version of bpftrace, as it says."""
+    """Return the version that bpftrace reports."""
     said = subprocess.run(["bpftrace", "--version"], capture_output=True, text=True, check=True).stdout
     return {"bpftrace": said.split()[-1].lstrip("v")}
 
 
 def kinds(work: Workload) -> dict[str, bool]:
-    """The kinds of run a workload has: name to whether it is a training run. Equal ones count once."""
+    """Map the name of each kind of run to whether it is a training run; kinds with the same commands are one kind."""
     first, last = work.run(True), work.run(False)
     same = [step.command for step in first] == [step.command for step in last]
     return {"run": False} if same else {"training": True, "measured": False}
 
 
 def time_runs(jail: Jail, work: Workload, folder: Path) -> dict:
-    """Runs without probes of files, the first of each kind to warm the caches."""
+    """Time runs without probes of files, after one untimed run of each kind that warms the caches."""
     gate = Gate(jail.path, ENVIRONMENT)
     seconds: dict[str, list[float]] = {}
     order = []
@@ -68,14 +68,14 @@ def time_runs(jail: Jail, work: Workload, folder: Path) -> dict:
 
 
 def record_runs(jail: Jail, work: Workload, folder: Path) -> dict:
-    """The runs themselves, with a record of the files before each step."""
+    """Record the runs themselves, with a snapshot of the files before each step."""
     known = kinds(work)
     gate = Gate(jail.path, {**ENVIRONMENT, "LD_PRELOAD": TOUCH})
     system = [described(jail.path, path) for path in sorted(jail.path.iterdir()) if path.is_symlink() or path.is_dir()]
     system += snapshot(jail.path, SYSTEM)
     runs, before = [], []
     try:
-        run(jail, work.run(True), gate)  # the caches know touch.so then, too
+        run(jail, work.run(True), gate)  # warms the caches, for touch.so too
         with tracing("files.bt", gate, folder / "events.txt") as start:
             for training in [True] * work.training + [False] * work.measured:
                 kind = "run" if "run" in known else "training" if training else "measured"
@@ -94,7 +94,7 @@ def record_runs(jail: Jail, work: Workload, folder: Path) -> dict:
 
 
 def run(jail: Jail, steps, gate: Gate, look=lambda: None) -> list[float]:
-    """All steps of one run, below `gate`; processor seconds of each."""
+    """Run all steps of one run as children of `gate`; return the processor seconds of each."""
     seconds = []
     for step in steps:
         if step.before:
@@ -105,7 +105,7 @@ def run(jail: Jail, steps, gate: Gate, look=lambda: None) -> list[float]:
 
 
 def main(arguments=None) -> int:
-    """The command line; exit status 0, 2 (said why) or 130 (interrupted)."""
+    """Run the command line; return exit status 0, 2 (after printing the error) or 130 (interrupted)."""
     options = parser().parse_args(arguments)
     try:
         options.action(options)
@@ -163,7 +163,7 @@ def do_capture(options) -> None:
         raise CaptureError(f"{options.out}: {options.workload} is there already; choose another folder or remove it")
     check_tracing()
     do_prepare(options)
-    if not (options.work / "recordings" / options.workload).exists():  # left where converting failed
+    if not (options.work / "recordings" / options.workload).exists():  # it exists if converting failed before
         do_record(options)
     do_convert(options)
     shutil.rmtree(options.work / "recordings" / options.workload)
@@ -179,7 +179,7 @@ def do_all(options) -> None:
 
 
 def captured(options) -> bool:
-    """Whether the workload's capture lies in --out, with its facts, which are written last."""
+    """Tell whether --out holds the workload's capture and its facts, which are written last."""
     facts, events = options.out / "captures.yaml", options.out / f"{options.workload}.parquet"
     return facts.exists() and events.exists() and options.workload in (yaml.safe_load(facts.read_text()) or {})
 

@@ -1,4 +1,4 @@
-"""From the tracer's lines to events: which process did what to which file. Needs no tracer, only a recording."""
+"""Turn the tracer's lines into events: which process did what to which file. This needs a recording, but no tracer."""
 
 import posixpath
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import ClassVar
 from tracing import CaptureError
 
 PAGE = 4096
-FOLDER = 0o040000  # of a mode
-SLACK = 100_000  # ns by which two clocks read one after the other may differ
+FOLDER = 0o040000  # file type of a folder in a mode
+SLACK = 100_000  # ns by which the times of two clocks that are read in turn may differ
 DESCRIPTOR_CALLS = {0: "read", 17: "read", 19: "read", 1: "write", 18: "write", 20: "write", 77: "truncate"}
 NAMED_CALLS = {
     4: "stat", 6: "stat", 21: "stat", 89: "stat", 262: "stat", 267: "stat", 269: "stat", 332: "stat", 439: "stat",
@@ -20,7 +20,7 @@ FORKS, LISTS, POSITIONED, VECTORS = {56, 57, 58, 435}, {78, 217}, {17, 18}, {19,
 CLOSE, MMAP, WAIT4, FCHDIR, PRCTL, UNLINKAT = 3, 9, 61, 81, 157, 263
 O_CREAT, O_TRUNC, O_APPEND = 0o100, 0o1000, 0o2000
 AT_FDCWD, AT_REMOVEDIR, MAP_SHARED = 0xFFFFFF9C, 0x200, 1
-CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # of an open; of a map
+CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # flags of an open; the last one of a map
 ACCESS = (1, 2, 3, 3)  # read 1, write 2, by the two low bits of an open's flags
 KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",
          "unlink", "rename", "close", "wait", "exit")  # fmt: skip
@@ -28,24 +28,24 @@ KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "f
 
 @dataclass
 class Process:
-    """One process while its lines are read; processor time in ns."""
+    """The state of one process while its lines are read; processor times are in ns."""
 
     number: int
     parent: int  # -1: the root of a step
     step: int
     cwd: str
-    start: int  # of the monotonic clock
-    live: bool  # recorded: a root from its exec on
+    start: int  # time of the monotonic clock
+    live: bool  # its events are recorded; for a root, from its exec on
     last: int  # time of the last event
     program: str = ""
     clock: int = 0  # processor time accounted for
-    left_out: int = 0  # the same, spent in touch.c and left out
+    left_out: int = 0  # processor time that is left out: touch.c, work before the first exec, corrections of the clock
     marked: bool = False  # touch.c is running
     touched: list = field(
         default_factory=list
-    )  # time, clock, path, page of faults not entered yet: a call may be around them
+    )  # time, clock, path, page of faults that are not entered yet because a call may contain them
     folders: dict[int, int] = field(default_factory=dict)  # descriptor to inode of the folders it has opened
-    hiding: int = -1  # clock when a sequence of events left out began; -1: the last one was kept
+    hiding: int = -1  # clock when the current sequence of left-out events began; -1: the last event was kept
     exiting: int = 0  # clock when it began to exit
     end: int = 0
     cpu_us: int = 0
@@ -62,15 +62,15 @@ class Call:
     cpu: tuple[int, int]
     result: int
     arguments: list[int]
-    file: tuple[int, ...] | None = None  # behind its descriptor: mode, inode, size, position
+    file: tuple[int, ...] | None = None  # file of its descriptor: mode, inode, size, position
     name: str | None = None
-    folder: int = 0  # inode the name starts from; 0: the process's own
-    second: tuple[int, str] | None = None  # folder and name, of a rename
+    folder: int = 0  # inode of the folder that the name is relative to; 0: the process's own
+    second: tuple[int, str] | None = None  # new folder and name in a rename
 
 
 @dataclass
 class Event:
-    """A row to be; times in ns."""
+    """An event, which becomes a row of the table; `time` is in ns."""
 
     time: int
     process: int
@@ -86,7 +86,7 @@ class Event:
 
 
 class Namespace:
-    """What names and inodes mean at a moment of the recording."""
+    """The files that names and inodes refer to at a moment of the recording."""
 
     def __init__(self, rows):
         self.links, self.inodes, self.sizes, self.folders = {}, {}, {}, set()
@@ -111,7 +111,7 @@ class Namespace:
         self.links = {path: target for path, target in self.links.items() if not path.startswith(below)}
 
     def resolve(self, name, cwd, last=True):
-        """The path that `name` means in folder `cwd`, links followed (the last part only if `last`)."""
+        """Return the path that `name` means in folder `cwd`, following links (in the last part only if `last`)."""
         todo = [part for part in posixpath.join(cwd, name).split("/") if part not in ("", ".")][::-1]
         done, followed = "/", 0
         while todo:
@@ -134,7 +134,7 @@ class Namespace:
         self.sizes[path] = 0
 
     def remove(self, path):
-        """The name is gone; the inode keeps it for those who still have it open."""
+        """Remove a name; its inode keeps it for processes that still have the file open."""
         self.sizes.pop(path, None)
 
     def rename(self, old, new):
@@ -154,12 +154,12 @@ def is_regular(file):
 
 
 class Decoder:
-    """Reads the lines of one run; afterwards `events` and `processes` hold it.
+    """A reader of the lines of one run, which fills `events` and `processes`.
 
     Parameters
     ----------
     names : Namespace
-        As it was before the run.
+        The namespace before the run.
     interpreter : callable
         ``interpreter(path) -> str | None``: the ELF interpreter of a program.
     hidden : str
@@ -171,24 +171,24 @@ class Decoder:
         self.processes: list[Process] = []
         self.events: list[Event] = []
         self.alive: dict[int, Process] = {}  # by process id
-        self.gone: dict[int, int] = {}  # process id to number of those that ended
-        self.slips = 0  # times that a clock was set right
-        self.renaming: tuple[Process, Call] | None = None  # until the new name follows
+        self.gone: dict[int, int] = {}  # process id -> number, of processes that have ended
+        self.slips = 0  # how often a clock was corrected
+        self.renaming: tuple[Process, Call] | None = None  # a rename whose new name has yet to follow
 
     # lines -----------------------------------------------------------------------------------------------------------
 
     def start(self, identity, step, folder, time):
-        """A step's root process begins."""
+        """Begin a step's root process."""
         self.alive[identity] = Process(len(self.processes), -1, step, folder, time, False, time)
         self.processes.append(self.alive[identity])
 
     def line(self, text):
-        """Take one line.
+        """Process one line.
 
         Raises
         ------
         CaptureError
-            If it is no line of the probe, or contradicts the others.
+            The line is not one of the probe's, or contradicts the others.
         """
         kind, _, rest = text.partition(" ")
         try:
@@ -207,7 +207,7 @@ class Decoder:
     def _exec(self, rest):
         identity, begin, cpu_begin, cpu, inode, name = rest.split(" ", 5)
         process = self.alive[int(identity)]
-        if not process.live:  # what the gate's child did before is no part of the workload
+        if not process.live:  # what the gate's child did before its exec is not part of the workload
             process.live, process.left_out, process.start, process.last = True, int(cpu), int(begin), int(begin)
         process.program = self.names.resolve(name, process.cwd)
         times = self._around_faults(process, int(begin), (int(cpu_begin), int(cpu)))
@@ -281,7 +281,7 @@ class Decoder:
     }  # fmt: skip
 
     def finish(self):
-        """After the last line of a run: its events in order."""
+        """Sort the events of a run after its last line; all processes must have ended."""
         if self.alive:
             raise CaptureError(f"{len(self.alive)} processes never ended")
         self.events.sort(key=lambda event: event.time)
@@ -289,7 +289,7 @@ class Decoder:
     # calls -----------------------------------------------------------------------------------------------------------
 
     def _around_faults(self, process, begin, cpu):
-        """Enter the pages touched before a call; the call is to end where it touched the first page itself."""
+        """Enter the pages touched before a call; return its times, ending where the call itself touched a page."""
         within = [fault for fault in process.touched if fault[0] >= begin]
         for fault in process.touched[: len(process.touched) - len(within)]:
             self._touch(process, fault)
@@ -301,17 +301,17 @@ class Decoder:
         self._add(process, (time, (cpu, cpu)), "fault", path, page * PAGE, PAGE)
 
     def _add(self, process, times, kind, path, offset=0, length=0, asked=0, other=-1, error=0):
-        """Keep an event and account for the processor time up to its end; an event of touch.c's file is left out."""
+        """Add an event and account for the processor time up to its end; leave it out if its file is touch.c's."""
         time, (cpu_begin, cpu_end) = times
         slip = cpu_begin - process.left_out - process.clock - (time - process.last) - SLACK
-        if slip > 0:  # more processor time than time: the tracer missed a switch
+        if slip > 0:  # more processor time than time has passed: the tracer missed a switch
             process.left_out += slip
             self.slips += 1
         begin = max(process.clock, cpu_begin - process.left_out)
         end = max(begin, cpu_end - process.left_out)
         if (
             path == self.hidden
-        ):  # with the time since the last event, if that was hidden too: the library is being loaded
+        ):  # the library is being loaded: leave out the time too, from the first event of a hidden sequence on
             process.hiding = begin if process.hiding < 0 else process.hiding
             process.left_out += end - process.hiding
             return
@@ -324,7 +324,7 @@ class Decoder:
         )
 
     def _take(self, process, call):
-        """A call with all that was told of it."""
+        """Process a call of which all lines have been read."""
         if call.number == PRCTL:
             self._around_faults(process, call.end, call.cpu)
             process.marked = call.arguments[1] == 0
@@ -333,14 +333,14 @@ class Decoder:
             self._ordinary(process, call)
 
     def _ordinary(self, process, call):
-        """One call of a recorded process."""
+        """Process a call of a recorded process outside touch.c."""
         times = self._around_faults(process, call.begin, call.cpu)
         if call.number in DESCRIPTOR_CALLS:
             self._on_descriptor(process, call, times)
         elif call.number in NAMED_CALLS:
             self._on_name(process, call, times)
         elif call.number in FORKS and call.result > 0:
-            child = self.alive.get(call.result)  # a vfork returns when the child has gone or done its exec
+            child = self.alive.get(call.result)  # a vfork returns when the child has ended or done its exec
             self._add(process, times, "fork", None, other=child.number if child else self.gone[call.result])
         elif call.number == WAIT4 and call.result > 0:
             self._add(process, (call.end, call.cpu), "wait", None, other=self.gone[call.result])
@@ -357,7 +357,7 @@ class Decoder:
             self._add(process, times, "list", self.names.inodes[call.file[1]], length=call.result)
 
     def _on_descriptor(self, process, call, times):
-        """read, write, truncate."""
+        """Process a read, write or truncate of a descriptor."""
         if not is_regular(call.file) or call.result < 0:
             return
         kind, moved = DESCRIPTOR_CALLS[call.number], call.result
@@ -371,7 +371,7 @@ class Decoder:
         self._add(process, times, kind, path, offset, moved, asked)
 
     def _on_name(self, process, call, times):
-        """A call that names a file, or two."""
+        """Process a call that names one or two files."""
         kind = NAMED_CALLS[call.number]
         if not call.name:
             return  # a stat of a descriptor

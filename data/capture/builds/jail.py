@@ -1,4 +1,4 @@
-"""A Debian system in a folder: what is recorded runs in it, so that no path of the recording machine is seen."""
+"""Install a Debian system in a folder, in which recorded programs run without seeing the recording machine's paths."""
 
 import os
 import shutil
@@ -16,12 +16,12 @@ TOUCH = "/capture/touch.so"
 
 
 def mirror() -> str:
-    """The mirror of Debian that the environment names, as in /etc/apt/sources.list.
+    """Return the mirror of Debian that the environment names, in the form of /etc/apt/sources.list.
 
     Raises
     ------
     CaptureError
-        It names none.
+        The environment names none.
     """
     named = os.environ.get("DEBIAN_MIRROR", "").strip()
     if not named:
@@ -30,22 +30,22 @@ def mirror() -> str:
 
 
 class Jail:
-    """The system below `path`; everything of the captured programs is in it."""
+    """The system below `path`, which has everything that the captured programs need."""
 
     def __init__(self, path: Path):
         self.path = path
 
     def inside(self, path: str) -> Path:
-        """Where `path` of the jail lies outside."""
+        """Return where `path` of the jail lies outside of it."""
         return self.path / path.lstrip("/")
 
     def make(self) -> None:
-        """Install it, unless it stands.
+        """Install the system unless it is complete, and build touch.so.
 
         Raises
         ------
         CaptureError
-            If no mirror is named, or debootstrap or apt fail.
+            No mirror is named, or debootstrap or apt fails.
         """
         if not self.inside("/capture").exists():
             source = mirror()
@@ -57,19 +57,19 @@ class Jail:
             self.inside("/etc/apt/sources.list").write_text(listed)
             self.shell("apt-get update -q && mkdir /build")
             self._make_older()
-            self.inside("/capture").mkdir()  # it stands
+            self.inside("/capture").mkdir()  # marks the system as complete
         build = ["cc", "-shared", "-fPIC", "-O1", "-o", self.inside(TOUCH), Path(__file__).parent / "touch.c"]
         run([str(word) for word in build])
 
     def _make_older(self) -> None:
-        """Like a system of 1999: the linker has no plug-ins; the kernel headers are next to the C library's."""
+        """Make it like a system of 1999: a linker without plug-ins, the kernel's headers next to the C library's."""
         self.shell("rm -r /usr/lib/bfd-plugins /usr/lib/x86_64-linux-gnu/bfd-plugins")
         for name in ("linux", "asm-generic"):
             self.inside(f"{HEADERS}/{name}").symlink_to(f"/usr/include/{name}")
         self.inside(f"{HEADERS}/asm").symlink_to("/usr/include/x86_64-linux-gnu/asm")
 
     def shell(self, script: str, folder: str = "/") -> str:
-        """Run a shell script in the jail, not recorded; returns what it printed."""
+        """Run a shell script in the jail without recording it, and return what it printed."""
         wrapped = ["chroot", str(self.path), "/bin/sh", "-ec", f"cd {folder}\n{script}"]
         return run(
             wrapped, env={**ENVIRONMENT, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
@@ -79,7 +79,7 @@ class Jail:
         self.shell(f"apt-get install -qy --no-install-recommends {' '.join(packages)}")
 
     def source(self, package: str, version: str) -> str:
-        """Fetch a source package, not unpacked; where in the jail its description lies.
+        """Fetch a source package without unpacking it; return the path of its description in the jail.
 
         Raises
         ------
@@ -99,13 +99,13 @@ class Jail:
         return described
 
     def versions(self, *packages: str) -> dict[str, str]:
-        """Version of each installed package."""
+        """Return the version of each installed package."""
         listed = self.shell("dpkg-query -W -f '${Package} ${Version}\\n' " + " ".join(packages))
         return dict(line.split() for line in listed.splitlines())
 
 
 def run(command: list[str], env: dict | None = None) -> str:
-    """Run a command that must not fail; returns its output."""
+    """Run a command that must not fail, and return its output."""
     done = subprocess.run(command, env=env or dict(os.environ), capture_output=True, text=True)
     if done.returncode != 0:
         said = done.stderr.strip() or done.stdout.strip()

@@ -1,4 +1,4 @@
-"""A Linux kernel's objects, laid out to be linked as kernels of 1999 were: folder by folder, then the whole."""
+"""Prepare a Linux kernel's objects to be linked as kernels of 1999 were: folder by folder, then the whole."""
 
 import posixpath
 from itertools import islice
@@ -6,15 +6,15 @@ from itertools import islice
 from jail import Jail
 
 VERSION = "6.1.176-1"
-BUILT = "/spare/linux"  # what make left
-TREE = "/build/linux"  # what is linked
-GROUP = 3  # objects of today that make one of 1999's, larger and fewer: of 432 come 161
+BUILT = "/spare/linux"  # where make builds
+TREE = "/build/linux"  # where the objects are linked
+GROUP = 3  # objects that are joined into one, as those of 1999 were larger and fewer: 432 become 161
 LIBRARIES = ("lib/lib.a", "arch/x86/lib/lib.a")
 LD = "ld -m elf_i386 -z noexecstack --no-warn-rwx-segments"
 
 
 def build(jail: Jail) -> None:
-    """The smallest configuration for 32 bits, with debugging information, in `BUILT`; half an hour of computing."""
+    """Build the smallest 32-bit configuration with debugging information in `BUILT`; this takes half an hour."""
     if jail.inside(f"{BUILT}/vmlinux").exists():
         return
     jail.source("linux", VERSION)
@@ -34,7 +34,7 @@ def build(jail: Jail) -> None:
 
 
 def lay_out(jail: Jail) -> None:
-    """Join the objects of each folder into fewer, in `TREE`, and write the script that links them."""
+    """Join the objects of each folder into fewer ones in `TREE`, and write the script that links them."""
     objects = [*jail.shell("ar t vmlinux.a", BUILT).split(), "init/version-timestamp.o"]
     archives = {name: jail.shell(f"ar t {name}", BUILT).split() for name in LIBRARIES}
     scripts = [f"rm -rf {TREE}; mkdir -p {TREE}", f"cp arch/x86/kernel/vmlinux.lds {TREE}"]
@@ -56,7 +56,7 @@ def lay_out(jail: Jail) -> None:
 
 
 def by_folder(names: list[str]) -> dict[str, list[str]]:
-    """Objects by the folder they lie in, in order of appearance."""
+    """Group objects by their folders, in order of appearance."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(posixpath.dirname(name), []).append(name)
@@ -64,7 +64,7 @@ def by_folder(names: list[str]) -> dict[str, list[str]]:
 
 
 def join(folder: str, names: list[str], scripts: list[str], prefix: str = "") -> list[str]:
-    """Add to `scripts` what makes `GROUP` objects one each; their paths in the tree."""
+    """Add commands to `scripts` that join each `GROUP` objects into one; return the paths of these in the tree."""
     scripts.append(f"mkdir -p {TREE}/{folder}")
     left, made = iter(names), []
     while group := list(islice(left, GROUP)):
@@ -74,7 +74,7 @@ def join(folder: str, names: list[str], scripts: list[str], prefix: str = "") ->
 
 
 def link(grouped: dict[str, list[str]]) -> list[str]:
-    """Commands that make each folder's ``all.o`` of its objects and those of the folders in it, the deepest first."""
+    """Return commands that link a folder's objects and its subfolders' ``all.o`` into its ``all.o``, deepest first."""
     folders = {
         folder[:end] for folder in grouped for end in [i for i, c in enumerate(folder) if c == "/"] + [len(folder)]
     }

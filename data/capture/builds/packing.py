@@ -1,4 +1,4 @@
-"""A recording becomes three Parquet files and an entry in captures.yaml."""
+"""Convert a recording into three Parquet files and an entry in captures.yaml."""
 
 import dataclasses
 import hashlib
@@ -20,7 +20,7 @@ from jail import TOUCH, Jail
 from tracing import CaptureError
 from workloads import WORKLOADS
 
-RANDOM = re.compile(  # of the compilers' drivers, ar, patch, and names of process numbers
+RANDOM = re.compile(  # random names of files that the compilers' drivers, ar and patch make, and process numbers
     r"^/tmp/(?:ctm\.|cc)[A-Za-z0-9]{6}(?:\.[a-z]+)?$|(?:^|/)st[A-Za-z0-9]{6}$|\.o[A-Za-z0-9]{6}$|^/tmp/(?:zz\.)?\d+$"
 )
 EVENTS = pa.schema([
@@ -41,12 +41,12 @@ PROCESSES = pa.schema([
 
 
 def convert(jail: Jail, recording: Path, folder: Path) -> dict:
-    """Write the three Parquet files of a recording to `folder`; returns its entry of captures.yaml.
+    """Write the three Parquet files of a recording to `folder`, and return its entry of captures.yaml.
 
     Raises
     ------
     CaptureError
-        If the recording contradicts itself: events lost, processes that never ended, unknown files.
+        The recording contradicts itself: events were lost, processes never ended, or files are unknown.
     """
     facts = json.loads((recording / "recording.json").read_text())
     work = WORKLOADS[facts["workload"]]
@@ -70,7 +70,7 @@ def convert(jail: Jail, recording: Path, folder: Path) -> dict:
 
 
 def decode(jail: Jail, recording: Path, facts: dict) -> list[Decoder]:
-    """The runs of a recording."""
+    """Decode the runs of a recording."""
     files = json.loads((recording / "files.json").read_text())
     programs: dict[str, str | None] = {}
 
@@ -111,7 +111,7 @@ def decode(jail: Jail, recording: Path, facts: dict) -> list[Decoder]:
 
 
 def lines(path: Path, start: int):
-    """The tracer's lines from byte `start` on, without those it writes about itself."""
+    """Yield the tracer's lines from byte `start` on, without those that it writes about itself."""
     with path.open(errors="surrogateescape") as stream:
         stream.seek(start)
         for line in stream:
@@ -121,7 +121,7 @@ def lines(path: Path, start: int):
 
 
 def elf_interpreter(path: Path) -> str | None:
-    """What an ELF64 program names as its interpreter."""
+    """Return the interpreter that an ELF64 program names, or None."""
     with path.open("rb") as stream:
         head = stream.read(64)
         if head[:5] != b"\x7fELF\x02":
@@ -138,7 +138,7 @@ def elf_interpreter(path: Path) -> str | None:
 
 
 def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[list[int]]:
-    """Per run and process, the median processor time (µs) of the same process in runs recorded with clock.bt."""
+    """Return, per run and process, the median processor time (µs) of the same process in runs under clock.bt."""
     if not facts["plain_runs"]:
         return [[process.cpu_us for process in run.processes] for run in decoded]
     gate, kinds = facts["plain_gate"], facts["plain_runs"]
@@ -161,7 +161,7 @@ def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[li
         elif kind == "Z":
             number, step, _ = numbers[words[0]]
             step[number] = (int(words[1]) - base[words[0]]) // 1000
-    # steps in order: runs of the kinds that were timed, each with its number of steps
+    # the steps are in order of the timed runs, of which `kinds` has the kind and the number of steps
     timed: dict[str, list[list[int]]] = {}
     rest = iter(steps)
     for kind, count in kinds:
@@ -178,7 +178,7 @@ def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[li
 
 
 class FileTable:
-    """Numbers the files of all runs in order of appearance."""
+    """A table that numbers the files of all runs in order of appearance."""
 
     def __init__(self, tree: str):
         self.tree = tree.rstrip("/") + "/"
@@ -187,7 +187,7 @@ class FileTable:
         self.names: dict[int, Counter] = {}
 
     def note(self, run, event) -> None:
-        """Enter the files of an event."""
+        """Add the files of an event to the table."""
         for path in (event.path, event.other if isinstance(event.other, str) else None):
             if path is not None and path not in self.numbers:
                 self.numbers[path] = len(self.rows)
@@ -204,7 +204,7 @@ class FileTable:
                 self.rows.append([shown, normal, temporary, path in run.names.folders, run.sizes.get(path, -1)])
 
     def shown(self, path: str) -> str:
-        """`path` as it is published."""
+        """Return `path` as it is published: relative to the workload's tree if it lies there."""
         if path.startswith(self.tree):
             return path[len(self.tree) :]
         own = self.tree.rstrip("/")
@@ -215,7 +215,7 @@ class FileTable:
 
 
 def merged(events: list) -> list:
-    """Neighbouring pages that one process touched one after another, with nothing else between, become one event."""
+    """Merge faults of adjacent pages that a process touched in sequence, without other events between, into one."""
     last: dict[int, object] = {}
     kept = []
     for event in events:
@@ -240,7 +240,7 @@ def event_table(decoded: list[Decoder], files: FileTable) -> pa.Table:
         origin = min(process.start for process in run.processes)
         for event in merged(run.events):
             columns["run"].append(number)
-            columns["time_us"].append((event.time - origin) // 1_000_000 * 1000)  # finer is noise, and half of the file
+            columns["time_us"].append((event.time - origin) // 1_000_000 * 1000)  # finer digits: noise, half the file
             columns["file"].append(files.numbers.get(event.path, -1))
             columns["other"].append(files.numbers[event.other] if isinstance(event.other, str) else event.other)
             for name in ("process", "kind", "offset", "length", "asked", "error", "compute_us", "system_us"):
@@ -268,7 +268,7 @@ def process_table(decoded: list[Decoder], plain: list[list[int]], files: FileTab
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """As small as Parquet gets it: pages so long that one run is stored as what differs from the run before."""
+    """Write a table as small as Parquet allows: in pages so long that only differences between runs are stored."""
     differences = [name for name in table.schema.names if name == "time_us"]
     spread = [name for name in table.schema.names if name not in ("time_us", "file", "offset", "path", "normal_path")]
     pq.write_table(
@@ -288,7 +288,7 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def describe(jail, work, facts, decoded, tables, folder) -> dict:
-    """The entry of captures.yaml."""
+    """Return the entry of captures.yaml."""
     names = list(tables)
     measured = [run for run, fact in zip(decoded, facts["runs"], strict=True) if not fact["training"]]
     return {
@@ -316,7 +316,7 @@ def describe(jail, work, facts, decoded, tables, folder) -> dict:
 
 
 def enter(path: Path, name: str, entry: dict) -> None:
-    """Set one entry of captures.yaml; the others stay."""
+    """Set one entry of captures.yaml, and keep the others."""
     known = yaml.safe_load(path.read_text()) if path.exists() else {}
     known[name] = entry
     head = "# Facts of the captures in this folder, entered by data/capture/builds/builds.py.\n"

@@ -1,7 +1,7 @@
-"""Run commands in the jail below a gate process while bpftrace records, and leave a recording behind.
+"""Run commands in the jail as children of a gate process while bpftrace records them.
 
-A recording is a folder: ``events.txt`` (the probe), ``files.json`` (what lay in the jail before each run) and
-``recording.json`` (what was run and how it ended).
+A recording is a folder: ``events.txt`` (the probe's output), ``files.json`` (the jail's files before each run) and
+``recording.json`` (the commands and how they ended).
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from misspenalty.record import tracer
 from misspenalty.record.tracer import CaptureError
 
 PROBED = "events/filemap/mm_filemap_fault"
-NAME_BYTES = "128"  # more does not fit the stack of a probe
+NAME_BYTES = "128"  # longer names do not fit on the stack of a probe
 RING_PAGES = "16384"
 PROCESSOR = max(os.sched_getaffinity(0))  # one for all recorded processes: their events then share one buffer, in order
 
@@ -35,7 +35,7 @@ def check_tracing() -> None:
 
 
 class Gate:
-    """A process whose children are recorded: it starts one command in the jail at a time and says how it ended."""
+    """A process whose children are recorded: it runs one command in the jail at a time and reports how it ended."""
 
     def __init__(self, jail, environment: dict[str, str]):
         self.to_gate, self.from_gate = os.pipe(), os.pipe()
@@ -56,7 +56,7 @@ class Gate:
             self.said.append(data)
 
     def _serve(self, jail, environment):
-        """The gate itself: never returns."""
+        """Serve orders as the gate process itself; this never returns."""
         try:
             os.close(self.to_gate[1])
             os.sched_setaffinity(0, {PROCESSOR})
@@ -74,12 +74,12 @@ class Gate:
             os._exit(1)
 
     def run(self, folder: str, command: list[str]) -> float:
-        """Run `command` in `folder` of the jail; returns its processor seconds, children included.
+        """Run `command` in `folder` of the jail, and return its processor seconds, including its children's.
 
         Raises
         ------
         CaptureError
-            If it fails; the message holds the end of what it said.
+            The command fails; the message holds the end of its output.
         """
         self.said.clear()
         self.orders.write(json.dumps({"folder": folder, "command": command}) + "\n")
@@ -89,20 +89,20 @@ class Gate:
             raise CaptureError("the gate died")
         status, seconds = json.loads(answer)
         if status != 0:
-            time.sleep(0.2)  # for the last words
+            time.sleep(0.2)  # for the end of the output
             said = b"".join(self.said).decode(errors="replace")
             raise CaptureError(f"{' '.join(command)}: exit status {status}\n{said[-1500:]}")
         return seconds
 
     def close(self) -> None:
-        os.kill(self.process, signal.SIGKILL)  # another gate may hold its pipes: closing them need not end it
+        os.kill(self.process, signal.SIGKILL)  # closing its pipes may not end it, as another gate may hold them
         self.orders.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.process, 0)
 
 
 def enter(jail, folder: str, output: int) -> None:
-    """Make this process one of the jail: its root, its folder, its descriptors."""
+    """Move this process into the jail: set its root, its folder and its descriptors."""
     os.chroot(jail)
     os.chdir(folder)
     null = os.open("/dev/null", os.O_RDONLY)
@@ -116,7 +116,7 @@ def enter(jail, folder: str, output: int) -> None:
 
 @contextlib.contextmanager
 def tracing(program: str, gate: Gate, output: Path):
-    """bpftrace on the gate's children, from attached to drained; gives the byte of `output` where the runs begin."""
+    """Run bpftrace on the gate's children, and drain its buffers; yield the byte of `output` where the runs begin."""
     log = output.with_suffix(".log")
     settings = {"BPFTRACE_STRLEN": NAME_BYTES, "BPFTRACE_PERF_RB_PAGES": RING_PAGES, "BPFTRACE_MAP_KEYS_MAX": "65536"}
     options = {"attach": 0, "buffering": "line", "settings": settings}
@@ -127,21 +127,21 @@ def tracing(program: str, gate: Gate, output: Path):
 
 
 def wait_for(probe: subprocess.Popen, gate: Gate, output: Path) -> int:
-    """Run nothing in particular until all of it is seen; returns the size of `output` then."""
+    """Run /bin/true until the probe records all of its events, and return the size of `output` then."""
     for _ in range(120):
         size = output.stat().st_size
         gate.run("/", ["/bin/true"])
         time.sleep(1)
         seen = output.read_bytes()[size:].splitlines()
         if probe.poll() is not None or {line[:1] for line in seen} >= {b"F", b"E", b"Z"}:
-            gate.run("/", ["/bin/true"])  # attached for good
+            gate.run("/", ["/bin/true"])  # now all probes are attached
             time.sleep(2)
             return output.stat().st_size
     raise CaptureError("bpftrace saw nothing for two minutes")
 
 
 def snapshot(jail: Path, folders) -> list[tuple]:
-    """All files, folders and links under `folders` of `jail`: inode, kind (f, d, l), path inside, size or target."""
+    """List the files, folders and links under `folders` of the jail: inode, kind (f, d, l), path, size or target."""
     found = []
     for top in folders:
         for folder, _, names in os.walk(jail / top.lstrip("/")):
@@ -154,7 +154,7 @@ def snapshot(jail: Path, folders) -> list[tuple]:
 
 
 def described(jail: Path, path: Path) -> tuple:
-    """One row of a snapshot."""
+    """Return one row of a snapshot."""
     inside = "/" + str(path.relative_to(jail)) if path != jail else "/"
     facts = path.lstat()
     if path.is_symlink():

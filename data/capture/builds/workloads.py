@@ -1,4 +1,4 @@
-"""The four workloads: how each is prepared in the jail, and what its runs consist of."""
+"""Define the four workloads: how each is prepared in the jail, and what its runs consist of."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,31 +15,31 @@ LIBC = f"-L{MUSL} -lc {MUSL}/crtn.o"
 class Step:
     """One recorded command."""
 
-    folder: str  # of the jail
+    folder: str  # in the jail
     command: list[str]
-    before: Callable[[Jail], None] | None = None  # not recorded
+    before: Callable[[Jail], None] | None = None  # called before the command, without being recorded
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What one capture records.
+    """A workload, which one capture records.
 
     Attributes
     ----------
     prepare
         Brings the sources into the jail, once.
     tree
-        The source tree: paths below it are written relative to it.
+        The source tree; paths below it are written relative to it.
     training, measured
-        Runs of either kind; before them runs one that is not recorded, to warm the caches.
+        Number of runs of each kind; an unrecorded run before them warms the caches.
     run
-        ``run(training)``: the steps of a run.
+        ``run(training)`` returns the steps of a run.
     packages
-        Tools whose versions count.
+        Tools whose versions are recorded.
     sources
-        What they work on: Debian package to version.
+        Debian packages whose sources they work on, with versions.
     plain
-        Runs of each kind without probes of files, to learn the processor times.
+        Number of runs of each kind without probes of files, which measure the processor times.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Workload:
 
     @property
     def watched(self) -> tuple[str, str]:
-        """The folders that change between runs."""
+        """Folders that change between runs."""
         return self.tree, "/tmp"
 
 
@@ -65,7 +65,7 @@ ANDREW = "/build/cdparanoia"
 
 
 def prepare_andrew(jail: Jail) -> None:
-    """cdparanoia without its test file: 17 C files, 2 libraries, 1 program."""
+    """Prepare cdparanoia without its test file: 17 C files, 2 libraries, 1 program."""
     source = jail.source("cdparanoia", CDPARANOIA)
     jail.shell(
         f"""rm -rf {ANDREW}
@@ -98,11 +98,11 @@ def run_andrew(training: bool) -> list[Step]:
 # The same with GNU's preprocessor ------------------------------------------------------------------------------------
 
 SDCC = "4.2.0+dfsg-1"
-GNU = "/usr/local/lib/gnu"  # where pcc's driver looks first: there, its preprocessor is GNU's, as SDCC ships it
+GNU = "/usr/local/lib/gnu"  # where pcc's driver looks first and finds GNU's preprocessor, as SDCC ships it
 
 
 def prepare_andrew_gnu(jail: Jail) -> None:
-    """As `prepare_andrew`, and the preprocessor."""
+    """Prepare the same as `prepare_andrew`, and GNU's preprocessor."""
     jail.install(f"sdcc={SDCC}")
     jail.shell(f"mkdir -p {GNU} && ln -sf /usr/bin/sdcpp {GNU}/x86_64-linux-gnu-pcc-cpp")
     prepare_andrew(jail)
@@ -110,7 +110,7 @@ def prepare_andrew_gnu(jail: Jail) -> None:
 
 def run_andrew_gnu(training: bool) -> list[Step]:
     (step,) = run_andrew(training)
-    headers = f"-nostdinc -Wp,-nostdinc -Wp,-w -I{HEADERS}"  # GNU does not know how pcc's driver writes -isystem
+    headers = f"-nostdinc -Wp,-nostdinc -Wp,-w -I{HEADERS}"  # GNU's does not accept -isystem as pcc's driver passes it
     command = [f"CC=pcc -B{GNU} {headers}" if word.startswith("CC=") else word for word in step.command]
     return [Step(step.folder, command, step.before)]
 
@@ -119,7 +119,7 @@ def run_andrew_gnu(training: bool) -> list[Step]:
 
 
 def prepare_ld(jail: Jail) -> None:
-    """A kernel's objects, and a script of the commands that link them."""
+    """Prepare a kernel's objects, and a script with the commands that link them."""
     kernel.build(jail)
     kernel.lay_out(jail)
 
@@ -143,7 +143,7 @@ DOCUMENTATION = {
 
 
 def prepare_glimpse(jail: Jail) -> None:
-    """The documentation of three Debian packages, unpacked: more than the 256 MB of memory of the paper's machine."""
+    """Unpack three Debian packages of documentation, more than the 256 MB of memory of the paper's machine."""
     jail.shell(
         f"""rm -rf {GLIMPSE}
         mkdir -p {GLIMPSE}/unpacked {GLIMPSE}/packages
@@ -168,7 +168,7 @@ def run_glimpse(training: bool) -> list[Step]:
 
 OPENSSH = "1:9.2p1-2+deb12u10"
 SSH = "/build/openssh"
-PATCHES = {  # version: its patches of Debian's series; deb12u7 and deb12u9 have none that are compiled here
+PATCHES = {  # version: its patches in Debian's series; deb12u7 and deb12u9 patch nothing that is compiled here
     "deb12u1": "CVE-2023-38408-1 CVE-2023-38408-2 CVE-2023-38408-3",
     "deb12u2": "CVE-2023-28531 CVE-2023-48795 CVE-2023-51384 CVE-2023-51385",
     "deb12u3": "Disable-async-signal-unsafe-code-from-the-sshsigdie-",
@@ -183,7 +183,7 @@ WITHOUT = "openssl zlib stackprotect hardening pie pam selinux shadow"
 
 
 def prepare_ssh(jail: Jail) -> None:
-    """OpenSSH 9.2p1-2, configured, with no library but the C library; a copy of it as it is, and one built."""
+    """Configure OpenSSH 9.2p1-2 to use only the C library; keep a copy as configured, and one that is built."""
     source = jail.source("openssh", OPENSSH)
     jail.install("autoconf", "automake")
     jail.shell(
@@ -204,7 +204,7 @@ def prepare_ssh(jail: Jail) -> None:
 
 
 def run_ssh(training: bool) -> list[Step]:
-    """Training builds the first version; measured are the versions after it, each a patch and a rebuild."""
+    """Return the steps: training builds the first version; measured runs patch and rebuild it for each later one."""
     if training:
         return [Step(SSH, ["/usr/bin/make"], lambda jail: renew_ssh(jail, "openssh"))]
     steps = []

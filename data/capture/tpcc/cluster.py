@@ -1,4 +1,4 @@
-"""A private PostgreSQL cluster: made, started, asked and removed; reached through a Unix socket only."""
+"""Make, start, query and remove a private PostgreSQL cluster, which can only be reached through a Unix socket."""
 
 import contextlib
 import json
@@ -13,9 +13,9 @@ from misspenalty.record.tracer import CaptureError
 USER = "postgres"
 DATABASE = "tpcc"
 BINARIES = Path("/usr/lib/postgresql/15/bin")
-SOCKET_PATH_LIMIT = 90  # Unix sockets allow 107 bytes, the socket's own name included
+SOCKET_PATH_LIMIT = 90  # Unix sockets allow 107 bytes, including the socket's own name
 
-# Not durable, no background vacuum, no parallel or compiled plans: none is part of the workload.
+# Durability, background vacuum, parallel and compiled plans are off, as they are not part of the workload.
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "30",
@@ -70,9 +70,9 @@ class Cluster:
 
     @contextlib.contextmanager
     def running(self, **settings: str):
-        """Run the server with `settings` on top of `SETTINGS`; it is stopped cleanly whatever happens.
+        """Run the server with `settings` on top of `SETTINGS`, and stop it cleanly even after an error.
 
-        A clean stop matters: unlogged tables are emptied after a crash.
+        A clean stop matters because PostgreSQL empties unlogged tables after a crash.
         """
         if not self.data.is_dir():
             raise CaptureError(f"{self.data} is missing: load the database first with `tpcc.py load`")
@@ -92,7 +92,7 @@ class Cluster:
 
     def _as_postgres(self, program: str, *arguments: object) -> None:
         command = [str(BINARIES / program), *map(str, arguments)]
-        # A session of its own keeps Ctrl-C away: the server is stopped by us, in order.
+        # In a session of its own, the server gets no Ctrl-C; it is only stopped by `running`.
         done = subprocess.run(
             command,
             user=USER,
@@ -109,7 +109,7 @@ class Cluster:
             raise CaptureError(f"{program} failed: {done.stderr.strip()[-800:]} (see {self.log})")
 
     def connection(self, database: str = DATABASE) -> list[str]:
-        """Arguments that lead psql and pgbench to this server."""
+        """Return arguments with which psql and pgbench connect to this server."""
         return ["-h", str(self.socket), "-U", USER, database]
 
     def psql(self, *arguments: str, database: str = DATABASE) -> subprocess.Popen:
@@ -128,11 +128,11 @@ class Cluster:
         return printed.strip()
 
     def ask(self, query: str, database: str = DATABASE):
-        """The rows of `query` as a list of dictionaries."""
+        """Return the rows of `query` as a list of dictionaries."""
         return json.loads(self.run(f"SELECT coalesce(json_agg(r), '[]') FROM ({query}) AS r", database=database))
 
     def run_together(self, statement_lists: list[list[str]]) -> None:
-        """Run lists of statements at the same time, each list in a session of its own."""
+        """Run lists of statements at the same time, each list in its own session."""
         sessions = []
         try:
             for statements in statement_lists:

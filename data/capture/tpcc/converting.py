@@ -1,4 +1,4 @@
-"""From a recording to its Parquet file and its facts."""
+"""Convert a recording into a Parquet file and an entry of facts about it."""
 
 import datetime
 import hashlib
@@ -13,7 +13,7 @@ from recording import MIX
 from misspenalty.record.events import Events, cut, distinct_blocks, extensions, parse, write_parquet
 from misspenalty.record.tracer import CaptureError
 
-LARGEST_FILE = 45_000_000  # bytes; many hosts of repositories warn at 50
+LARGEST_FILE = 45_000_000  # bytes; many hosts of repositories warn at 50 MB
 LEAST_SEEN_PERCENT = 99.0
 
 
@@ -25,7 +25,7 @@ def convert(recording: Path, output: Path) -> dict:
     recording : Path
         Folder written by `recording.record`.
     output : Path
-        Parquet file, written whole and then made read-only.
+        Parquet file, which appears only when complete and is made read-only.
 
     Returns
     -------
@@ -35,13 +35,13 @@ def convert(recording: Path, output: Path) -> dict:
     Raises
     ------
     CaptureError
-        If lines are malformed or lost, fewer than 99 % of the buffer misses were seen, or the file is too large.
+        Lines are malformed or lost, fewer than 99 % of the buffer misses were seen, or the file is too large.
     """
     refuse_to_overwrite(output)
     facts = json.loads((recording / "recording.json").read_text())
     with (recording / "events.txt").open() as lines:
         everything = parse(lines, facts["relations"], str(recording / "events.txt"))
-    main_fork = np.array(["." not in name for name in everything.names])  # blks_read counts no others' extensions
+    main_fork = np.array(["." not in name for name in everything.names])  # blks_read omits extensions of other forks
     extended = extensions(everything, facts["blocks_at_start"]) & main_fork[everything.relation]
     seen = everything.reads + int(np.count_nonzero(extended))
     missed = facts["counters"]["blks_read"]
@@ -95,7 +95,7 @@ def refuse_to_overwrite(output: Path) -> None:
 
 
 def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, int]:
-    """Size in blocks of each relation when the window opens."""
+    """Return the size in blocks of each relation when the window opens."""
     sizes = dict(facts["blocks_at_start"])
     prior = everything.take(slice(0, int(np.searchsorted(everything.nanoseconds, window.nanoseconds[0]))))
     for index, name in enumerate(prior.names):
@@ -106,9 +106,9 @@ def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, i
 
 
 def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[dict[str, int], int, int]:
-    """Transactions of each type completed within the window, how many were completed before it, how many in all.
+    """Count the transactions of each type that completed within the window, all that did before it, and all.
 
-    Rolled-back New-Orders count, as in the specification's mix (clause 5.2.3).
+    New-Orders that were rolled back count, as in the specification's mix (clause 5.2.3).
     """
     columns = np.loadtxt(log, usecols=(3, 4, 5), dtype=np.int64, ndmin=2)
     finished = columns[:, 1] * 1_000_000_000 + columns[:, 2] * 1000 - clock_offset
@@ -120,7 +120,7 @@ def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[di
 
 
 def publish(window: Events, output: Path, relations: list[str]) -> str:
-    """Write the Parquet file under a temporary name, check it, make it read-only, and name it; returns its sha256."""
+    """Write the Parquet file under a temporary name, check it, make it read-only and rename it; return its sha256."""
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.part")
     try:

@@ -1,4 +1,4 @@
-"""Schema, population, indexes and transactions of TPC-C in a fresh cluster."""
+"""Load the schema, population, indexes and transactions of TPC-C into a new cluster."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from cluster import DATABASE, Cluster
 from misspenalty.record.tracer import CaptureError
 
 SQL = Path(__file__).parent / "sql"
-BYTES_PER_WAREHOUSE = 125 << 20  # measured about 110 MiB with indexes, plus room for growth and sort files
+BYTES_PER_WAREHOUSE = 125 << 20  # about 110 MiB were measured with indexes; the rest is for growth and sort files
 FREE_SPACE_RESERVE = 6 << 30
 LOAD_SETTINGS = {
     "shared_buffers": "1GB",
@@ -19,7 +19,7 @@ LOAD_SETTINGS = {
     "checkpoint_timeout": "1h",
 }
 
-# Every access goes by index and every join is a plain nested loop, whatever the statistics say.
+# With these plans disabled, all accesses use indexes and all joins are plain nested loops, whatever the statistics.
 PLANS = ("hashjoin", "mergejoin", "memoize", "bitmapscan", "seqscan")
 
 
@@ -29,7 +29,7 @@ def load(cluster: Cluster, warehouses: int) -> None:
     Raises
     ------
     CaptureError
-        If the disk is too small, a cluster is there already, or PostgreSQL fails; a half-loaded cluster is removed.
+        The disk is too small, a cluster exists already, or PostgreSQL fails; a half-loaded cluster is removed.
     """
     cluster.check_machine()
     cluster.work.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def load(cluster: Cluster, warehouses: int) -> None:
 
 
 def populate(cluster: Cluster, warehouses: int) -> None:
-    """Fill an empty server."""
+    """Create the database on an empty server, and load it."""
     cluster.run(f"CREATE DATABASE {DATABASE}", database="postgres")
     cluster.run(files=(SQL / "schema.sql", SQL / "random.sql", SQL / "load.sql", SQL / "transactions.sql"))
     half = warehouses // 2

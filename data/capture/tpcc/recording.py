@@ -1,7 +1,7 @@
-"""Run the transactions on a loaded cluster while bpftrace records, and leave a recording behind.
+"""Run the transactions on a loaded cluster while bpftrace records the accesses to its data files.
 
-A recording is a folder with three files: ``events.txt`` (the probe), ``transactions.log`` (pgbench) and
-``recording.json`` (what was run, the counters before and after, and the names of all data files).
+A recording is a folder with three files: ``events.txt`` (the probe's output), ``transactions.log`` (pgbench's) and
+``recording.json`` (the settings of the run, how its counters changed, and the names of all data files).
 """
 
 import contextlib
@@ -26,21 +26,21 @@ from misspenalty.record.tracer import CaptureError
 HERE = Path(__file__).parent
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # in %, pgbench's order
 PROBED = "events/syscalls/sys_enter_pread64"
-BYTES_PER_READ = 90  # of text, writes included
+BYTES_PER_READ = 90  # bytes of text recorded per read, including the writes
 LATEST_END_SECONDS = 3600
 COUNTERS = "blks_read, blks_hit, xact_commit, xact_rollback, deadlocks"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is asked of one recording.
+    """The settings of one recording.
 
     Attributes
     ----------
     shared_buffers : str
         First-level cache, as PostgreSQL writes it (``128MB``).
     reads : int
-        Reads wanted after the warm-up.
+        Number of reads to record after the warm-up.
     warmup_seconds : int
         Running time before the window opens.
     clients : int
@@ -74,7 +74,7 @@ def record(cluster: Cluster, run: Run, folder: Path) -> None:
     Raises
     ------
     CaptureError
-        If a program is missing or stops early, or the window is not filled within an hour.
+        A program is missing or stops early, or there are too few reads within an hour.
     """
     cluster.check_machine()
     check_tracing(cluster.work, run.reads)
@@ -91,7 +91,7 @@ def record(cluster: Cluster, run: Run, folder: Path) -> None:
 
 
 def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
-    """The run itself; returns the content of recording.json."""
+    """Run and trace the transactions, and return the content of recording.json."""
     warehouses = int(server.run("SELECT count(*) FROM warehouse"))
     if warehouses == 0:
         raise CaptureError("the tables are empty, as unlogged tables are after a crash: clean and load again")
@@ -121,7 +121,7 @@ def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
 
 
 def counters(server: Cluster) -> dict[str, int]:
-    """Statistics of the database, asked from another one; all its sessions have ended and so have reported."""
+    """Query the database's statistics from another database, when its sessions have ended and reported them."""
     time.sleep(1.5)
     query = f"SELECT {COUNTERS} FROM pg_stat_database WHERE datname = '{DATABASE}'"
     writes = "SELECT buffers_checkpoint, buffers_clean, buffers_backend FROM pg_stat_bgwriter"
@@ -129,13 +129,13 @@ def counters(server: Cluster) -> dict[str, int]:
 
 
 def relation_names(server: Cluster) -> dict[str, str]:
-    """File node (as text) to name of every relation of the database, system catalogues included."""
+    """Map the file node (as text) of every relation of the database, including system catalogues, to its name."""
     query = "SELECT pg_relation_filenode(oid) AS node, relname FROM pg_class WHERE NOT relisshared"
     return {str(row["node"]): row["relname"] for row in server.ask(query) if row["node"]}
 
 
 def relation_blocks(data_files: Path, relations: dict[str, str]) -> dict[str, int]:
-    """Size in blocks of each relation and fork."""
+    """Return the size in blocks of each relation and fork."""
     sizes: dict[str, int] = {}
     for path in data_files.iterdir():
         match = FILE_NAME.fullmatch(path.name)
@@ -146,7 +146,7 @@ def relation_blocks(data_files: Path, relations: dict[str, str]) -> dict[str, in
 
 
 def tracing(data_files: Path, run: Run, output: Path):
-    """bpftrace on `data_files`, from attached to drained."""
+    """Return a context in which bpftrace traces `data_files`, and at whose end its buffers are drained."""
     settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(run.ring_pages)}
     return tracer.tracing(
         "postgres.bt", data_files.stat().st_ino, output, output.parent / "bpftrace.log", settings=settings
@@ -155,7 +155,7 @@ def tracing(data_files: Path, run: Run, output: Path):
 
 @contextlib.contextmanager
 def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
-    """pgbench with the five transactions in their mix; at the end its sessions finish their transactions."""
+    """Run pgbench with the mix of five transactions; at the end, its sessions finish their current ones."""
     scripts = [part for name, weight in MIX.items() for part in ("-f", f"{HERE}/pgbench/{name}.sql@{weight}")]
     command = [
         *(str(BINARIES / "pgbench"), "-n", "-l", "-M", "prepared", "-j", "1", "--max-tries", "100"),
@@ -166,7 +166,7 @@ def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
         driver = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     try:
         yield driver
-        driver.send_signal(signal.SIGALRM)  # the alarm of -T, early: an orderly end with a complete log
+        driver.send_signal(signal.SIGALRM)  # ends pgbench as -T would, in order and with a complete log
         if driver.wait(timeout=120) != 0:
             raise CaptureError(f"pgbench failed: {(folder / 'pgbench.out').read_text().strip()[-800:]}")
     finally:
@@ -178,7 +178,7 @@ def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
 
 
 def wait_for_reads(run: Run, output: Path, probe: subprocess.Popen, driver: subprocess.Popen) -> None:
-    """Sleep until the recording holds enough reads after the warm-up, with a margin for cutting."""
+    """Sleep until the recording holds enough reads after the warm-up, with a margin for cutting out the window."""
     begin = time.monotonic()
     position, seen, wanted = 0, 0, None
     while wanted is None or seen < wanted:
@@ -199,12 +199,12 @@ def wait_for_reads(run: Run, output: Path, probe: subprocess.Popen, driver: subp
 
 
 def last_words(folder: Path) -> str:
-    """The ends of both programs' outputs."""
+    """Return the ends of both programs' outputs."""
     return " / ".join((folder / name).read_text().strip()[-400:] for name in ("bpftrace.log", "pgbench.out"))
 
 
 def versions(server: Cluster) -> dict[str, str]:
-    """Versions of the programs that made the recording."""
+    """Return the versions of the programs that made the recording."""
 
     def number(text: str) -> str:
         return re.search(r"\d+(\.\d+)+", text)[0]
@@ -221,7 +221,7 @@ def versions(server: Cluster) -> dict[str, str]:
 
 
 def machine() -> dict[str, str | int]:
-    """Processor, number of cores, memory."""
+    """Return the machine's processor, number of cores and memory."""
     model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
     return {

@@ -19,7 +19,7 @@ from recording import Run, record
 
 from misspenalty.record.tracer import CaptureError
 
-# The captures of the MQ study, in the order they are made on one database: shared_buffers, reads.
+# The captures of the MQ study, in the order in which they are made on one database: shared_buffers, reads.
 STANDARD = {
     "128mb": ("128MB", 7_300_000),
     "16mb": ("16MB", 3_800_000),
@@ -29,7 +29,7 @@ STANDARD = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit status (2 for an error of the user or the machine)."""
+    """Run one command; return the exit status (2 for an error of the user or the machine, 130 if interrupted)."""
     options = parser().parse_args(arguments)
     try:
         options.action(options)
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Options of every command."""
+    """Make the parser of the command line, with the options of every command."""
     top = argparse.ArgumentParser(
         prog="tpcc.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def number(least: int):
-    """A type for argparse: an integer of at least `least`."""
+    """Return a type for argparse that accepts integers of at least `least`."""
 
     def parse(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -91,7 +91,7 @@ def number(least: int):
 
 
 def power_of_two(text: str) -> int:
-    """A type for argparse."""
+    """Parse a power of two; this is a type for argparse."""
     value = number(1)(text)
     if value & (value - 1):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a power of two")
@@ -99,7 +99,7 @@ def power_of_two(text: str) -> int:
 
 
 def buffer_size(text: str) -> str:
-    """A type for argparse: a size PostgreSQL takes for shared_buffers."""
+    """Check a size that PostgreSQL accepts for shared_buffers; this is a type for argparse."""
     if not re.fullmatch(r"[1-9]\d*(kB|MB|GB)", text):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number with kB, MB or GB, such as 128MB")
     return text
@@ -115,7 +115,7 @@ def do_record(options) -> None:
     folder = options.work / "recordings" / options.recording
     print(f"recording {run.reads} reads behind {run.shared_buffers}", flush=True)
     record(Cluster(options.work), run, folder)
-    # The database grows with every run: each recording knows how many transactions came before it.
+    # The database grows with every run, so each recording states how many transactions came before it.
     ledger = options.work / "transactions.json"
     facts = json.loads((folder / "recording.json").read_text())
     facts["transactions_earlier"] = json.loads(ledger.read_text()) if ledger.exists() else 0

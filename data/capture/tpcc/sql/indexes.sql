@@ -1,5 +1,5 @@
--- Primary keys (clause 1.3) and the two secondary indexes the transactions need: customers by last name
--- and orders by customer. Built after the load; each statement stands alone, so they may run in parallel.
+-- Primary keys (clause 1.3) and the two secondary indexes that the transactions need: customers by last name
+-- and orders by customer. They are built after the load; the statements are independent and may run in parallel.
 ALTER TABLE warehouse  ADD PRIMARY KEY (w_id);
 ALTER TABLE district   ADD PRIMARY KEY (d_w_id, d_id);
 ALTER TABLE item       ADD PRIMARY KEY (i_id);

@@ -14,14 +14,14 @@ CREATE FUNCTION last_name(number integer) RETURNS varchar LANGUAGE sql IMMUTABLE
 $$ SELECT s[number / 100 + 1] || s[number / 10 % 10 + 1] || s[number % 10 + 1]
    FROM (VALUES ('{BAR,OUGHT,ABLE,PRI,PRES,ESE,ANTI,CALLY,ATION,EING}'::text[])) AS syllables (s) $$;
 
--- One pool of random letters and digits from which the loader cuts its strings: cheaper than drawing each character.
+-- A pool of random letters and digits from which the loader cuts its strings, which is cheaper than drawing characters.
 CREATE UNLOGGED TABLE letters (pool text NOT NULL);
 ALTER TABLE letters ALTER pool SET STORAGE PLAIN;
 INSERT INTO letters
 SELECT string_agg(substr('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', uniform(1, 62), 1), '')
 FROM generate_series(1, 7000);
 
--- A random string of low to high characters out of the pool (at least 7000 letters long).
+-- A random string of low to high characters from the pool, which has at least 7000.
 CREATE FUNCTION cut(pool text, low integer, high integer) RETURNS text LANGUAGE sql VOLATILE AS
 $$ SELECT substr(pool, 1 + floor(random() * 6400)::integer, low + floor(random() * (high - low + 1))::integer) $$;
 

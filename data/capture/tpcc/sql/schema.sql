@@ -1,6 +1,6 @@
 -- The nine tables of TPC-C (specification 5.11, clause 1.3).
 --
--- UNLOGGED: the write-ahead log is no part of the trace, so it is not written.
+-- Tables are UNLOGGED because the write-ahead log is not part of the trace and need not be written.
 -- Fill factors leave room for the new version of a row on the row's own page (heap-only update);
 -- the small, constantly updated warehouse and district rows get most of a page for their versions.
 
