@@ -78,7 +78,7 @@ class Server:
 
 
 def bandwidth(place: str) -> float:
-    """Return the rate at which a cache is loaded, 10**9 bytes/s: of ``dram``, ``remote``, ``ssd`` or as in ``25GB/s``.
+    """Return the rate, 10**9 bytes/s, at which a cache in ``dram``, ``remote`` or ``ssd``, or at ``25GB/s``, is loaded.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
 def request_sizes(trace: Trace) -> pd.DataFrame:
     """Count requests by size: ``blocks_up_to, bytes_up_to, requests, share``; empty if sizes are not known.
 
-    Requests for objects are counted by size in bytes, in powers of two; ``blocks_up_to`` is then empty.
+    Requests for objects are counted by size in bytes, in powers of two; ``blocks_up_to`` is then NaN.
 
     Examples
     --------

@@ -77,8 +77,8 @@ def simulate(
     writes : {"count", "ignore", "refresh", "only"}
         How the cache treats a write: as an access that updates it like a read (but never counts as a request); not at
         all; as an access if its block is cached, otherwise not at all; or as the only thing that counts, while reads
-        update the cache. A policy that looks into the future gains nothing from a refresh: it ignores writes that load
-        no block. To leave reads out, use `misspenalty.traces.parts.select`.
+        update the cache. For a policy that looks into the future, ``"refresh"`` is the same as ``"ignore"``. To leave
+        reads out, use `misspenalty.traces.parts.select`.
     warm_up : int
         References at the start of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional

@@ -21,7 +21,7 @@ INSERT INTO letters
 SELECT string_agg(substr('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', uniform(1, 62), 1), '')
 FROM generate_series(1, 7000);
 
--- A random string of low to high characters from the pool, which has at least 7000.
+-- A random string of low to high characters from the pool, which has at least 7000 characters.
 CREATE FUNCTION cut(pool text, low integer, high integer) RETURNS text LANGUAGE sql VOLATILE AS
 $$ SELECT substr(pool, 1 + floor(random() * 6400)::integer, low + floor(random() * (high - low + 1))::integer) $$;
 

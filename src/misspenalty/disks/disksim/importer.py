@@ -1,7 +1,7 @@
 """Import drive descriptions from DiskSim 4.0's parameter files (``.parv``, ``.diskspecs``, ``.model``, ``.seek``).
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
-sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, the zones are taken
+sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); for layout G4, only zones are read
 (`misspenalty.disks.disksim.layout_g4`). Parameters that cannot be expressed are rejected by name; those without effect
 in our model (statistics, host-side queues) are ignored.
 """

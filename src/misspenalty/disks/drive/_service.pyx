@@ -123,7 +123,7 @@ cdef int64_t command_time(const drive_t* d, int64_t lbn, int64_t count, bint wri
 
 
 cdef void over_bus(drive_t* d, record_t* r, int64_t medium, int64_t start, int64_t count, int64_t done) noexcept nogil:
-    """Divide the time from the end on the medium to the end on the bus between the transfer and what preceded it."""
+    """Divide the time between the ends of a read on the medium and on the bus into bus transfer and overhead."""
     cdef int64_t left = max(start + count * d.s.read_block, done) - medium
     if left > 0:
         r.bus = min(left, count * d.s.read_block)

@@ -61,7 +61,7 @@ cdef enum ahead_t:                  # how far a drive reads ahead
     TO_TRACK_END = 1
     TO_CYLINDER_END = 2
     TO_SEGMENT_END = 3              # ahead_most blocks
-    TO_NEXT_TRACK_END = 4           # … of the block after the request; one more track if the segment began before it
+    TO_NEXT_TRACK_END = 4           # track of the block after the request, and one more if the segment begins before it
 
 
 cdef struct settings_t:             # settings of a kind of drive; times in ns
@@ -77,7 +77,7 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
     int64_t write_disconnect
     int64_t extra_command           # command overhead of a write that does not continue the last one; -1 = as usual
-    int64_t extra_bus               # … from its command to its data: two disconnects, pause, reselect, preparation
+    int64_t extra_bus               # … from its command to its data: disconnect, pause, reselect, preparation
     int64_t extra_seek              # … delay of the arm's start after the command
     int64_t extra_disconnect        # … leaving the bus after its data
     int64_t read_block              # transfer of a block over the bus
@@ -88,8 +88,8 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int32_t segments                # read and write segments together
     int32_t write_segments          # segments that may be dirty at once
     int32_t ahead                   # ahead_t
-    int32_t read_water              # share of a request's blocks in the cache before the bus is requested, in 1/1000
-    int32_t write_water             # share of a write's blocks required in the cache to write the medium, in 1/1000
+    int32_t read_water              # share of a read's blocks that must be cached before the bus is requested, in 1/1000
+    int32_t write_water             # share of a write's blocks that must be cached before the medium is written, 1/1000
     int32_t head_start              # blocks of a write that must be in the cache before the medium is written
     int32_t long_head_start         # … of a long write
     int32_t long_write              # number of blocks from which a write is long
