@@ -97,7 +97,7 @@ cdef void end_ahead(drive_t* d) noexcept nogil:
 
 
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`, set `track` to where it is then. Call `settle` first.
+    """Return when the arm can move if read-ahead stops at `now`; set `track` to where it is then. Call `settle` first.
 
     An arm on its way to the next track arrives first; a sector under the head is read to its end if the drive does not
     stop within sectors.

@@ -164,7 +164,7 @@ cdef class Flash(Kernel):
         return out
 
     cdef void put(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Write units into the buffer, waiting for room, or without a buffer page by page to the flash."""
+        """Write units into the buffer, waiting for room, or, if there is no buffer, page by page to the flash."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks
         cdef bint part
         while unit <= last:
