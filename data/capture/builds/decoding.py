@@ -311,7 +311,7 @@ class Decoder:
         end = max(begin, cpu_end - process.left_out)
         if (
             path == self.hidden
-        ):  # the library is being loaded: its events are left out, and the time between them too
+        ):  # the library is being loaded: its events are left out, and so is the time between two of them
             process.hiding = begin if process.hiding < 0 else process.hiding
             process.left_out += end - process.hiding
             return

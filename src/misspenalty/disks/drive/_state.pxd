@@ -88,7 +88,7 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int32_t segments                # read and write segments together
     int32_t write_segments          # segments that may be dirty at once
     int32_t ahead                   # ahead_t
-    int32_t read_water              # share of a read's blocks that must be cached before the bus is requested, in 1/1000
+    int32_t read_water              # share of a read's blocks that must be cached before the bus is requested, 1/1000
     int32_t write_water             # share of a write's blocks that must be cached before the medium is written, 1/1000
     int32_t head_start              # blocks of a write that must be in the cache before the medium is written
     int32_t long_head_start         # … of a long write
