@@ -1,21 +1,21 @@
-"""Compute HAC's calibrated variant: a database whose pages are used as the paper's are, and a fitted server cache.
+"""Compute HAC's calibrated variant: a database whose page usage matches the paper's, and a fitted server cache.
 
-The following was written down on 2026-11-27, before any table of the variant was made. Known by then were, from the
-study's conditions, the verdicts with documents apart and a server's cache of 24, 26 or 30 MB with the fit of the judged
-database, and the hit rates of hot T1 there (82.5, 93.5 and 100 %).
+The following was written down on 2026-11-27, before any table of the variant was made. The study's conditions had by
+then shown two things, both with the fit of the judged database, documents apart, and a server's cache of 24, 26 or
+30 MB: the verdicts, and the hit rates of hot T1 (82.5, 93.5 and 100 %).
 
 Three facts that the paper does not print are set by values of the paper that few claims read. Documents lie in an area
-of their own: of the layouts compared, that one has the recollected size of the database and shares of a page that the
-traversals use (``object_layout`` in ``data/calibration.yaml``). Pages are shuffled, as in the judged results
-(``page_order``). The server's cache has, of the whole MB in the range of ``server_cache_mb``, the size at which the hit
-rate of hot T1 is nearest to the printed one; claims that read that rate count as fitted. The installation of an object
-is then fitted again, to the same share and over the same range as in the judged results. Nothing else changes.
+of their own: of the layouts compared, this one has the recollected database size and the recollected shares of a page
+that the traversals use (``object_layout`` in ``data/calibration.yaml``). Pages are shuffled, as in the judged
+results (``page_order``). The server's cache has the size, in whole MB within the range of ``server_cache_mb``, at which
+the hit rate of hot T1 is nearest to the printed one; claims that read that rate count as fitted. The installation cost
+of an object is then fitted again, to the same share and over the same range as in the judged results. Nothing else
+changes. Any of the following would count against the variant: no size has misses within the 15 % that claims are
+allowed; the size, or the installation cost, is at an end of its range; it gains only claims that the fits read; it
+loses as many claims as it gains.
 
-It would count against the variant if no size had misses within the 15 % that claims are allowed; if the size were at an
-end of the range, or the installation at an end of its own; if the claims that it gains were only those that the fits
-read; or if it lost as many as it gained. Whatever comes out, the judged results stay those of the other database: the
-variant enters no total, and another variant is not tried instead of it. Orders closer than the seeds are ties, as in
-the judged results.
+Whatever the outcome, the judged results remain those of the other database: the variant enters no total, and no other
+variant is tried in its place. Orders closer than the spread over seeds are ties, as in the judged results.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ BY_SEED = ("fig9", "fig10", "fig11", "projections")
 
 
 class _Seed(NamedTuple):
-    """One seed's database, sweeps and costs; the costs without an installation."""
+    """One seed's database, sweeps and costs; the cost of an installation is not set yet."""
 
     seed: int
     data: object
@@ -45,7 +45,7 @@ class _Seed(NamedTuple):
 
 
 class Variant:
-    """The variant's runs, and its tables with any size of the server's cache.
+    """The variant's runs, from which its tables are computed for any size of the server's cache.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class Variant:
         return sized(mean_over_seeds(tables, ["server_cache_mb"]), published["value"])
 
     def installation(self, server_mb):
-        """Fit the installation of an object with a server's cache of a size, as `misspenalty_studies.hac.tables.fit`
-        does."""
+        """Fit the instructions of installing an object, given the size of the server's cache; see
+        `misspenalty_studies.hac.tables.fit`."""
         (published,) = self.install.published
         runs = [(one.sweeps["T1"], _priced(one.costs, server_mb)) for one in self.seeds]
         return fit(runs, self.points_mb["T1"], published["value"], *self.install.range)
@@ -106,7 +106,7 @@ class Variant:
         least_share : float
             As in `misspenalty_studies.hac.tables.fig9`.
         iterations : int
-            Of the traversal without recursion.
+            Iterations of the traversal without recursion.
 
         Returns
         -------
@@ -125,13 +125,13 @@ class Variant:
         return found
 
     def means(self, each):
-        """Return the means over seeds of what `tables` returns, and ``<item>_by_seed``."""
+        """Return the means over seeds of the tables in `each`, from `tables`, and the tables ``<item>_by_seed``."""
         seeds = [one.seed for one in self.seeds]
         means = {item: mean_over_seeds(made, KEYS[item]) for item, made in each.items()}
         return means | {f"{item}_by_seed": each_seed(made, seeds) for item, made in each.items()}
 
     def hit_time(self, server_mb, install, hit_time_mb):
-        """Price Table 3 on the variant's database, the mean over seeds."""
+        """Price Table 3 on the variant's database, as means over seeds."""
         every = [further.hit_time(s.data, hit_time_mb, _priced(s.costs, server_mb, install)) for s in self.seeds]
         return mean_over_seeds(every, KEYS["hit_time"])
 
@@ -142,7 +142,7 @@ def sized(rates, target_pct):
     Parameters
     ----------
     rates : DataFrame
-        ``server_cache_mb, hit_pct`` and other columns, sizes rising.
+        ``server_cache_mb, hit_pct`` and other columns, in ascending order of size.
     target_pct : float
 
     Returns
@@ -153,7 +153,7 @@ def sized(rates, target_pct):
     Raises
     ------
     ParameterError
-        The printed rate is not between those of the smallest and the largest size.
+        The printed rate is not between the rates of the smallest and the largest size.
     """
     size, hit = rates["server_cache_mb"], rates["hit_pct"]
     if not hit.iloc[0] <= target_pct <= hit.iloc[-1]:
@@ -189,8 +189,8 @@ def calibrated(sweeps, machine, calibration, points_mb, least_share, iterations,
     Returns
     -------
     dict of str to DataFrame
-        ``server_fit, fit, fig9, fig10, fig11, projections, hit_time``, and ``<item>_by_seed`` of all that are means
-        over seeds of runs with misses.
+        ``server_fit, fit, fig9, fig10, fig11, projections, hit_time``, and ``<item>_by_seed`` for each table in
+        `BY_SEED`.
     """
     variant = Variant(sweeps, machine, calibration, points_mb, sizes)
     sized = variant.server_fit()
@@ -219,9 +219,9 @@ def claims_over_size(
     server_mb,
     sizes,
 ):
-    """Count what the variant gains and loses with several sizes of the server's cache (a workflow job).
+    """Count the claims that the variant gains and loses with several sizes of the server's cache (a workflow job).
 
-    Every size has its own fit of the installation, and is judged as the variant is.
+    The installation cost is fitted for each size anew, and each size is judged by the rules of the variant.
 
     Parameters
     ----------
@@ -234,13 +234,13 @@ def claims_over_size(
     ledger : path-like
         ``studies/hac/ledger.yaml``.
     server_mb : sequence of float
-        Sizes, besides the one chosen.
+        Sizes to judge in addition to the chosen one.
 
     Returns
     -------
     DataFrame
-        ``server_cache_mb, chosen, hit_pct, install_instructions, reproduced, tie, gained, lost, net``: claims, without
-        entries that follow from others.
+        ``server_cache_mb, chosen, hit_pct, install_instructions, reproduced, tie, gained, lost, net``; only claims are
+        counted, no derived entries.
     """
     variant, sized = Variant(sweeps, machine, calibration, points_mb, sizes), pd.read_csv(sized)
     chosen = float(sized.loc[sized["chosen"], "server_cache_mb"].iloc[0])

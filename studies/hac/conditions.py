@@ -1,14 +1,14 @@
 """Make the HAC study's tables under other readings of what the paper leaves open.
 
 The readings concern what a cache size includes, the server's cache, the drive, T1-, the database, and the unit costs
-that decide a claim which is not reproduced. The fit of the study itself stays as it is. Hit times (Table 3) read
-nothing but the instructions that an operation takes, which are changed one at a time. What a cache size includes is
-printed nowhere: in the study it covers frames and indirection table. With sizes of the frames alone only the peaks of
+that decide a claim which is not reproduced. The study's fit is not repeated. Hit times (Table 3) depend only on the
+number of instructions per operation; these numbers are changed one at a time. The paper does not print what a cache
+size includes: in the study it covers frames and indirection table. If sizes cover the frames alone, only the peaks of
 replacement are computed, since hot iterations may then fetch nothing at the paper's sizes. All other conditions are
 tried alone and together, at most one from each group; the paper's projections for several clients, other networks and
-other programs are tried under each condition alone. Unit costs are tried one at a time on the study's database: the
-Pentium Pro's own for the projections to it, the cost of installing an object for conversion, and for stack scanning the
-words of an activation, with which the traversals are run again at the paper's points.
+other programs are tried under each condition alone. Unit costs are tried one at a time on the study's database. The
+Pentium Pro's costs affect only the projections to it. If the number of words in an activation record changes, the
+traversals are run again at the paper's points.
 """
 
 import itertools
@@ -63,7 +63,7 @@ DECIDING = {  # unit costs that decide a claim which is not reproduced
     "scan_object_instructions": "{:g} instructions to examine an object",
     ACTIVATION: "activation records of {:g} words",
 }
-CONVERSION = ("install_instructions", "swizzle_instructions")  # unit costs on which replacement does not depend
+CONVERSION = ("install_instructions", "swizzle_instructions")  # replacement does not depend on these unit costs
 
 
 def explored(layouts):
@@ -72,7 +72,7 @@ def explored(layouts):
     Parameters
     ----------
     layouts : iterable of str
-        Names of other databases.
+        Names of the databases other than the study's.
 
     Returns
     -------
@@ -110,9 +110,9 @@ def under_conditions(
     Parameters
     ----------
     total, frames : sequence of path-like
-        HAC's sweeps, in the order of `STATIC`, on both axes.
+        HAC's sweeps, in the order of `STATIC`; cache sizes are frames and table together, and frames alone.
     others_total, others_frames : sequence of path-like
-        The same for the other databases, one after another.
+        The same for the other databases, concatenated.
     calls : sequence of path-like
         Sweeps of `BY_CALLS`, T1- under the condition `CALLS`, on the study's database and on the others.
     machine, fit : path-like
@@ -182,13 +182,13 @@ class _Database:
         self.data, self.sweeps, self.iterations = data, sweeps, iterations
         runs, curves = runs_at(sweeps, points_mb), {name: self._curve(name, swept) for name, swept in sweeps.items()}
         size = points_mb["T1-"]
-        # whether T1- stops by its calls -> by traversal
+        # key: whether a count of calls stops T1-; value: a dict by traversal
         self.runs = {False: runs, True: runs | {"T1-": Point(at_size(calls, size), size)}}
         self.curves = {False: curves, True: curves | {"T1-": self._curve("T1-", calls)}}
         self.others = projections.other_runs(data, points_mb, iterations)
 
     def _curve(self, name, swept, costs=None):
-        """Return the rows of Figure 9 for replacement, at every size of a sweep; no server changes them."""
+        """Return the rows of Figure 9 for replacement, at every size of a sweep; they do not depend on the server."""
         sizes = memory_of(swept)["cache_mb"]
         return [
             (name, size, "replacement", client_us(fetches, size, costs or self.costs)["replacement"])
@@ -197,10 +197,10 @@ class _Database:
         ]
 
     def unit_costs(self):
-        """Yield conditions in words, and tables by item, with one unit cost changed at a time.
+        """Change one unit cost at a time; yield each condition in words and its tables by item.
 
-        The fetch is not simulated again: the client's costs could change it only through what the drive reads ahead
-        meanwhile.
+        The fetch is not simulated again: the client's costs could change its time only by changing how much the drive
+        reads ahead while the client works.
         """
         runs = self.runs[False]
         own = {name: one.penalty(self.costs) for name, one in runs.items()}
@@ -223,7 +223,7 @@ class _Database:
             yield words, made
 
     def _run_again(self, words):
-        """Fetch again at the points, with activation records of another size."""
+        """Run the traversals again at the points, with activation records of `words` words; return their fetches."""
         return {
             name: run(self.data, "hac", name, size, self.iterations, activation_words=words).fetches
             for name, size in self.points_mb.items()
@@ -233,7 +233,7 @@ class _Database:
         return {name: self._curve(name, swept, costs) for name, swept in self.sweeps.items()}
 
     def under(self, chosen):
-        """Return the tables by item under some conditions; none if a point has no hot misses left."""
+        """Return the tables by item under the chosen conditions; an empty dict if a point has no hot misses left."""
         calls, changed = CALLS in chosen, {}
         for words in chosen:
             changed |= (SERVER | PAGES).get(words, {})
@@ -287,8 +287,8 @@ def hit_times(data, cache_mb, testbed):
 
 
 def with_points(curve, at_points, points_mb):
-    """Join replacement at every size, which does not depend on the server, with all components priced again at the
-    points.
+    """Combine the replacement rows of every size, which do not depend on the server, with the newly priced components
+    of the points.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def with_points(curve, at_points, points_mb):
 
 
 def batched(paths):
-    """Group paths, one per traversal for each database, into one tuple per database.
+    """Split a list that has one path per traversal for each database into one tuple per database.
 
     Examples
     --------

@@ -16,7 +16,7 @@ IN_A_FETCH = (
     "client_cpi", "network_mbit_per_s", "packet_us", "request_bytes", "server_page_us", "server_cache_mb", "drive",
     "database_at", "page_order", "client_page_instructions",
 )  # fmt: skip
-NOT_AT_THE_POINTS = (  # without effect at these points: values of other machines and other tables
+NOT_AT_THE_POINTS = (  # values of other machines and other tables, which have no effect at these points
     "ppro_cpi", "ppro_l2_ns", "ppro_memory_ns", "ppro_larger_l2_kb", "slower_mbit_per_s", "faster_mbit_per_s",
     "shared_clients", "activation_words", "method_instructions", "exception_instructions", "concurrency_instructions",
     "residency_instructions", "swizzle_check_instructions", "indirection_instructions", "fault_us",
@@ -25,7 +25,7 @@ NOT_AT_THE_POINTS = (  # without effect at these points: values of other machine
 
 
 def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
-    """Price hit time line by line, as in the paper's Table 3: hot traversals in a cache that holds everything.
+    """Price hit time by the lines of the paper's Table 3: hot traversals in a cache that holds everything.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def without_misses(data, traversal, cache_mb):
 
 
 def priced_hits(counts, cache_mb, testbed):
-    """Price hot traversals.
+    """Price hot traversals line by line.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def updates(data, cache_mb, costs):
 
 
 def server(sweeps, points_mb, costs, server_mb):
-    """Compute the server's hit rate and the time of a disk read, by its cache size and by the order of the pages on the
-    drive.
+    """Compute the server's hit rate and the time of a disk read for several server cache sizes and orders of the pages
+    on the drive.
 
     Returns
     -------
@@ -161,10 +161,10 @@ def server(sweeps, points_mb, costs, server_mb):
 
 
 def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
-    """Count the misses of a dynamic traversal; `data` has two modules. Columns are those of `hac.runs.sweep`, without
-    hot misses.
+    """Count the misses of a dynamic traversal; `data` has two modules. The columns are those of `hac.runs.sweep`,
+    without hot misses.
 
-    `best` holds the best split of the dual buffer for each size; missing entries are found here and added.
+    `best` maps sizes to best splits of the dual buffer; for a missing size, `shares` are tried and the best is added.
     """
     rows = []
     for system, size in product(systems, sizes_mb):
@@ -186,11 +186,11 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
 
 
 def cost_sensitivity(sweeps, points_mb, costs):
-    """Compute shares of the fetch time at the points of Figure 9, varying the testbed's values one at a time without
-    refitting.
+    """Compute replacement and conversion as shares of the fetch time at the points of Figure 9, varying the testbed's
+    values one at a time without refitting.
 
-    The fetch time is simulated again only for the values in `IN_A_FETCH`: the others could change it only through what
-    the drive reads ahead while the client works.
+    The fetch time is simulated again only for the values in `IN_A_FETCH`: the others could change it only by changing
+    how much the drive reads ahead while the client works.
 
     Returns
     -------

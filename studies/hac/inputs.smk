@@ -1,4 +1,4 @@
-# What the rules of the study hac take.
+# Inputs of the rules of the study hac.
 from misspenalty_studies.hac.objects.traversals import BY_CALLS, STATIC
 
 HAC = config["hac"]
@@ -13,7 +13,7 @@ wildcard_constraints:
 
 
 def hac_layout_sizes(wildcards):
-    """Sizes of the study's database, or of another one."""
+    """Return the sizes of the study's database, or of another layout's."""
     return HAC["database"] | (
         {} if wildcards.layout == "study" else HAC_LAYOUTS[wildcards.layout]
     )

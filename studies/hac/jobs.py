@@ -1,4 +1,4 @@
-"""Run the HAC study's jobs beyond Figures 9 to 11, which the workflow calls, from files to tables."""
+"""Run the workflow's jobs of the HAC study beyond Figures 9 to 11: read their files and return tables."""
 
 import pandas as pd
 
@@ -12,12 +12,12 @@ DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
 
 
 def _means(tables, keys):
-    """Average each of several tables over seeds; `tables` has the tables of each seed, `keys` those of each table."""
+    """Average tables over seeds; `tables` has one dict of tables per seed, `keys` the key columns of each table."""
     return {name: mean_over_seeds([each[name] for each in tables], keys[name]) for name in tables[0]}
 
 
 def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
-    """Compute the projections of section 4.4, and elapsed times, from the points of Figure 9; means over seeds.
+    """Compute the projections of section 4.4 and the elapsed times at the points of Figure 9, as means over seeds.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
 def other_tables(
     sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
 ):
-    """Compute hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; as in `at_points`.
+    """Compute hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; see `at_points`.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def other_tables(
     dynamic : dict
         Settings of the dynamic traversal.
     shares : sequence of float
-        Splits of the dual buffer that are tried; the split of each size is chosen on the first seed.
+        Splits of the dual buffer that are tried; the first seed on which a size runs decides its split.
 
     Returns
     -------
@@ -100,7 +100,7 @@ SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]
 
 
 def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds):
-    """Run one traversal while HAC's parameters and the database vary; means over seeds.
+    """Vary HAC's parameters and the database for one traversal; return the shares as means over seeds.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
 
 
 def measured_times(seed, sizes, hit_time_mb, points_mb, iterations):
-    """Measure hit time and the operations of a fetch on the machine at hand; parameters as in `at_points`.
+    """Measure hit time and the operations of a fetch on this machine; the parameters are those of `at_points`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Measure how much of its pages each traversal uses, by the database's layout.
+"""Measure which share of its pages each traversal uses, for several layouts of the database.
 
 The representation of objects was chosen to match shares of a page and a database size that are recollected from the
-paper (``data/calibration.yaml``); this table shows the results next to them.
+paper (``data/calibration.yaml``); this table shows our values next to the recollected ones.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ KEYS = ["documents", "traversal"]
 
 
 def layouts(calibration, seeds, sizes):
-    """Compute `used` for documents between the composite parts and apart from them, as means over seeds (a workflow
+    """Compute `used` with documents between the composite parts and apart from them, as means over seeds (a workflow
     job).
 
     Parameters
     ----------
     calibration : path-like
-        ``data/calibration.yaml``, whose `object_layout` has the recollected values.
+        ``data/calibration.yaml``, whose entry ``object_layout`` has the recollected values.
     seeds : sequence of int
     sizes : dict
         Sizes of the database.
@@ -31,8 +31,8 @@ def layouts(calibration, seeds, sizes):
     Returns
     -------
     DataFrame
-        Columns of `used`, with the half width of a 95 % confidence interval of each mean; then the recollected values
-        as ``recollected_<column>``, in the rows with which they were compared.
+        Columns of `used`, with the half width of a 95 % confidence interval of each mean; then columns
+        ``recollected_<column>``, filled in the rows for which the paper's value is recollected.
     """
     tables = [
         pd.concat([used(database(seed, **sizes | {"documents": where}), where) for where in ("between", "apart")])
@@ -47,7 +47,7 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Count the pages that each traversal touches, and how much of them it uses, in a cache that holds everything.
+    """Count the pages that each traversal touches, and the share of them that it uses, in a cache without evictions.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
-"""Measure HAC on the machine at hand: hit time line by line (Table 3), and the operations of a fetch.
+"""Measure HAC on this machine: hit time line by line (Table 3), and the operations of a fetch.
 
-Nothing here is priced: times are the processor's own, vary between runs, and are kept in separate tables that no claim
-reads.
+These times are measured on this machine's processor instead of priced. They vary between runs and are kept in separate
+tables that no claim reads.
 
-Hit time is measured by difference. One traversal is compiled seven times, bare and with one more mechanism each time,
-and run on the contents of a cache; a mechanism's line is the median of its step minus the median of the step before, so
-that the lines add up. The mechanisms indirection, swizzling, residency checks and usage bits are those of
-`misspenalty_studies.hac.objects`. Our caches do not need the other two, as nothing throws and no other transaction
-runs: for concurrency control one bit per object is tested and set in the transaction's read set; for exceptions a
-status in memory is tested after each call, as in the priced table.
+Hit time is measured by differences. The same traversal is compiled seven times, first bare and then with one more
+mechanism each time, and run on the contents of a cache. A mechanism's line is the median of its step minus the median
+of the step before, which makes the lines add up. The mechanisms indirection, swizzling, residency checks and usage bits
+are those of `misspenalty_studies.hac.objects`. Our caches do not need the other two, as nothing throws and no other
+transaction runs: for concurrency control one bit per object is tested and set in the transaction's read set; for
+exceptions a status in memory is tested after each call, as in the priced table.
 """
 
 import time
@@ -38,14 +38,14 @@ def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
     -------
     DataFrame
         ``traversal, cache_mb, line, seconds, low, high, accesses``: `HIT_STEPS` in the order in which they were added,
-        with the quartiles of the differences within rounds, and ``cache``: the traversal on the cache itself, which
-        additionally keeps the program's activation records for the stack scan and counts, but lacks the last two
-        mechanisms.
+        with the quartiles of the differences within rounds; then ``cache``, the traversal on the real cache, which
+        additionally keeps the program's activation records for the stack scan and counts operations, but lacks the last
+        two mechanisms.
 
     Raises
     ------
     ParameterError
-        The cache misses when it is hot.
+        The traversal still misses when the cache is hot.
     """
     tables = []
     for name in traversals:
@@ -77,10 +77,10 @@ def _seconds(program, name):
 
 
 def penalty(data, points_mb, iterations=3):
-    """Measure the median time of each operation in a fetch, of the last iteration.
+    """Measure the median time of each operation in a fetch over the last iteration.
 
-    Timers around the operations cost some 20 ns each, so conversion, which is timed object by object, is overestimated
-    by that much.
+    Each timer around an operation costs some 20 ns, so conversion, which is timed object by object, is overestimated by
+    that much per object.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Price the HAC study's runs: fetches are priced for a processor and sent through the page server.
+"""Price the HAC study's runs: a run's operations are priced for a processor, its fetches sent through the page server.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
-1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, means per fetch. One cost is
-fitted, the instructions of installing an object, to one published share; all others are the testbed's.
+1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, as means per fetch. One cost,
+the instructions of installing an object, is fitted to one published share; all others are the testbed's.
 """
 
 from typing import NamedTuple
@@ -27,9 +27,9 @@ class Penalty(NamedTuple):
     fetches : float
         Fetches of one iteration.
     counts : dict of str to float
-        Counts, mean per fetch.
+        Mean of each count per fetch.
     hit_pct, run_hit_pct : float
-        Hit rate of the server's page cache, in these iterations and in all iterations so far.
+        Hit rate of the server's page cache in these iterations, and in all iterations so far.
     visible_us : float
         Replacement that is not hidden behind the wait for the reply.
     elapsed_s : float
@@ -58,7 +58,7 @@ class Costs(NamedTuple):
     pages : int
         Pages of the database.
     seed : int
-        Seed of the random parts: the server's hits if their share is given, the places of scattered pages.
+        Seed of the random parts: the server's hits if their share is given, and the places of pages.
     """
 
     testbed: object
@@ -94,7 +94,7 @@ def priced(fetches, cache_mb, costs, processor=None):
     Returns
     -------
     DataFrame
-        ns, float: replacement by component, ``replacement, conversion, hit``.
+        Times in ns, float: replacement by component, ``replacement, conversion, hit``.
     """
     prices, size = Prices(costs.testbed, processor), cache_mb * 2**20
     table = prices.replacement(fetches, size)
@@ -117,7 +117,7 @@ def penalty(
     background=False,
     times=None,
 ):
-    """Compute the mean miss penalty of a run's hot iterations, or of its cold one.
+    """Compute the mean miss penalty of a run's hot iterations, or of its cold iteration.
 
     Parameters
     ----------
@@ -127,14 +127,14 @@ def penalty(
     rate, hit_share
         As in `PageServer`.
     clients : int
-        Number of clients that run the same program, each starting at another point of its hot iterations; with more
-        than one, times are means over each client's fetches up to the point where the next one began, which together
-        cover all fetches once. The fetches of one client before its hot iterations go through the server's cache
-        beforehand, so that sharing is measured warm, as with one client; the drive's own cache starts empty.
+        Number of clients that run the same program, each starting at another point of its hot iterations. With several
+        clients, times are means over each client's fetches up to the point where the next client began; together these
+        cover all fetches once. One client's fetches before its hot iterations first fill the server's cache, which is
+        therefore warm, as with one client; the drive's own cache starts empty.
     background : bool
-        Whether replacement is done during the wait, as far as it fits; by default it is in the foreground, as reported.
+        Whether replacement is done while the client waits for a fetch; by default it is in the foreground, as reported.
     times : DataFrame, optional
-        What `priced` gives for these fetches, costs and processor, where it is known.
+        The result of `priced` for these fetches, costs and processor, if it was computed before.
 
     Returns
     -------
@@ -173,17 +173,17 @@ def penalty(
 
 
 def _stream(used, times, fetch, register, background):
-    """Return the stream of one client, iterations one after another."""
+    """Return the stream of one client that runs its iterations one after another."""
     work = (times["hit"] + times["conversion"]).to_numpy()
     if not background:
         work = work + times["replacement"].to_numpy()
-    group = np.cumsum(fetch)  # the work that follows fetch k, rows of page 0 included
+    group = np.cumsum(fetch)  # each row's work follows this fetch; rows with page 0 have work, but no fetch
     before = np.bincount(group, weights=work, minlength=fetch.sum() + 1)
     return Stream(used["page"].to_numpy()[fetch], np.rint(before).astype(np.int64), register)
 
 
 def _shifted(used, times, register, clients):
-    """Return the same hot fetches for several clients, each beginning elsewhere."""
+    """Return a stream of the same hot fetches for each client, each with another starting point."""
     fetch = used["page"].to_numpy() > 0
     stream = _stream(used, times, fetch, register, False)
     n = len(stream.page)
@@ -216,8 +216,8 @@ def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations
 
 
 def client_us(fetches, cache_mb, costs, processor=None):
-    """Price replacement, by component and in total, and conversion of `penalty`'s hot iterations, without the
-    fetches."""
+    """Price replacement, by component and in total, and conversion in the hot iterations, in us per fetch; no fetches
+    are simulated."""
     wanted = list(hot_iterations(int(fetches["iteration"].max()) + 1))
     used = fetches[fetches["iteration"].isin(wanted)].reset_index(drop=True)
     spent = priced(used, cache_mb, costs, processor).sum() / (used["page"] > 0).sum() / 1000
@@ -225,16 +225,16 @@ def client_us(fetches, cache_mb, costs, processor=None):
 
 
 class InstallFit(NamedTuple):
-    """The fitted value of the one cost that is fitted.
+    """Result of fitting the instructions of installing an object, the only fitted cost.
 
     Attributes
     ----------
     value : float
         Instructions of installing an object.
     target, reached : float
-        Conversion over fetch time, %.
+        Conversion over fetch time, published and with the fitted value, %.
     at_bound : bool
-        Whether the target is out of the range's reach.
+        Whether no value in the range reaches the target.
     """
 
     value: float
@@ -244,18 +244,18 @@ class InstallFit(NamedTuple):
 
 
 def fit_install(runs, cache_mb, target, low, high):
-    """Fit the instructions of installing an object, so that conversion has the published share of the fetch time on
-    average.
+    """Fit the instructions of installing an object to the published ratio of conversion to fetch time, averaged over
+    seeds.
 
     Parameters
     ----------
     runs : sequence of (DataFrame, Costs)
-        The fetches of each seed, as in `penalty`, and its costs, whose testbed has no `install_instructions`.
+        The fetches of each seed, as in `penalty`, and its costs, whose testbed has no `install_instructions` yet.
     cache_mb : float
     target : float
-        Share, %.
+        Published ratio, %.
     low, high : float
-        Range.
+        Range of the instructions.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def fit_install(runs, cache_mb, target, low, high):
     """
 
     def shares(value):
-        """Return, as means over the seeds, conversion over fetch time and its growth per instruction."""
+        """Return the ratio of conversion to fetch time and its growth per instruction, as means over the seeds."""
         rows = []
         for fetches, costs in runs:
             with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
@@ -273,7 +273,7 @@ def fit_install(runs, cache_mb, target, low, high):
         return np.mean(rows, axis=0)
 
     value = low
-    for _ in range(3):  # the fetch time depends on it only through what the drive reads ahead meanwhile
+    for _ in range(3):  # converges fast: it changes the fetch time only through the drive's read-ahead
         share, slope = shares(value)
         value += (target / 100 - share) / slope
     bounded = float(min(max(value, low), high))

@@ -15,7 +15,7 @@ from misspenalty_studies.hac.prices import client_us
 from misspenalty_studies.hac.runs import run
 from misspenalty_studies.hac.tables import Point
 
-SERVER_HIT = 0.23  # Blaze's hit rate of file servers, which section 4.4 assumes (setup, not a result)
+SERVER_HIT = 0.23  # hit rate of file servers according to Blaze, which section 4.4 assumes (setup, not a result)
 
 
 class OtherRuns(NamedTuple):
@@ -26,9 +26,9 @@ class OtherRuns(NamedTuple):
     iterative : Point
         HAC's T1 without recursion.
     mapped, cold : Point
-        A cache of whole pages: T6, and a first T1.
+        Runs on a cache of whole pages (CLOCK): T6, and a cold T1.
     entries, pointers : int array
-        For every page: number of pages it refers to, and of references on it.
+        Number of other pages to which each page refers, and number of references on it.
     """
 
     iterative: Point
@@ -39,7 +39,7 @@ class OtherRuns(NamedTuple):
 
 
 def other_runs(data, points_mb, iterations):
-    """Run on one database what the projections need besides Figure 9.
+    """Make the runs on one database that the projections need besides those of Figure 9.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def projections(runs, costs, others, *, brief=False):
     costs : Costs
     others : OtherRuns
     brief : bool
-        Leave out other networks, several clients and a busy processor.
+        Whether to leave out other networks, several clients and a busy processor.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def projections(runs, costs, others, *, brief=False):
 
 
 def processors(runs, costs):
-    """Compute the cases of the Pentium Pro, as far as they are about the client alone.
+    """Compute those quantities of the Pentium Pro cases that depend on the client alone.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def processors(runs, costs):
 
 
 class _Rows:
-    """The table being made, and the points it is made from."""
+    """Collects the rows of the table; has the points from which they are computed."""
 
     def __init__(self, runs, costs):
         self.runs, self.costs, self.found = runs, costs, []
@@ -136,12 +136,12 @@ class _Rows:
         self.found += [(case, traversal, quantity, value) for quantity, value in values.items()]
 
     def everywhere(self, **change):
-        """Return the penalties of all traversals with something changed, as in `penalty`."""
+        """Return the penalties of all traversals; `change` has parameters of `penalty`."""
         return {name: run.penalty(self.costs, **change) for name, run in self.runs.items()}
 
     def visible(self, name, idle):
-        """Return the replacement per fetch that does not fit into the share `idle` of the wait in which the processor
-        is free."""
+        """Return the replacement time per fetch that is not hidden if the processor is free during the share `idle` of
+        the wait."""
         one = self.runs[name].penalty(self.costs)
         wait = one.us["fetch"] - one.us["client"]
         return max(0.0, one.us["replacement"] - idle * wait)
@@ -171,7 +171,7 @@ def _ratio(one):
 
 
 def _servers(rows, base, brief):
-    """Add other servers and networks with the client unchanged, and all offsets of a faster network."""
+    """Add the cases of other servers and networks, and the faster network with everything that offsets it."""
     testbed = rows.costs.testbed
     slower, faster = testbed["slower_mbit_per_s"], testbed["faster_mbit_per_s"]
     clients = testbed["shared_clients"]
@@ -206,7 +206,7 @@ def _processors(rows, base):
 
 
 def _quickstore(rows, others, costs):
-    """Add QuickStore's conversion: hot T6 mapped as recorded, and cold T1 both mapped as recorded and not."""
+    """Add QuickStore's conversion: of hot T6 with pages at their recorded addresses, of cold T1 with and without."""
     prices, cold = Prices(costs.testbed), others.cold.fetches
     in_t6 = _page_conversion(others.mapped.fetches, 1, others.entries, prices)
     rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)
@@ -226,6 +226,6 @@ def _quickstore(rows, others, costs):
 
 
 def _page_conversion(fetches, iteration, entries, prices):
-    """Return the mean conversion of a page that is mapped where it was recorded, in ns."""
+    """Return the mean conversion time, in ns, of a page that is mapped at its recorded address."""
     chosen = fetches.loc[(fetches["page"] > 0) & (fetches["iteration"] == iteration), "page"].to_numpy()
     return prices.mapped_ns(entries[chosen - FIRST_PAGE]).mean()

@@ -410,8 +410,8 @@ plan.simulation(
 )
 
 
-# Measured, so it varies between runs: shown in the report and the notebook, but neither archived nor judged. It takes all
-# available cores, so that no other job of the run disturbs it.
+# This job measures time, so its results vary between runs; the report and the notebook show them, but they are neither
+# archived nor judged. It takes all available cores, which keeps other jobs of the run from disturbing it.
 plan.simulation(
     "hac_measured",
     "hac.jobs.measured_times",

@@ -1,10 +1,10 @@
 """Run the HAC study's traversals on client caches, and count operations at every fetch.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
-1997, section 4. Nothing is priced here.
+1997, section 4. This module counts operations and does not price them.
 
-A run repeats one traversal on one cache: the first iteration is cold; *hot* is the mean of the others except the last
-(the second if there are two), as the benchmark's own program reports it.
+A run repeats one traversal on one cache. The first iteration is cold; *hot* is the mean of the others except the last
+(of two iterations, it is the second), as the benchmark's own program reports it.
 """
 
 import sys
@@ -25,16 +25,16 @@ MISSES = ["traversal", "system", "cache_mb", "frames_mb", "table_mb", "share", "
 
 
 class TraversalRun(NamedTuple):
-    """A cache's fetches.
+    """The fetches of a run, and the memory that its cache used.
 
     Attributes
     ----------
     fetches : DataFrame
-        One row per fetch, and before those of an iteration one with page 0 for the time before its first fetch:
-        ``iteration`` (0 is cold), ``page``, and the counts from there to the next row, by `COUNTS` (for `LEVELS`: the
-        value at the row).
+        One row per fetch; each iteration begins with a row with page 0, for the time before its first fetch. Columns:
+        ``iteration`` (0 is cold), ``page``, and `COUNTS`, the counts from this row to the next one (for `LEVELS`: the
+        value at this row).
     memory : tuple of int
-        Bytes of frames and of the indirection table at the end.
+        Bytes of frames and of the indirection table at the end of the run.
     """
 
     fetches: pd.DataFrame
@@ -42,7 +42,7 @@ class TraversalRun(NamedTuple):
 
 
 def database(seed, **sizes):
-    """Generate the database of the study: OO7's medium one unless `sizes` say otherwise."""
+    """Generate a database: OO7's medium one, except where `sizes` differ."""
     return oo7.generate(oo7.Parameters(**sizes), np.random.default_rng(seed))
 
 
@@ -60,7 +60,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
         Size of the client cache, 2**20 bytes.
     iterations : int
     **parameters
-        Of the cache.
+        Further parameters of the cache.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
 
 
 def run_dynamic(data, system, cache_mb, dynamic, seed, **parameters):
-    """Run a dynamic traversal once; its fetches have iteration 0. Parameters are those of `run`."""
+    """Run a dynamic traversal once; its fetches have iteration 0. Other parameters are those of `run`."""
     cache = make_cache(data, system, cache_mb, **parameters)
     Program(cache, data).run_dynamic(Dynamic(**dynamic), np.random.default_rng(seed))
     table = intervals(*cache.log())
@@ -100,7 +100,7 @@ def make_cache(data, system, cache_mb, **parameters):
 
 
 def intervals(pages, counts, before=None):
-    """Return `TraversalRun.fetches` of one iteration, without its number, from a cache's log.
+    """Convert a cache's log of one iteration to `TraversalRun.fetches`, without the column ``iteration``.
 
     Parameters
     ----------
@@ -120,17 +120,17 @@ def intervals(pages, counts, before=None):
 
 
 def hot_iterations(iterations):
-    """Return the iterations that *hot* averages."""
+    """Return the iterations over which *hot* is a mean."""
     return range(1, max(iterations - 1, 2))
 
 
 def misses(found):
-    """Return `count_misses` of a run."""
+    """Return the cold and hot misses of a run, from `count_misses`."""
     return count_misses(found.fetches)
 
 
 def count_misses(fetches):
-    """Return the fetches of the cold iteration, and the mean of the hot ones (None if there are none)."""
+    """Return the number of fetches of the cold iteration, and the mean of the hot ones (None if there are none)."""
     number = fetches[fetches["page"] > 0].groupby("iteration").size()
     count = int(fetches["iteration"].max()) + 1
     number = number.reindex(range(count), fill_value=0)
@@ -139,7 +139,7 @@ def count_misses(fetches):
 
 
 def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=()):
-    """Count the misses of some systems at some cache sizes.
+    """Count the misses of several systems at several cache sizes.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
     table : bool
         Whether the size includes the indirection table.
     shares : sequence of float
-        For ``gom``: splits to try; the one with the fewest hot misses is kept at each size.
+        Splits of ``gom`` to try; the one with the fewest hot misses is kept at each size.
 
     Returns
     -------
@@ -213,23 +213,23 @@ def sweeps(
     sizes : dict
         Sizes of the database.
     iterations : int
-        Iterations of HAC's runs; the other systems have a cold and a hot one.
+        Iterations of HAC's runs; the other systems run one cold and one hot iteration.
     total_mb : dict of str to sequence of float
-        Traversal -> client caches whose size includes frames and indirection table.
+        Traversal -> sizes of client caches, including frames and indirection table.
     frames_mb : dict of str to sequence of float, optional
-        The same for sizes of the frames only.
+        Traversal -> sizes of client caches, including only the frames.
     others_mb : dict of str to sequence of float, optional
-        Those of FPC and the dual buffer; without them only HAC is run.
+        Traversal -> sizes of the caches of FPC and the dual buffer; without it only HAC is run.
     shares : sequence of float
-        As in `sweep`; the split of each size is chosen on the first seed.
+        As in `sweep`; the first seed decides the split of each size.
     threads : int
-        Seeds at a time, after the first.
+        Number of seeds that run at the same time, after the first.
 
     Returns
     -------
     dict of str to DataFrame
-        ``total`` and, if asked for, ``frames``: HAC's fetches at every size; ``others``: misses of FPC and the dual
-        buffer. All have a column ``seed``.
+        ``total`` and, if `frames_mb` is given, ``frames``: HAC's fetches at every size; ``others``: misses of FPC and
+        the dual buffer. All have a column ``seed``.
     """
     words = load_testbed(machine)["activation_words"]
     axes = {axis: chosen[traversal] for axis, chosen in (("total", total_mb), ("frames", frames_mb)) if chosen}

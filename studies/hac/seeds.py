@@ -18,7 +18,7 @@ from misspenalty_studies.hac.runs import database
 
 
 class Sample(NamedTuple):
-    """Results of one seed.
+    """Runs of one seed, and what is needed to price them.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 
 def samples(paths, machine, fit, sizes):
-    """Yield every seed of stored sweeps, one after another.
+    """Yield a sample for every seed of stored sweeps, one after another.
 
     Parameters
     ----------
@@ -57,18 +57,18 @@ def samples(paths, machine, fit, sizes):
 
 
 def read_sweeps(paths):
-    """Read sweeps by seed and traversal, from files in the order of `STATIC`."""
+    """Return a mapping of seed to sweeps by traversal, from files in the order of `STATIC`."""
     return BySeed(dict(zip(STATIC, paths, strict=True)))
 
 
 class BySeed(Mapping):
-    """Sweeps by seed and traversal, from those of all seeds by traversal, whose column ``seed`` tells them apart.
+    """Maps each seed to its sweeps by traversal, given for each traversal one table with a column ``seed``.
 
     Parameters
     ----------
     sweeps : dict of str to DataFrame or path-like
-        The sweeps of each traversal, or a Parquet file of them. A seed is copied or read when asked for, so that the
-        others take no memory.
+        The sweeps of each traversal, or a Parquet file with them. To save memory, the rows of a seed are copied or read
+        only when they are requested.
 
     Examples
     --------
@@ -110,16 +110,16 @@ def mean_over_seeds(tables, keys):
     Parameters
     ----------
     tables : sequence of DataFrame
-        One per seed, of the same columns.
+        One per seed, with the same columns.
     keys : sequence of str
-        Columns that tell rows apart; all others are averaged.
+        Columns that identify a row; all others are averaged.
 
     Returns
     -------
     DataFrame
-        The columns of the tables, and for each that is averaged ``<column>_ci95``, half the width of the mean's 95 %
-        interval (missing if there is only one seed). Rows missing for any seed are left out; a value missing for one is
-        missing from the mean.
+        The columns of the tables, and for each averaged column ``<column>_ci95``, half the width of the mean's 95 %
+        interval (missing if there is only one seed). A row that any seed lacks is left out; a value that one seed lacks
+        does not enter the mean.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Define the settings of the HAC study: what can be configured, what it means, and what is rejected at once."""
+"""Define and validate the settings of the HAC study."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -215,8 +215,8 @@ class HacSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check that points are swept, that the variant has a database, and that the study's fits have their
-        targets."""
+        """Check that sweeps include the points, that the variant's database is one of `layouts`, and that the
+        calibration declares the fitted parameters."""
         if self.calibrated.layout not in self.layouts:
             raise SettingError(
                 f"{self.calibrated.layout!r} is not one of hac.layouts; add it there", "calibrated", "layout"

@@ -1,7 +1,7 @@
 """Compute the HAC study's tables: Figures 9 to 11, the peaks of replacement, and misses against cache size.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
-1997, sections 4.2 and 4.4. Runs come from `hac.runs`, times from `hac.prices`; parameters in, tidy tables out.
+1997, sections 4.2 and 4.4. Runs come from `hac.runs`, times from `hac.prices`; functions return tidy tables.
 """
 
 import pandas as pd
@@ -19,7 +19,7 @@ from misspenalty_studies.hac.seeds import BySeed, each_seed, mean_over_seeds
 PENALTY = ("fetch", "replacement", "conversion", "total")
 AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a cache size includes -> name of the table
 OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that price nothing at the client
-KEYS = {  # columns that tell rows apart
+KEYS = {  # columns that identify a row
     "fig9": ["traversal", "cache_mb", "component"],
     "fig9_frames": ["traversal", "cache_mb", "component"],
     "fig10": ["traversal", "component", "cache_mb"],
@@ -75,7 +75,7 @@ class Point:
         return self._known[key]
 
     def _priced(self, costs, processor):
-        """Return the times of the fetches, which no server changes."""
+        """Return the client's times of the fetches, which do not depend on the server."""
         key = (tuple((costs.testbed.values | dict.fromkeys(OF_THE_SERVER)).items()), processor)
         if key not in self._times:
             self._times[key] = priced(self.fetches, self.cache_mb, costs, processor)
@@ -103,7 +103,7 @@ def misses(traversal, runs):
 
 
 def enough(fetches, least_share):
-    """Tell whether a hot iteration fetches at least this share of what the cold one fetches."""
+    """Tell whether hot iterations fetch, on average, at least this share of the cold iteration's fetches."""
     cold, hot = count_misses(fetches)
     return bool(hot) and hot >= least_share * cold
 
@@ -123,8 +123,8 @@ def fig9(traversal, runs, costs, least_share):
     Returns
     -------
     DataFrame
-        ``traversal, cache_mb, component, us`` (fetch, replacement, conversion, and total, measured on its own), and
-        next to them ``fetches`` of one hot iteration, ``frames_mb, table_mb``.
+        ``traversal, cache_mb, component, us`` (fetch, replacement, conversion, and total, which is measured on the
+        clock, not summed), ``fetches`` of one hot iteration, ``frames_mb, table_mb``.
     """
     rows = []
     for one in memory_of(runs).itertuples():
@@ -176,7 +176,7 @@ def fig11(found, points_mb):
 
 
 def fit(runs, cache_mb, target, low, high):
-    """Fit the instructions of installing an object to T1's published share of conversion, the mean over seeds.
+    """Fit the instructions of installing an object to T1's published share of conversion, averaged over seeds.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def fit(runs, cache_mb, target, low, high):
 
 
 def peaks(axes, samples, published):
-    """Find where replacement overhead per fetch is greatest, on both axes.
+    """Find the cache sizes with the greatest replacement overhead per fetch, on both axes.
 
     Parameters
     ----------

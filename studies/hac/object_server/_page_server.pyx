@@ -28,14 +28,14 @@ cdef enum:                          # components of a fetch
 
 cdef struct costs_t:                # ns
     int64_t request_wire            # time of a request on the wire …
-    int64_t request_processor       # … and of the processors that the wire does not hide
+    int64_t request_processor       # … and processor time for it that the wire does not hide
     int64_t page                    # server processor time per page
     int64_t reply_wire
     int64_t reply_processor
 
 
 cdef class Replay(Kernel):
-    """One replay: `Replay(...).run(...)` once. Without a cache, hits are given in the order in which fetches are looked up."""
+    """One replay; call `run` once. Without a cache, `given` lists hits and misses in the order of the lookups."""
 
     cdef Drive drive
     cdef Policy cache               # None = no cache
@@ -58,8 +58,8 @@ cdef class Replay(Kernel):
             int64_t[:, ::1] ns, int64_t[::1] begun, uint8_t[::1] hit):
         """Replay all clients until each has fetched `enough` pages.
 
-        Fetch k of client c is fetch ``first[c] + k`` of all; its entry of `before` and `begun` is ``first[c] + c + k``,
-        since a client has one entry more than fetches there. `ns, begun` and `hit` are filled in.
+        Fetch k of client c has index ``first[c] + k`` in arrays of fetches, and ``first[c] + c + k`` in `before` and
+        `begun`, which have one entry per client more than fetches. `ns, begun` and `hit` are filled in.
         """
         cdef Py_ssize_t clients = register.shape[0], looked_up = 0, client, at
         cdef int64_t left = clients, done, steps = 0

@@ -52,14 +52,14 @@ class Processor:
 
 @dataclass(frozen=True)
 class ObjectServerTestbed:
-    """The testbed's values by name, and their sources.
+    """The testbed's values and their entries in the file, by name.
 
     Attributes
     ----------
     values : dict
         See `misspenalty_studies.hac.machine`; ``install_instructions`` is None until it is fitted.
     entries : dict of str to Parameter
-        The file's entry for each.
+        The file's entry for each value.
     """
 
     values: dict
@@ -88,7 +88,7 @@ class ObjectServerTestbed:
         return Processor(*numbers, 1024 * l2, *latencies, self["line_bytes"])
 
     def variations(self):
-        """Return (name, value) of the sensitivity runs, in the file's order, without its own values."""
+        """Return (name, value) of each alternative for sensitivity runs, in the file's order."""
         return variations(self.entries, self.values)
 
 
@@ -121,7 +121,7 @@ class Prices:
         Parameters
         ----------
         counts : DataFrame
-            Columns of `misspenalty_studies.hac.objects.cache.COUNTS`; rows are fetches, or an entire run.
+            Columns of `misspenalty_studies.hac.objects.cache.COUNTS`; a row is a fetch or an entire run.
         cache_bytes : float
             Size of the client cache, including the table.
 
@@ -160,18 +160,18 @@ class Prices:
         return pd.DataFrame(dict(zip(REPLACEMENT, (usage, compaction, stack), strict=True)))
 
     def conversion(self, counts, cache_bytes):
-        """Price installing objects and swizzling references, in ns; parameters as in `replacement`."""
+        """Price installing objects and swizzling references, in ns; the parameters are those of `replacement`."""
         return self.testbed["install_instructions"] * counts["installed"] * self.processor.instruction_ns + (
             self.conversion_without_install(counts, cache_bytes)
         )
 
     def conversion_without_install(self, counts, cache_bytes):
-        """Price conversion without the instructions of installing, which are fitted."""
+        """Price conversion, in ns, without the instructions of installing objects, whose number is fitted."""
         swizzles = self.testbed["swizzle_instructions"] * counts["swizzled"]
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 
     def hit_time(self, counts, cache_bytes):
-        """Price the traversal itself, without misses, line by line, in ns; parameters as in `replacement`.
+        """Price a traversal without misses line by line, in ns; the parameters are those of `replacement`.
 
         Returns
         -------
@@ -193,12 +193,12 @@ class Prices:
         return self.testbed["client_page_instructions"] * self.processor.instruction_ns
 
     def mapped_ns(self, entries):
-        """Price QuickStore's conversion of a page mapped where it was recorded, by the entries of its mapping
-        object."""
+        """Price QuickStore's conversion, in ns, of a page that is mapped at its recorded address and whose mapping
+        object has `entries` entries."""
         return 1000 * self.testbed["fault_us"] + (
             self.testbed["map_entry_instructions"] * entries * self.processor.instruction_ns
         )
 
     def corrected_ns(self, pointers, cache_bytes):
-        """Price QuickStore's additional work if it has to correct the pointers of a page."""
+        """Price QuickStore's additional work, in ns, if it has to correct the pointers of a page."""
         return self._ns(cache_bytes, self.testbed["correct_pointer_instructions"] * pointers, pointers)

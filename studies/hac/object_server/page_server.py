@@ -1,10 +1,10 @@
-"""Simulate a page server and its clients in time: network, server processor, page cache, disk, and the clients' work.
+"""Simulate the timing of a page server and its clients: network, server processor, page cache, disk, and clients' work.
 
-Clients are given as streams of fetches: the page, and the client's processor time before the request. Each fetch
-crosses the network to the server, takes its processor, is found in the page cache (LRU) or read from the drive, and
-comes back. Wire, server processor and drive are first come, first served; with one client there are no queues. The
-drive is `misspenalty.disks`' model with its own cache: contiguous pages may already have been read ahead when they are
-requested.
+A client is given as a stream of fetches: the page, and the client's processor time before the request. A request
+crosses the network and takes time on the server's processor; its page is found in the page cache (LRU) or read from the
+drive, and returns over the network. Wire, server processor and drive are first come, first served; with one client
+there are no queues. The drive is the model of `misspenalty.disks` with its own cache: contiguous pages may already have
+been read ahead when they are requested.
 
 Time is in whole nanoseconds; events at equal times are processed in the order in which they were scheduled.
 """
@@ -48,7 +48,7 @@ class FetchTimes:
     Attributes
     ----------
     ns : int64 array, shape (n, 4)
-        By component (`COMPONENTS`), including waiting for others.
+        Time of each fetch by component (`COMPONENTS`), including waiting for other clients.
     begun : int64 array, shape (n + 1,)
         When each fetch began, and when the client finished, ns.
     hit : bool array, shape (n,)
@@ -63,8 +63,8 @@ class FetchTimes:
 def message_ns(testbed, payload, rate=None):
     """Return (processor time of sender and receiver that the wire does not hide, time on the wire), in ns.
 
-    Packets are sent, transmitted and received in a pipeline: its slowest stage counts for every packet, the other
-    processor's work once.
+    Packets are sent, transmitted and received in a pipeline: the time of the slowest stage counts for every packet, and
+    the work of both processors is added once.
     """
     rate = testbed["network_mbit_per_s"] if rate is None else rate
     packets = -(-payload // testbed["packet_bytes"])
@@ -84,7 +84,7 @@ class PageServer:
     rate : float, optional
         Rate of the network, 10^6 bits/s; the testbed's by default.
     hit_share : float, optional
-        Instead of the page cache, each fetch is a hit with this probability, drawn from `generator`.
+        Probability that a fetch is a hit, drawn from `generator`; replaces the page cache.
     generator : numpy.random.Generator, optional
         Needed for `hit_share` and for pages in random order.
 
@@ -106,7 +106,7 @@ class PageServer:
         self.block = self._placed(pages)
 
     def _placed(self, pages):
-        """Return the first block of every page, by the page's id."""
+        """Return the first block of every page, indexed by the page's id."""
         slots = self.drive.blocks // self.count
         order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
         if order != "contiguous" and self.generator is None:
@@ -157,7 +157,7 @@ class PageServer:
         return [FetchTimes(ns[at], begun[at.start + i : at.stop + i + 1], hit[at]) for i, at in enumerate(rows)]
 
     def _joined(self, streams):
-        """Concatenate the streams: the first fetch of each, pages, times before them, and times to register."""
+        """Concatenate the streams; return each one's first fetch, pages, times before them, and times to register."""
         first = np.cumsum([0, *(len(stream.page) for stream in streams)])
         page, before = (
             np.concatenate([np.asarray(getattr(stream, name), np.int64) for stream in streams])
@@ -182,6 +182,6 @@ class PageServer:
         return cache
 
     def _hits(self, number):
-        """Draw whether each fetch hits, in the order in which they are looked up, if there is no cache."""
+        """Draw whether each fetch hits, in the order of lookups; all miss without `hit_share`."""
         share = self.hit_share or 0
         return (self.generator.random(number) < share if share else np.zeros(number, bool)).view(np.uint8)

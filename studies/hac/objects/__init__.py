@@ -1,4 +1,4 @@
-"""Build object databases on pages, and the client caches that programs run on: OO7, HAC, FPC, GOM.
+"""Build the object databases of OO7 on pages, and the client caches HAC, FPC and GOM, on which programs run.
 
-`oo7` generates databases, `cache` holds the client caches, `traversals` runs OO7's operations on them.
+`oo7` generates databases, `cache` defines the client caches, `traversals` runs OO7's operations on them.
 """

@@ -1,5 +1,5 @@
 # The common part of client caches: frames of real memory, an indirection table, the program's stack. A policy is a
-# subclass that defines how a frame is freed. References are followed here, inlined into the traversals.
+# subclass that defines how a frame is freed. Methods that follow references are here, to be inlined into traversals.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -30,7 +30,7 @@ cdef extern from *:
     """
     int64_t ticks() noexcept nogil
 
-cdef enum:                          # what is timed if a cache is asked to
+cdef enum:                          # operations that a cache times on request
     REGISTER = 0                    # copying the page into its frame
     STACK = 1
     USAGE = 2
@@ -47,7 +47,7 @@ cdef struct frame_t:
     uint32_t end                    # offset of the end of the last object
     int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
     int64_t used                    # tick of its last use, if the policy asks for it
-    bint modified                   # an object was modified in it since the last commit; it may have moved since
+    bint modified                   # an object was modified in it since the last commit, and may since have moved away
 
 
 cdef struct log_t:
@@ -62,9 +62,9 @@ cdef class ObjectCache(IndirectionTable):
     cdef object database            # keeps the pages alive
     cdef uint8_t* memory            # the frames
     cdef frame_t* frames
-    cdef uint32_t* free_frames      # stack of them
+    cdef uint32_t* free_frames      # stack of the free frames
     cdef uint32_t* frame_of         # frame + 1 of the intact page with each id, 0 = none
-    cdef Py_ssize_t frame_count     # frames that the budget could pay for without a table
+    cdef Py_ssize_t frame_count     # frames that would fit the budget without a table
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table
@@ -75,7 +75,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t stack_room
     cdef Py_ssize_t activation      # words of an activation record
     cdef Py_ssize_t incoming        # frame that a page is being fetched into; NONE
-    cdef bint timed                 # whether the operations are timed on the machine at hand
+    cdef bint timed                 # whether the operations are timed on this machine
     cdef int64_t[5] spent           # ticks so far, by operation
     cdef int64_t* timings           # `spent` at every row of the log; NULL = not timed
     cdef log_t* log
@@ -98,14 +98,14 @@ cdef class ObjectCache(IndirectionTable):
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
-    # Ships a policy's own objects at a commit, besides the frames of pages and survivors; adds to (bytes, objects).
+    # Ships modified objects of a policy's own buffer at a commit, and adds to the shipped bytes and the object count.
     cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef int64_t* push(self) noexcept nogil
 
     cdef inline uint8_t* at(self, uint32_t index) noexcept nogil:
-        """Return the object of a table entry, fetched if need be and marked as used; NULL if that failed."""
+        """Return the object of a table entry and mark it as used; install it first if necessary. NULL = failed."""
         cdef uint8_t* thing
         cdef uint32_t address = self.entries[index].address
         self.counts.accesses += 1
@@ -121,7 +121,7 @@ cdef class ObjectCache(IndirectionTable):
         return thing
 
     cdef inline uint8_t* follow(self, uint8_t* field) noexcept nogil:
-        """Return the object that a field refers to. Whoever holds the field has to be on the stack."""
+        """Return the object that a field refers to. The object with the field must be on the stack."""
         cdef uint32_t reference = word(field)
         if not reference & SWIZZLED:
             reference = self.swizzle(field)
@@ -137,7 +137,7 @@ cdef class ObjectCache(IndirectionTable):
             self.touch(thing)
 
     cdef inline void modify(self, uint8_t* thing) noexcept nogil:
-        """Mark an object as changed by the running transaction; it stays until the commit."""
+        """Mark an object as changed by the running transaction; the object stays in the cache until the commit."""
         self.counts.modified += not word(thing) & MODIFIED
         (<uint32_t*>thing)[0] |= MODIFIED
         self.frames[(thing - self.memory) >> PAGE_SHIFT].modified = True

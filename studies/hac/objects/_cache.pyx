@@ -1,4 +1,4 @@
-"""Kernel of every client cache: fetching, installing, swizzling, the stack that pins frames."""
+"""Common kernel of all client caches: it fetches pages, installs objects, swizzles references and pins frames."""
 
 import numpy as np
 
@@ -28,9 +28,9 @@ from misspenalty_studies.hac.objects._table cimport NO_FRAME, NO_MEMORY, NO_OBJE
 
 
 cdef class ObjectCache(IndirectionTable):
-    """Frames and table; subclasses free frames.
+    """The frames and the indirection table of a client cache; a subclass defines how frames are freed.
 
-    `sizes` and `references` describe the classes, `table` says whether `budget` includes the indirection table.
+    `sizes` and `references` describe the classes; `table` tells whether `budget` includes the indirection table.
     """
 
     def __cinit__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
@@ -67,7 +67,7 @@ cdef class ObjectCache(IndirectionTable):
         free(self.log)
         free(self.timings)
 
-    # --- a policy's own
+    # --- methods that a policy overrides
 
     cdef int free_one(self) noexcept nogil:
         return -1
@@ -84,7 +84,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- references
 
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil:
-        """Turn a reference into a table entry, in place; 0 if there is no memory."""
+        """Replace the oref in a field by a table entry and return it, or 0 if that failed."""
         cdef int64_t begin = ticks() if self.timed else 0
         cdef uint32_t index = self.find(word(field))
         if index == 0:
@@ -97,7 +97,7 @@ cdef class ObjectCache(IndirectionTable):
         return SWIZZLED | index
 
     cdef uint8_t* bring(self, uint32_t index) noexcept nogil:
-        """Install the object of an entry, from the page in the cache or from the server."""
+        """Install the object of a table entry and return it; fetch its page if it is not in the cache."""
         cdef uint32_t oref = self.entries[index].oref, page = oref >> OID_BITS, oid = oref & ((1 << OID_BITS) - 1)
         cdef Py_ssize_t frame
         cdef uint8_t* thing
@@ -121,7 +121,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- frames
 
     cdef int fetch(self, uint32_t page) noexcept nogil:
-        """Ask the server for a page; while waiting, free a frame for the next one."""
+        """Fetch a page from the server; while waiting, free a frame for the next fetch."""
         cdef Py_ssize_t frame
         cdef frame_t* into
         cdef int64_t begin
@@ -161,7 +161,7 @@ cdef class ObjectCache(IndirectionTable):
             return -1
         begin = self.lap(USAGE, begin)
         while True:
-            # the free frame counts too
+            # the budget includes the frame that is kept free
             most = min(self.frame_count, (self.budget - table) // PAGE)
             if self.frame_count - self.free_count < most:
                 break
@@ -172,7 +172,7 @@ cdef class ObjectCache(IndirectionTable):
         return 0
 
     cdef int64_t lap(self, int what, int64_t begin) noexcept nogil:
-        """Add the time since `begin` and return the current time; return 0 if operations are not timed."""
+        """Add the time since `begin` to an operation and return the current time; 0 if operations are not timed."""
         cdef int64_t now
         if not self.timed:
             return 0
@@ -191,7 +191,7 @@ cdef class ObjectCache(IndirectionTable):
         self.counts.stack_words += self.stack_top
 
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        """Remove an installed object: update its entry, and lower the counts of the objects it refers to."""
+        """Remove an installed object: clear its entry, and lower the reference counts of objects it refers to."""
         cdef uint32_t header = word(thing), kind = class_of(header), index = header & ENTRY, i, bits
         cdef uint32_t* words = <uint32_t*>thing
         self.counts.discarded += 1
@@ -211,7 +211,7 @@ cdef class ObjectCache(IndirectionTable):
                     self.release(words[i] & ~SWIZZLED)
 
     cdef void evict(self, Py_ssize_t frame) noexcept nogil:
-        """Free a frame with everything in it."""
+        """Discard everything in a frame and free it."""
         cdef uint8_t* base = self.memory + frame * PAGE
         cdef uint32_t offset = PAGE_HEADER, size
         cdef frame_t* out = &self.frames[frame]
@@ -284,8 +284,8 @@ cdef class ObjectCache(IndirectionTable):
     # --- transactions
 
     def commit(self):
-        """Ship modified objects to the server, with references as orefs; return how many bytes and objects were
-        shipped."""
+        """Ship modified objects to the server, with references converted to orefs; return the numbers of bytes and
+        objects shipped."""
         cdef Py_ssize_t frame, shipped = 0, count = 0
         cdef uint32_t offset, size
         cdef uint8_t* thing
@@ -305,7 +305,7 @@ cdef class ObjectCache(IndirectionTable):
         return shipped, count
 
     cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil:
-        """Ship an object if it is modified."""
+        """Ship an object if it is modified, and add to the numbers of bytes and objects."""
         if word(thing) & MODIFIED:
             (<uint32_t*>thing)[0] &= ~MODIFIED
             self.ship(thing, size)
@@ -313,7 +313,7 @@ cdef class ObjectCache(IndirectionTable):
             count[0] += 1
 
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        """Write an object to the server's page and to an uninstalled copy of it in the cache."""
+        """Write an object to the server's page, and to a cached copy of it that is not installed."""
         cdef uint32_t oref = self.entries[word(thing) & ENTRY].oref, oid = oref & ((1 << OID_BITS) - 1), i
         cdef uint8_t* page = self.pages + ((oref >> OID_BITS) - 1) * <Py_ssize_t>PAGE
         cdef uint32_t* to = <uint32_t*>(page + offset_of(page, oid))
@@ -342,7 +342,7 @@ cdef class ObjectCache(IndirectionTable):
         return np.array([self.log[i].page for i in range(self.log_size)], np.int64)
 
     def counted(self):
-        """Return the counts before every fetch and at the end of every run, int64, one row each, in the order of
+        """Return an int64 array with one row of counts before every fetch and at the end of every run; its columns are
         `COUNTS`."""
         cdef Py_ssize_t i, columns = sizeof(counts_t) // sizeof(int64_t)
         self.check_unused()
@@ -353,14 +353,14 @@ cdef class ObjectCache(IndirectionTable):
         return table
 
     def time_operations(self):
-        """Start to time the operations; tell whether that was possible, as the log has to be empty."""
+        """Start timing the operations and return True; return False if the log was already in use."""
         self.check_unused()
         self.timed = self.log_room == 0
         return self.timed
 
     def timed_ticks(self):
-        """Return the ticks spent so far at every row of the log, int64, in the order of `TIMED`; a tick is the
-        processor's."""
+        """Return the processor ticks spent so far at every row of the log, as an int64 array; its columns are the
+        operations in the order of `TIMED`."""
         cdef Py_ssize_t i
         self.check_unused()
         table = np.zeros((self.log_size if self.timed else 0, TIMED), np.int64)
@@ -375,14 +375,14 @@ cdef class ObjectCache(IndirectionTable):
         self.log_size = 0
 
     def end_run(self):
-        """Record the counts at the end of a run; the stack is empty again."""
+        """Record the counts at the end of a run and empty the stack."""
         self.check_unused()
         self.stack_top = 0
         if self.record(0) < 0:
             raise MemoryError("no memory for the log of fetches")
 
     def snapshot(self):
-        """Copy the frames' bytes, the frames' descriptions, and the table (0 = the unused entry)."""
+        """Return copies of the frames' bytes, the frames' descriptions, and the table, whose entry 0 is unused."""
         cdef Py_ssize_t i
         self.check_unused()
         memory = np.empty((self.frame_count, PAGE), np.uint8)
@@ -398,5 +398,5 @@ cdef class ObjectCache(IndirectionTable):
 
     @property
     def memory_used(self):
-        """Bytes of (frames in use, including the one that is kept free; table)."""
+        """Memory in bytes of the frames in use, including the one that is kept free, and of the table."""
         return min(self.frame_count - self.free_count + 1, self.frame_count) * PAGE, self.table_bytes()

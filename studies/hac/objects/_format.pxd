@@ -1,10 +1,10 @@
-# Layout of pages and objects, on disk and in the cache. `format.py` is the same in Python.
+# Layout of pages and objects, on disk and in the cache. `format.py` defines the same layout in Python.
 #
-# A page has 8192 bytes: a header of 8 (page id, objects, end of the objects), the objects one after another, and at the
-# end, growing downwards, the 16-bit offset of each object. Every object begins with a 32-bit header and has a multiple
-# of 8 bytes. Arrays and strings have their length in the second word. A reference is 32 bits: on disk the page id and
-# the number of the object in it (an oref), 0 if there is none; in the cache, once it was loaded, the number of an
-# entry of the indirection table with the highest bit set.
+# A page has 8192 bytes: a header of 8 bytes (page id, number of objects, end of the objects), the objects one after
+# another, and, growing downwards from the end, the 16-bit offset of each object. An object begins with a 32-bit header;
+# its size is a multiple of 8 bytes. Arrays and strings have their length in the second word. A reference has 32 bits.
+# On disk it is an oref, the page id and the number of the object in the page, or 0. In the cache, once it was loaded,
+# it is the number of an entry of the indirection table with the highest bit set.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
@@ -37,7 +37,7 @@ cdef extern from *:
 
 
 cdef struct class_t:
-    uint32_t size                   # bytes of an object; 0 = its length decides
+    uint32_t size                   # bytes of an object; 0 = depends on the object's length
     uint32_t references             # bit w set: word w of the object is a reference (0 = header)
 
 
@@ -54,7 +54,7 @@ cdef inline uint32_t usage_of(uint32_t header) noexcept nogil:
 
 
 cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexcept nogil:
-    """Return the bytes of an object."""
+    """Return the size of an object in bytes."""
     cdef uint32_t kind = class_of(word(thing))
     if kind == ARRAY:
         return (8 + 4 * word(thing + 4) + 7) & ~7
@@ -64,7 +64,7 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
 
 
 cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
-    """Return one of an object's references, counted modulo their number; NULL if there is none, or all are null."""
+    """Return reference `which`, modulo their number, of an object; NULL if it has none, or if this one is null."""
     cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
     cdef uint8_t* field = NULL
     if kind == ARRAY:
@@ -90,7 +90,7 @@ cdef inline uint32_t objects_on(const uint8_t* page) noexcept nogil:
 
 
 cdef inline uint32_t end_of(const uint8_t* page) noexcept nogil:
-    """Return the offset of the end of the last object."""
+    """Return the offset in the page at which the last object ends."""
     return (<const uint16_t*>(page + 6))[0]
 
 

@@ -25,7 +25,7 @@ cdef struct link_t:
 cdef class Kernel(ObjectCache):
     cdef Py_ssize_t first           # frame at which the object buffer begins
     cdef link_t* links              # by a block's first granule: free list, or order of use
-    cdef uint8_t* orders            # by a block's first granule: its order, VACANT where free
+    cdef uint8_t* orders            # by a block's first granule: its order, with VACANT set if the block is free
     cdef uint32_t[10] vacant        # first free block of each order, granule + 1
     cdef uint32_t newest            # most recently used object, granule + 1
     cdef uint32_t oldest
@@ -90,7 +90,7 @@ cdef class Kernel(ObjectCache):
         self.prepend(granule, &self.vacant[order], NULL)
 
     cdef Py_ssize_t take(self, uint32_t size) noexcept nogil:
-        """Take a free block, split off a larger one if need be, and return its first granule; NONE if there is none."""
+        """Allocate a block, splitting a larger one if necessary; return its first granule, NONE if there is no room."""
         cdef int order = 0, found
         cdef uint32_t granule
         while (GRANULE << order) < size:

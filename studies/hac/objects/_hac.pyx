@@ -20,7 +20,7 @@ from misspenalty_studies.hac.objects._format cimport (
 
 cdef struct candidate_t:
     int64_t entered                 # fetch at which it was entered; 0 = not in the set
-    int64_t sequence                # global number of the entry
+    int64_t sequence                # number of the entry, counted over all frames
     uint32_t threshold              # T: objects with a higher usage are hot
     uint32_t hot                    # hot objects
     uint32_t objects                # objects in the frame when it was entered
@@ -37,7 +37,7 @@ cdef class Kernel(ObjectCache):
     cdef int64_t lifetime           # fetches that a candidate stays in the set, the paper's E
     cdef Py_ssize_t primary         # next frame of the primary scan
     cdef Py_ssize_t secondaries     # number of secondary pointers, the paper's N
-    cdef Py_ssize_t[16] secondary   # next frame of each
+    cdef Py_ssize_t[16] secondary   # next frame of each secondary pointer
     cdef Py_ssize_t target          # frame that retained objects go to; NONE
 
     def __cinit__(self, pages, sizes, references, budget, table, frames, activation, retention, scan, lifetime,
@@ -58,12 +58,12 @@ cdef class Kernel(ObjectCache):
 
     @property
     def target_frame(self):
-        """The frame that retained objects go to; -1 = none."""
+        """The frame to which retained objects are moved; -1 = none."""
         return self.target
 
     @property
     def candidate_set(self):
-        """Return (frame, T, hot objects, objects, fetch at which it was entered) of each candidate, in no order."""
+        """The candidates, in no order: (frame, T, hot objects, objects, fetch at which the frame was entered)."""
         return [
             (frame, self.candidates[frame].threshold, self.candidates[frame].hot, self.candidates[frame].objects,
              self.candidates[frame].entered)
@@ -71,7 +71,7 @@ cdef class Kernel(ObjectCache):
         ]
 
     cdef int prepare(self) noexcept nogil:
-        """Run one epoch: primary scan, secondary scans, expiry."""
+        """Run one epoch: scan with the primary and secondary pointers, and remove candidates that have expired."""
         cdef Py_ssize_t i, looked
         cdef uint32_t frame
         self.scan_frames()
@@ -92,7 +92,7 @@ cdef class Kernel(ObjectCache):
         return 0
 
     cdef Py_ssize_t scan_frames(self) noexcept nogil:
-        """Compute the usage of the next frames; return how many there were."""
+        """Compute the usage of the next frames of the primary scan; return the number of frames."""
         cdef Py_ssize_t found = 0, passed = 0
         while found < self.scan and passed < self.frame_count:
             if self.frames[self.primary].kind != FREE and self.primary != self.incoming:
@@ -103,7 +103,7 @@ cdef class Kernel(ObjectCache):
         return found
 
     cdef void compute_usage(self, Py_ssize_t frame) noexcept nogil:
-        """Decay the usage of a frame's objects, find its threshold, enter it in the set."""
+        """Decay the usage of a frame's objects, compute the frame's threshold, and enter the frame in the set."""
         cdef uint32_t[16] having
         cdef uint32_t offset = PAGE_HEADER, usage, threshold, hot, header
         cdef frame_t* scanned = &self.frames[frame]
@@ -129,7 +129,7 @@ cdef class Kernel(ObjectCache):
         self.enter(frame, threshold, hot)
 
     cdef void look(self, uint32_t frame) noexcept nogil:
-        """Enter a frame many of whose objects are not installed."""
+        """Enter a frame in the set if the share of its installed objects is below R."""
         cdef frame_t* seen = &self.frames[frame]
         cdef bint few = seen.installed * self.retention[1] < self.retention[0] * seen.objects
         if self.candidates[frame].entered == 0 and few:
@@ -157,7 +157,7 @@ cdef class Kernel(ObjectCache):
             self.candidates[frame].entered = 0
 
     cdef Py_ssize_t least_valuable(self) noexcept nogil:
-        """Return the candidate with the lowest (T, H), the newest on a tie, not pinned by the stack; or NONE."""
+        """Return the candidate with the lowest (T, H) that the stack does not pin, the newest on a tie; or NONE."""
         cdef Py_ssize_t i, best = NONE
         cdef candidate_t* a
         cdef candidate_t* b
@@ -175,7 +175,7 @@ cdef class Kernel(ObjectCache):
         return best
 
     cdef int free_one(self) noexcept nogil:
-        """Compact victims until one of them is free."""
+        """Compact victims until a frame is free; return 0, or -1 if no frame can be freed."""
         cdef Py_ssize_t victim, scanned, tries = 0
         while True:
             victim = self.least_valuable()
@@ -192,7 +192,7 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects, move hot ones to the target's free end; tell whether it is free."""
+        """Discard a frame's cold objects and move hot ones to the target while they fit; tell whether it is free."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

@@ -1,8 +1,8 @@
-"""Measure hit time: one traversal is compiled once per mechanism of an object cache.
+"""Measure hit time with one traversal that is compiled bare, and again with each further mechanism of an object cache.
 
-The bare program finds objects at addresses that are in the references themselves. Each further step adds one mechanism
-to the previous one, in the order of `STEPS`; the additional time of a step is the mechanism's hit time. All run on one
-copy of a cache's contents, with references rewritten for the step.
+In the bare program, references contain the addresses of objects. Each further step adds one mechanism to the previous
+step, in the order of the enum that ends with `STEPS`; the additional time of a step is the mechanism's hit time. All
+steps run on one copy of a cache's contents, in which references are rewritten for the step.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -134,7 +134,7 @@ cdef extern from *:
 
 
 cdef class Ladder(Kernel):
-    """Traversals of a cache's contents, step by step.
+    """Runs a traversal of a cache's contents with any of the steps.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ cdef class Ladder(Kernel):
         free(self.visitor.read_set)
 
     def prepare(self, int step):
-        """Copy the frames again, with references in the form that this step reads."""
+        """Copy the cache's frames, with references in the form that the step reads."""
         cdef Py_ssize_t frame
         cdef uint32_t offset
         cdef uint8_t* thing
@@ -203,7 +203,7 @@ cdef class Ladder(Kernel):
         return reference if step >= INDIRECTION else self.cache.entries[reference].address
 
     def run(self, int step, bint roots):
-        """Run one traversal; return (parts or roots visited, sum of the values read)."""
+        """Run the traversal with one step; return (parts or roots visited, sum of the values read)."""
         cdef int64_t done
         cdef uint8_t* module = self.memory + self.cache.entries[self.module].address
         if not 0 <= step < STEPS:

@@ -1,4 +1,4 @@
-"""Kernel that places objects on pages in the order given, none across a boundary."""
+"""Kernel that places objects on pages in the given order; no object crosses a page boundary."""
 
 from libc.stdint cimport uint32_t
 
@@ -8,7 +8,7 @@ from misspenalty_studies.hac.objects._format cimport OID_BITS, PAGE, PAGE_HEADER
 def place(const uint32_t[::1] sizes, uint32_t[::1] orefs, uint32_t[::1] offsets, uint32_t first_page):
     """Give every object its oref and its offset in the page; return the number of pages used.
 
-    A page is full when the next object and its 2 bytes of offset do not fit, or its oid would not.
+    A page is full if the next object and its 2-byte offset do not fit, or if its number needs more than `OID_BITS`.
     """
     cdef uint32_t page = first_page, at = PAGE_HEADER, oid = 0, size
     cdef Py_ssize_t i

@@ -1,5 +1,5 @@
-# Words of OO7's objects and the number of one class, for the programs that run on it; a test compares them with
-# oo7.CLASSES. Macros, so that C code of a kernel can use them too.
+# Numbers of words in OO7's objects, and the number of the class BASE, for the traversals. A test compares them with
+# oo7.CLASSES. They are macros because C code of a kernel uses them too.
 
 cdef extern from *:
     """

@@ -27,7 +27,7 @@ cdef class Lru(ObjectCache):
 
 
 cdef class Clock(ObjectCache):
-    """Evicts the next page that was not accessed since the hand passed it."""
+    """Evicts the next page that was not accessed since the hand last passed it."""
 
     cdef Py_ssize_t hand
 

@@ -13,21 +13,21 @@ cdef enum:                          # values of `failed`
 cdef struct entry_t:
     uint32_t address                # address of the object, bytes from the start of the frames; 0 = not in the cache
     uint32_t oref                   # place of the object on disk
-    uint32_t references             # swizzled references to it in the cache, and the program's own
+    uint32_t references             # number of swizzled references to the object, and of the program's own
     uint32_t next                   # next entry in a client's hash chain; here the next free entry; 0 = none
 
 
 cdef struct counts_t:
-    int64_t accesses                # objects that references were followed to
+    int64_t accesses                # times that an object was reached through a reference
     int64_t fetches                 # pages requested from the server
     int64_t installed               # objects given a table entry
     int64_t swizzled                # references turned into table entries
     int64_t frames_scanned          # frames whose usage was computed
-    int64_t objects_scanned         # objects examined for that
+    int64_t objects_scanned         # objects in these frames
     int64_t frames_looked           # frames that a secondary pointer examined
     int64_t frames_compacted        # victims
     int64_t frames_freed            # victims that were free afterwards
-    int64_t whole_evictions         # victims of which nothing was retained
+    int64_t whole_evictions         # victims from which no object was retained
     int64_t retained                # objects that survived compaction
     int64_t discarded               # installed objects that did not survive
     int64_t dropped                 # never-installed copies dropped with their frame
@@ -39,8 +39,8 @@ cdef struct counts_t:
     int64_t entries_freed
     int64_t stack_words             # words of the stack scanned for references into frames
     int64_t modified                # objects changed for the first time in their transaction
-    int64_t pages_kept              # intact pages in the cache at the fetch (a level, not a sum)
-    int64_t entries                 # table entries in use (a level)
+    int64_t pages_kept              # intact pages in the cache now (not cumulative)
+    int64_t entries                 # table entries in use now (not cumulative)
 
 
 cdef class IndirectionTable(Kernel):
@@ -50,11 +50,11 @@ cdef class IndirectionTable(Kernel):
     cdef uint32_t free_entry        # 0 = none
     cdef uint32_t* entry_of         # entry of each oref; 0 = none
     cdef uint64_t orefs             # length of `entry_of`
-    cdef uint32_t bucket_count      # buckets of the hash table that is included in the size
+    cdef uint32_t bucket_count      # buckets of a client's hash table, which the size includes
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 
-    # Every subclass calls this first.
+    # Allocates the table; a subclass calls it first in its constructor.
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1
     cdef uint32_t find(self, uint32_t oref) noexcept nogil
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil

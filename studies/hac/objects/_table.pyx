@@ -1,4 +1,4 @@
-"""Kernel of the indirection table: entries by oref, made when one is first asked for, freed when nothing refers to them."""
+"""Kernel of the indirection table: an entry is made when its oref is first looked up, and freed when it is unused."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -11,10 +11,10 @@ cdef enum:
 
 
 cdef class IndirectionTable(Kernel):
-    """The indirection of references in the cache.
+    """The table with an entry for each object that references in the cache refer to.
 
-    `buckets` is the size of the hash table that a client would have: it is included in the size, and entries have a
-    link for its chains. The implementation finds entries through an array by oref, since objects of a page are
+    A client would find entries in a hash table with `buckets` buckets: the table's size includes them, and entries have
+    a link for its chains. This implementation finds entries in an array indexed by oref, since objects of a page are
     requested together.
     """
 
@@ -32,7 +32,7 @@ cdef class IndirectionTable(Kernel):
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """Return the entry of an object, made if there is none; 0 if there is no memory or no such page."""
+        """Return the entry of an object, creating it if necessary; 0 if there is no memory or no such page."""
         cdef uint32_t index
         if oref >= self.orefs:
             self.failed = NO_OBJECT
@@ -58,7 +58,7 @@ cdef class IndirectionTable(Kernel):
         return index
 
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """Return an entry that the program itself refers to; 0 if there is no memory."""
+        """Find an entry and count a reference of the program to it; return the entry, 0 if `find` failed."""
         cdef uint32_t index = self.find(oref)
         if index:
             self.entries[index].references += 1
@@ -79,7 +79,7 @@ cdef class IndirectionTable(Kernel):
         return 0
 
     cdef void release(self, uint32_t index) noexcept nogil:
-        """Lower the count of an entry; an entry without references and without object becomes free."""
+        """Lower the reference count of an entry; free the entry if no reference and no object is left."""
         self.entries[index].references -= 1
         if self.entries[index].references == 0 and self.entries[index].address == 0:
             self.free_table_entry(index)

@@ -1,4 +1,4 @@
-"""Kernel of OO7's traversals, run on a client cache; the program's activation records hold every object in use."""
+"""Kernel of OO7's traversals on a client cache; the program's activation records refer to every object in use."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -26,26 +26,26 @@ from misspenalty_studies.hac.objects._oo7 cimport (
     PART_Y,
 )
 
-cdef enum:                          # what is done at each composite part
+cdef enum:                          # what a traversal does at each composite part
     ROOTS = 0                       # T6: only its root part
     ALL = 1                         # T1: every atomic part
     HALF = 2                        # T1-: half of them
     PLUS = 3                        # T1+: every object except the document
-    SWAP_ROOT = 4                   # T2a: all, x and y of the root part swapped
-    SWAP_ALL = 5                    # T2b: all, x and y of all swapped
+    SWAP_ROOT = 4                   # T2a: every atomic part, and swap x and y of the root part
+    SWAP_ALL = 5                    # T2b: every atomic part, and swap x and y of each
     ITERATIVE = 6                   # T1 with a list of parts to visit instead of recursion
-    HALF_CALLS = 7                  # T1-, and the links of the parts visited are followed to the end
+    HALF_CALLS = 7                  # T1-, but it follows all links of the parts that it visits
 
 
 cdef class Traversals(Kernel):
-    """OO7's operations on one cache."""
+    """Runs OO7's operations on one cache."""
 
     cdef ObjectCache cache
     cdef uint32_t* visited          # visit in which each part was marked, by its id
     cdef uint32_t visit             # number of the composite visit
     cdef int64_t parts              # parts of the database
     cdef uint32_t half              # parts after which T1- stops
-    cdef uint32_t left              # parts until it does
+    cdef uint32_t left              # parts that are left until T1- stops
     cdef bint stopped
     cdef uint32_t* waiting          # table entries of parts to visit
     cdef Py_ssize_t room            # entries for which `waiting` has room
@@ -66,12 +66,12 @@ cdef class Traversals(Kernel):
         free(self.waiting)
 
     def hold(self, uint32_t oref):
-        """Return an entry for a reference of the program itself; 0 if that failed."""
+        """Return the table entry of an object to which the program itself holds a reference; 0 = failed."""
         self.check_unused()
         return self.cache.hold(oref)
 
     def traverse(self, uint32_t module, int kind):
-        """Run a static traversal from a module's entry; return parts visited, roots or swaps, -1 if it failed."""
+        """Run a static traversal from a module's entry; return its count (see `Program.run`), or -1 if it failed."""
         cdef int64_t* record
         cdef uint8_t* thing
         cdef int64_t done = -1
@@ -88,9 +88,9 @@ cdef class Traversals(Kernel):
         return done
 
     def descend(self, uint32_t module, const uint8_t[::1] choices, int kind):
-        """Run one operation of a dynamic traversal: a path to a composite part, then its visit.
+        """Run one operation of a dynamic traversal: follow a path to a composite part and visit it.
 
-        `choices` are the child chosen at each level and the composite part chosen at the end.
+        `choices` has the index of the child at each level, and of the composite part at the end.
         """
         cdef int64_t done
         self.kind = kind
@@ -99,10 +99,10 @@ cdef class Traversals(Kernel):
         return done
 
     def walk(self, uint32_t start, const uint32_t[::1] steps):
-        """Follow references of any object: step s takes the s-th (modulo their number) of the current one.
+        """Walk from any object: a step s follows reference s, modulo their number, of the current object.
 
-        From an object without references, or at a null one, the walk continues at its start. Return the number of
-        objects met, -1 if it failed.
+        If the object has no references, or if this one is null, the walk continues at its start. Return the number of
+        objects met, -1 if the walk failed.
         """
         cdef int64_t met = 0
         with self, nogil:
@@ -205,7 +205,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int read_composite(self, uint8_t* me) noexcept nogil:
-        # one after another: each may fetch, and C leaves the order within an expression open
+        # separate statements, because each may fetch, and C does not define the order within an expression
         if self.touch(me, COMPOSITE_TYPE) < 0 or self.touch(me, COMPOSITE_PARTS) < 0:
             return -1
         if self.touch(me, COMPOSITE_USED_PRIVATE) < 0 or self.touch(me, COMPOSITE_USED_SHARED) < 0:
@@ -224,7 +224,7 @@ cdef class Traversals(Kernel):
         return 0
 
     cdef int64_t part(self, uint8_t* me) noexcept nogil:
-        """Visit the parts that are not marked depth first; return how many."""
+        """Visit a part and, depth first, the parts behind it that are not marked; return the number of parts."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* array
         cdef uint8_t* link
@@ -270,8 +270,8 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int64_t iterate(self, uint8_t* root) noexcept nogil:
-        """Visit all parts without recursion: one activation record, and a list of parts that were seen but not
-        visited."""
+        """Visit all parts without recursion, with one activation record and a list of parts that were seen but not
+        visited; return the number of parts."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* me
         cdef uint8_t* array
@@ -301,7 +301,7 @@ cdef class Traversals(Kernel):
                 return -1
             record[1] = <int64_t>array
             i = word(array + 4)
-            while i:  # the last first, so that the first is visited first
+            while i:  # from the last to the first, because the list is a stack: the first is visited next
                 i -= 1
                 link = self.cache.follow(array + 8 + 4 * i)
                 if link == NULL:
@@ -316,7 +316,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef inline Py_ssize_t wait_for(self, uint8_t* part, Py_ssize_t left) noexcept nogil:
-        """Put a part on the list; its entry stays as long as it is there."""
+        """Put a part on the list and return the new length; the reference keeps its table entry in use."""
         cdef uint32_t index = word(part) & ENTRY
         self.cache.refer(index)
         self.waiting[left] = index
@@ -324,7 +324,7 @@ cdef class Traversals(Kernel):
 
     cdef inline void operate(self, uint8_t* me) noexcept nogil:
         cdef uint32_t x = word(me + 4 * PART_X), y = word(me + 4 * PART_Y)
-        self.read += x + 2 * y  # weighted, so that a swap shows
+        self.read += x + 2 * y  # weights differ, to make the checksum depend on swaps
         if self.kind == SWAP_ALL or (self.kind == SWAP_ROOT and self.left == self.half):
             (<uint32_t*>(me + 4 * PART_X))[0] = y
             (<uint32_t*>(me + 4 * PART_Y))[0] = x

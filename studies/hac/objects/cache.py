@@ -2,26 +2,26 @@
 
 A cache is real memory: page frames of 8 KB and an indirection table of 16-byte entries (address, oref, count of
 references, next entry of the same bucket). A program follows references inside the frames. A reference loaded for the
-first time is swizzled in place, from an oref to a table entry; an entry without an object gets its page, from the
-frames or from the server, and installs the object. Discarded objects decrement the counts of what they refer to, and
-entries without references are freed. Frames that the program's stack refers to are pinned.
+first time is swizzled in place, from an oref to a table entry. If the entry has no object yet, the object is installed
+from its page, which is in a frame or fetched from the server. Discarding an object decrements the counts of the objects
+it refers to; entries without references are freed. Frames that the program's stack refers to are pinned.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, sections 2 and 3. Taken from the paper: frames, compaction into a target frame, usage bits set by each access and
 shifted by a decay, (threshold, fraction) of a frame, the candidate set, the frame that is always free, copies that stay
-uninstalled if the object is installed elsewhere, lazy reference counts, no-steal. Recollected, and parameters here:
-decay as (usage + 1) >> 1, retention 2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers, ties to the
-newest, frames on the stack skipped.
+uninstalled if the object is installed elsewhere, lazy reference counts, no-steal. Recollected from the paper: decay as
+(usage + 1) >> 1, ties to the newest, frames on the stack skipped; and, as parameters with these defaults: retention
+2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers.
 
 Deviations, and choices that no source states
-    - When a frame is compacted, its uninstalled copies are dropped. If the page of a discarded object is still in a
-      frame as fetched, the object is installed again from there, without a fetch.
+    - When a frame is compacted, its uninstalled copies are dropped. If the page of a discarded object is in an intact
+      frame, the object is installed again from there, without a fetch.
     - A secondary pointer enters only frames that are not in the set.
     - If every candidate is pinned, the primary scan continues until it finds one that is not.
-    - Entries are freed when their count falls to zero, not in the background.
-    - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit, the
-      dual buffer such pages and the modified objects of its buffer. A transaction that modifies more than fits is an
-      error.
+    - Entries are freed as soon as their count falls to zero, not in the background.
+    - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit; the dual
+      buffer keeps such pages and the modified objects in its buffer. It is an error if the modified objects do not fit
+      the cache.
     - The cache's size includes the table and its buckets, because a page cache does not need that memory. With
       ``table=False`` the size is that of the frames only. The list of pages in the cache (4 bytes per page
       of the database) is not counted.
@@ -54,7 +54,7 @@ _FAILURES = {
 
 
 class ClientCache:
-    """The common part of all caches.
+    """The common part of all client caches.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ class ClientCache:
         )
 
     def check(self):
-        """Raise an error if anything went wrong in the kernel."""
+        """Raise an error if the kernel has failed."""
         if self.kernel.failed:
             raise ParameterError(f"{self.name} with {self.size} bytes: {_FAILURES[self.kernel.failed]}")
 
     def commit(self):
-        """End the transaction, send modified objects to the server, and return (bytes, objects)."""
+        """End the transaction: send modified objects to the server and return (bytes, objects) sent."""
         return self.kernel.commit()
 
     def log(self):
@@ -110,29 +110,29 @@ class ClientCache:
         Returns
         -------
         (int64 array, shape (n,); int64 array, shape (n, len(COUNTS)))
-            Page fetched (0 = a run ended) and the counts before that.
+            Page of each fetch (0 = a run ended), and the counts before the fetch or at the end of the run.
         """
         pages, counts = self.kernel.fetched, self.kernel.counted()
         self.kernel.forget()
         return pages, counts
 
     def time_operations(self):
-        """Time the operations on the machine at hand; only before the first fetch.
+        """Start timing the operations on this machine; call this before the first fetch.
 
-        The times are the machine's and vary between runs, and no table of the study holds them. Timers cost some 20 ns
-        each, so conversion, which is timed object by object, is overestimated by that much.
+        The times vary between machines and runs, and no judged table of the study holds them. A timer costs some 20 ns,
+        so conversion, which is timed object by object, is overestimated by that much per object.
         """
         if not self.kernel.time_operations():
             raise ParameterError("operations can only be timed from the first fetch on")
 
     def timed(self):
-        """Return the timer ticks spent before each row of the log, by `TIMED`, int64, shape (n, 5); read it before
-        `log`."""
+        """Return the timer ticks spent before each row of the log, int64, shape (n, 5), one column for each of `TIMED`;
+        call it before `log`, which empties the log."""
         return self.kernel.timed_ticks()
 
     @property
     def memory_used(self):
-        """Bytes of (frames in use, including the one that is kept free; indirection table)."""
+        """Memory in bytes: (frames in use, including the one that is kept free; indirection table)."""
         return self.kernel.memory_used
 
     def installed(self):
@@ -147,7 +147,7 @@ class ClientCache:
         -------
         list of dict
             One dict per frame: ``kind`` (0 free, 1 intact, 2 mixed, 3 object buffer), ``page``, ``installed`` and
-            ``objects`` as the kernel counts them, ``things``: (Object with orefs, usage, installed, modified) each.
+            ``objects`` as counted by the kernel, ``things``: a list of (Object with orefs, usage, installed, modified).
         """
         memory, frames, entries = self.kernel.snapshot()
         found = []
@@ -187,8 +187,8 @@ class HAC(ClientCache):
     Parameters
     ----------
     retention : float
-        R: share of a frame's objects below which those above the threshold count as hot; rounded to a fraction with a
-        denominator of up to 10^6.
+        R: a frame's threshold is the lowest usage for which the objects above it, the hot ones, are less than this
+        share of all; rounded to a fraction with a denominator of up to 10^6.
     scan : int
         k: frames that the primary pointer, and each secondary one, examines per fetch.
     lifetime : int
@@ -208,7 +208,7 @@ class HAC(ClientCache):
                 f"retention {retention}, scan {scan}, lifetime {lifetime}, secondary {secondary}: expected a share "
                 "from 1e-6, 1 to 1000, from 1, and 0 to 16"
             )
-        share = Fraction(retention).limit_denominator(10**6)  # 2/3 stays 2/3; times a page's objects it fits 32 bits
+        share = Fraction(retention).limit_denominator(10**6)  # keeps 2/3 exact; products with object counts fit 32 bits
         self.kernel = _hac.Kernel(*self._common, share.as_integer_ratio(), scan, lifetime, secondary)
 
 
@@ -223,7 +223,7 @@ class FPC(ClientCache):
 
 
 class Clock(ClientCache):
-    """CLOCK on whole pages, the replacement of QuickStore; it needs no indirection table, so the size is the frames."""
+    """CLOCK on whole pages, QuickStore's policy; it needs no indirection table, so the size includes frames only."""
 
     name = "clock"
 
@@ -235,9 +235,9 @@ class Clock(ClientCache):
 class GOM(ClientCache):
     """A dual buffer: pages in LRU order, and the used objects of evicted pages in a separate buffer, in LRU order.
 
-    It follows A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, as HAC's paper
-    compares it: the split is fixed and has to be tuned. The object buffer uses a buddy allocator with blocks of 16 to
-    8192 bytes.
+    It follows A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, in the version that
+    HAC's paper compares: the split is fixed and must be tuned. The object buffer uses a buddy allocator with blocks of
+    16 to 8192 bytes.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class GOM(ClientCache):
         super().__init__(database, size, **common)
         if not 0 <= share < 1:
             raise ParameterError(f"share is {share}; expected at least 0 and less than 1")
-        buffer_frames = min(round(share * self.frames), self.frames - 3)  # a page on the stack, one coming in, one free
+        buffer_frames = min(round(share * self.frames), self.frames - 3)  # 3 frames: pinned, incoming and free
         self.kernel = _gom.Kernel(*self._common, max(buffer_frames, 0))
 
 

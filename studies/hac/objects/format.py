@@ -1,13 +1,13 @@
 """Represent pages and objects as bytes: lay out a database, write it, and read it back.
 
 A page has 8192 bytes: a header (page id, 32 bits; number of objects and offset of the end of the last one, 16 bits
-each), the objects one after another, and at its end, growing downwards, the 16-bit offset of every object. No object
-crosses a page. An object begins with a 32-bit header, its class and its number in the page (oid), and takes a multiple
-of 8 bytes; arrays of references and strings of bytes have their length in the second word, all other words are fields.
-A reference is an *oref*: the page id above 9 bits of oid, or 0 for no object.
+each), the objects one after another, and, growing downwards from the end, the 16-bit offset of every object. No object
+crosses a page boundary. An object begins with a 32-bit header, which has its class and its number in the page (oid);
+its size is a multiple of 8 bytes. Arrays of references and strings of bytes have their length in the second word; all
+other words are fields. A reference is an *oref*: the page id in the bits above 9 bits of oid, or 0 for no object.
 
 Source: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems",
-SOSP 1997, sections 2 and 3: pages of 8 KB, references of 32 bits, no object across a page, larger objects as trees.
+SOSP 1997, sections 2 and 3: pages of 8 KB, 32-bit references, no object across pages, larger objects as trees.
 The split of an oref (22 and 9 bits), the 32-bit header and the page header that maps oids to 16-bit offsets are
 recollected; rounding to 8 bytes and the length word are ours.
 """
@@ -37,9 +37,9 @@ class Class:
     ----------
     name : str
     fields : tuple of str
-        Names in order, first word first.
+        Names of the fields in the order of their words.
     references : frozenset of str
-        Those that hold orefs; the others hold unsigned integers.
+        Names of the fields that hold orefs; the others hold unsigned integers.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Class:
 
     @property
     def size(self):
-        """Bytes of an object, including header and rounding."""
+        """Size of an object in bytes, including header and rounding."""
         return (4 + 4 * len(self.fields) + 7) & ~7
 
     @property
     def mask(self):
-        """Bit w is set if word w of an object is a reference; word 0 is the header."""
+        """A mask in which bit w is set if word w of an object is a reference; word 0 is the header."""
         return sum(1 << (i + 1) for i, field in enumerate(self.fields) if field in self.references)
 
     def word(self, field):
@@ -69,9 +69,9 @@ class Object:
     ----------
     oref : int
     kind : int
-        Number of its class; ``ARRAY`` and ``STRING`` in addition to those of the database.
+        Number of its class in the database, or ``ARRAY`` or ``STRING``.
     values : tuple of int or bytes
-        Fields, references or characters.
+        Its fields, an array's references, or a string's characters.
     """
 
     oref: int
@@ -80,7 +80,7 @@ class Object:
 
 
 class Pages:
-    """A database being written: objects placed in the order of their serial numbers, then filled field by field.
+    """A database under construction: objects are placed in the order of their serial numbers, then filled by field.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Pages:
     kinds : array of int
         Class of each object, in the order of placement.
     lengths : array of int
-        References of an array, bytes of a string, 0 for others.
+        Number of references of an array or of bytes of a string; 0 for other objects.
 
     Attributes
     ----------
@@ -132,17 +132,17 @@ class Pages:
         halves[row[last] * (PAGE // 2) + 3] = offsets[last] + sizes[last]
 
     def fill(self, serials, word, values):
-        """Write word number `word` of some objects (1 is the first field; elements of arrays begin at 2)."""
+        """Write word number `word` of the given objects (1 is the first field; elements of arrays begin at 2)."""
         self._words[self._at[serials] + word] = values
 
     def fill_text(self, serials, text):
-        """Write the same characters into some strings of that length."""
+        """Write the same text into the given strings, which have its length."""
         padded = np.frombuffer(text + b"\0" * (-len(text) % 4), np.uint32)
         self._words[self._at[serials][:, None] + 2 + np.arange(len(padded))] = padded
 
 
 def read_object(pages, classes, oref):
-    """Read an object back.
+    """Read the object with an oref from its page.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def read_object(pages, classes, oref):
 
 
 def object_sizes(pages):
-    """Return where every object of a database is, and how many bytes it takes.
+    """Return the oref and the size in bytes of every object of a database.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def object_sizes(pages):
     Returns
     -------
     (uint32 array, int64 array), each of shape (objects,)
-        Orefs in ascending order; bytes, including rounding.
+        Orefs in ascending order; sizes in bytes, including rounding.
     """
     halves = pages.reshape(-1).view(np.uint16).reshape(len(pages), -1)
     count, end = halves[:, 2].astype(np.int64), halves[:, 3].astype(np.int64)
@@ -205,7 +205,7 @@ def references_by_page(database):
     Returns
     -------
     (int64 array, int64 array), each of shape (pages,)
-        References that are not null; pages that they lead to, not counting the page itself.
+        Numbers of references that are not null, and of pages that they lead to, excluding the page itself.
     """
     words = database.pages.reshape(-1).view(np.uint32)
     halves = database.pages.reshape(-1).view(np.uint16)

@@ -7,17 +7,17 @@ set of parts and its back-references.
 
 Paper: M. J. Carey, D. J. DeWitt, J. F. Naughton, "The OO7 benchmark", SIGMOD 1993; order of creation, draws and counts
 follow the authors' C++ program (facts only, no code). The clustering by time of creation is from HAC's paper (section
-4.2.1). Not stated anywhere, and chosen here:
+4.2.1). No source states the following choices:
 
 - type names are separate strings, and the connections to and from a part are separate arrays, as in a language whose
-  fields are words; HAC's 500,000 objects read by T2b (section 4.6) are the 100,000 parts, their arrays of outgoing
-  connections and the 300,000 connections;
+  fields are words; the 500,000 objects that T2b reads according to HAC's paper (section 4.6) are the 100,000 parts,
+  their arrays of outgoing connections and the 300,000 connections;
 - documents (trees of strings, since none fits a page) have a separate area after the composites; with
   ``documents="between"``, the literal order of creation, which the HAC study uses, each follows its composite;
-- the layout was not chosen blindly: before this program was written, about twenty layouts were compared with the size
+- the layout was chosen by comparison: before this program was written, about twenty layouts were compared with the size
   of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 % for T6, T1-, T1,
-  T1+). They are entered as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has the
-  results: T1- uses about 20 % of the pages that it touches, not 27 %.
+  T1+). They are entered as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has our
+  values: T1- uses about 20 % of the pages that it touches, not 27 %.
 
 Random draws need not match the authors' exactly; the seed is a parameter.
 """
@@ -50,12 +50,12 @@ class Parameters:
         Composite parts per module.
     document_bytes, manual_bytes : int
     fan_out, levels : int
-        Children per assembly, levels of the tree; the last holds the base assemblies.
+        Children per assembly; levels of the tree, of which the last holds the base assemblies.
     composites_per_base : int
         Private composite parts per base assembly; there are as many shared ones.
     modules : int
     documents : {"apart", "between"}
-        In a separate area, or each after its composite part.
+        Documents are in a separate area, or each after its composite part.
     """
 
     parts: int = 200
@@ -81,12 +81,12 @@ class Parameters:
 
     @property
     def complex_assemblies(self):
-        """Complex assemblies of a module."""
+        """Number of complex assemblies of a module."""
         return sum(self.fan_out**level for level in range(self.levels - 1))
 
     @property
     def base_assemblies(self):
-        """Base assemblies of a module."""
+        """Number of base assemblies of a module."""
         return self.fan_out ** (self.levels - 1)
 
 
@@ -116,7 +116,7 @@ class Database:
     parameters: Parameters
 
     def read(self, oref):
-        """Return the object with this oref, from its page."""
+        """Read the object with an oref from its page."""
         return read_object(self.pages, self.classes, oref)
 
 

@@ -18,14 +18,14 @@ from misspenalty_studies.hac.objects.oo7_plan import (
 
 
 def _fill_named(pages, serials, kind, types, names_at=1):
-    """Fill in the reference to the type's name, and the name itself, which follows its object."""
+    """Fill in each object's reference to its type's name, and the name, which is `names_at` objects behind it."""
     pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + names_at])
     for number in range(TYPES):
         pages.fill_text((serials + names_at)[types == number], b"type%03d\0\0\0" % number)
 
 
 def _fill_text_tree(pages, serials, first, chunks, size, what):
-    """Fill in the array of a text's strings and their characters."""
+    """Fill in a long text: the array that refers to its strings, and the characters of these strings."""
     text = (b"I am the %s of this part of the database. " % what) * (CHUNK // 40 + 1)
     pieces = first[:, None] + np.arange(chunks)
     for i in range(chunks):
@@ -112,7 +112,7 @@ def fill_composites(pages, plan, draws):
 
 
 def _fill_ragged(pages, serials, owner, values):
-    """Give each array the values that it owns, in their order."""
+    """Fill each array with the values that have its index in `owner`, in the order in which they are given."""
     order = np.argsort(owner, kind="stable")
     counts = np.bincount(owner, minlength=len(serials))
     place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -9,7 +9,7 @@ CHUNK = 4000  # bytes per string of a long text
 
 
 def _class(name, *members):
-    """Return a class made from its fields; a name in angle brackets is a reference."""
+    """Return a class with the given fields; fields with names in angle brackets are references."""
     return Class(name, tuple(m.strip("<>") for m in members), frozenset(m.strip("<>") for m in members if m[0] == "<"))
 
 
@@ -30,7 +30,7 @@ MODULE, MANUAL, COMPLEX, BASE, COMPOSITE, PART, CONNECTION, DOCUMENT = range(len
 
 
 class Draws:
-    """Everything random, drawn in a fixed order: type names are numbers here, composites are indices over all."""
+    """All random values, drawn in a fixed order; type names are numbers, composite parts indices over all modules."""
 
     def __init__(self, p, generator):
         def integers(low, high, *shape):
@@ -142,7 +142,7 @@ def _tree(fan_out, levels):
 
 
 def _incoming(to):
-    """Return the connections in the order of the parts that they enter, and how many enter each part."""
+    """Return the connections in the order of the parts to which they lead, and their number for each part."""
     count, parts, _ = to.shape
     where = to.astype(np.int64) + (np.arange(count) * parts)[:, None, None]
     order = np.argsort(where.ravel(), kind="stable")

@@ -1,12 +1,12 @@
 """Run OO7's traversals as a program on a client cache.
 
-T1 visits every atomic part below a module depth first, T6 the root part of each composite part only, T2a and T2b are T1
-and swap x and y of the root part or of every part; "T1 iterative" visits without recursion. HAC's paper adds T1- and
-T1+ and dynamic traversals. What those do is recollected: T1- stops after half of a composite part's atomic parts (and
-then reads nothing more of that composite), T1+ also reads all its other objects except the document; a dynamic
-traversal is a series of operations on two modules, a hot and a cold one that swap roles part-way, each a random path to
-a composite part and one of the static visits to it. "T1- by calls" is another reading of T1-: once half of the parts
-have been visited a call returns at once, but the parts that are being visited still follow their connections.
+T1 visits every atomic part below a module depth first, T6 only the root part of each composite part. T2a and T2b visit
+like T1 and swap x and y of the root part or of every part; "T1 iterative" visits without recursion. HAC's paper adds
+T1-, T1+ and dynamic traversals. We recollect what they do: T1- stops after half of a composite part's atomic parts (and
+then reads nothing more of that composite). T1+ also reads all other objects of a composite except the document. A
+dynamic traversal is a series of operations on a hot and a cold module, which swap roles part-way; each operation
+follows a random path to a composite part and makes one of the static visits to it. "T1- by calls" reads T1- otherwise:
+once half of the parts are visited, no further part is, but the calls under way still follow their parts' connections.
 """
 
 import time
@@ -32,11 +32,11 @@ class Dynamic:
     ----------
     operations : int
     shift : float
-        Share of the operations after which hot and cold module swap roles.
+        Share of the operations after which the hot and the cold module swap roles.
     hot : float
         Share of the operations on the hot module.
     mix : dict of str to float
-        Share of each visit.
+        Share of the operations that make each static visit.
     """
 
     operations: int = 7500
@@ -52,12 +52,12 @@ class Program:
     ----------
     cache : ClientCache
     database : Database
-        The database that the cache was made for.
+        The database for which the cache was made.
 
     Raises
     ------
     ParameterError
-        It is a different database.
+        The cache was made for a different database.
     """
 
     def __init__(self, cache, database):
@@ -75,7 +75,7 @@ class Program:
         Returns
         -------
         int
-            Atomic parts visited (T1, T1-, T1+), roots (T6) or swaps (T2a, T2b).
+            Number of atomic parts visited (T1, T1-, T1+), of root parts visited (T6), or of swaps (T2a, T2b).
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Program:
         return done
 
     def run_dynamic(self, dynamic, generator):
-        """Run a dynamic traversal; return the atomic parts visited in each operation, int64."""
+        """Run a dynamic traversal; return the number of atomic parts visited in each operation, int64."""
         p = self.parameters
         if p.modules < 2:
             raise ParameterError("a dynamic traversal needs a database of two modules")
@@ -111,7 +111,7 @@ class Program:
         return done
 
     def walk(self, oref, steps):
-        """Follow references of any object; see the kernel. Return the number of objects met."""
+        """Walk along references from any object, as the kernel's `walk` defines; return the number of objects met."""
         entry = self._kernel.hold(oref)
         self.cache.check()  # no page has such an object
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
@@ -121,23 +121,23 @@ class Program:
 
     @property
     def checksum(self):
-        """Sum of the values read; equal for equal content, whatever the cache."""
+        """Sum of the values read; it depends on the database's content only, not on the cache."""
         return self._kernel.checksum
 
 
 class Ladder:
-    """A traversal of the contents of a program's cache, compiled once per `HIT_STEPS`: each adds one mechanism.
+    """A traversal of the contents of a program's cache, compiled once for each of `HIT_STEPS` with one more mechanism.
 
     Parameters
     ----------
     program : Program
-        Program that has run the traversal on a cache that holds all of it. The ladder works on a copy.
+        Program that has run the traversal on a cache that holds everything it reads. The ladder works on a copy.
     name : {"T1", "T6"}
 
     Raises
     ------
     ParameterError
-        The traversal is another one.
+        `name` is another traversal.
     """
 
     def __init__(self, program, name):
@@ -152,11 +152,11 @@ class Ladder:
         return self._kernel.run(step, self._roots)
 
     def prepare(self, step):
-        """Copy the cache's contents again, with references in the form that this step reads."""
+        """Make a fresh copy of the cache's contents, with references in the form that the step reads."""
         self._kernel.prepare(step)
 
     def round(self):
-        """Return the seconds of processor time of every step, each on its own fresh copy and after a run that is not
+        """Return the seconds of processor time of every step; each runs on a fresh copy, after one run that is not
         timed."""
         return [self._seconds(step) for step in range(len(HIT_STEPS))]
 
@@ -169,7 +169,7 @@ class Ladder:
 
 
 def ticks_per_second(seconds=0.05):
-    """Measure the rate of the tick counter that `Ladder` uses, with the system's clock for `seconds`."""
+    """Measure the rate of the tick counter that the caches' timers read, against the system's clock for `seconds`."""
     begin, ticks = time.perf_counter(), _hit_time.now()
     while time.perf_counter() - begin < seconds:
         pass

@@ -1,4 +1,4 @@
-"""Test the HAC study: what runs record, what prices add up to, and the columns of every table."""
+"""Test the HAC study: what runs record, the sums of prices, and the columns of every table."""
 
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def test_cold_iterations_read_the_disk_and_hot_ones_do_not(sweeps, costs):
 
 @pytest.mark.parametrize("name", STATIC)
 def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
-    """With room for the whole database every fetch from the server must hit, as with one client."""
+    """If the server's cache has room for the whole database, every hot fetch must hit it, as with one client."""
     for clients in (1, 2, 8):
         found = penalty(fetches(sweeps, name), POINTS[name], costs, clients=clients)
         assert (found.hit_pct, found.us["disk"]) == (100, 0)
@@ -453,7 +453,7 @@ def test_the_variant_has_the_size_whose_hit_rate_is_nearest():
 
 def test_the_variant_has_the_tables_that_claims_read_and_counts_what_changes(tmp_path, stored):
     text = (ROOT / "data" / "calibration.yaml").read_text().replace("value: 86\n", "value: 100\n")
-    (tmp_path / "calibration.yaml").write_text(text)  # so small a database fits the server's cache
+    (tmp_path / "calibration.yaml").write_text(text)  # the small database fits the server's cache: all fetches hit
     calibration = tmp_path / "calibration.yaml"
     made = hac_calibrated.calibrated(stored, MACHINE, calibration, POINTS, 0, 2, 4, SMALL["database"])
     by_seed = {f"{item}_by_seed" for item, table in claims.TABLES.items() if table.by_seed}

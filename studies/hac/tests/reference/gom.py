@@ -4,7 +4,7 @@ from misspenalty_studies.hac.objects.format import PAGE
 from studies.hac.tests.reference.object_cache import BUFFER, CacheReference
 
 GRANULE = 16  # bytes of the smallest block
-TOP = 9  # order of the largest, a frame
+TOP = 9  # order of the largest block, a frame
 
 
 class Buddies:
@@ -13,7 +13,7 @@ class Buddies:
     Parameters
     ----------
     frames : int
-        Blocks of a frame that are free at the beginning.
+        Number of frames, each of which is one free block at the beginning.
     """
 
     def __init__(self, frames):
@@ -22,7 +22,7 @@ class Buddies:
             self.give(frame << TOP, TOP)
 
     def give(self, granule, order):
-        """Free a block, joined with its buddies while they are free."""
+        """Free a block, merging it with its buddies while they are free."""
         while order < TOP and granule ^ 1 << order in self.vacant[order]:
             self.vacant[order].remove(granule ^ 1 << order)
             granule &= ~(1 << order)

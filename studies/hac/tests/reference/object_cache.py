@@ -61,7 +61,7 @@ class Frame:
 
 
 class CacheReference:
-    """What `misspenalty_studies.hac.objects.cache.ClientCache` does; subclasses free frames."""
+    """Reference of `misspenalty_studies.hac.objects.cache.ClientCache`; subclasses define how frames are freed."""
 
     def __init__(self, database, size, *, table=True, activation_words=16):
         self.database, self.size, self.pays_table, self.activation = database, size, table, activation_words
@@ -171,7 +171,7 @@ class CacheReference:
                 self._drop(thing.values[position])
 
     def _evict(self, frame):
-        """Free a frame with everything in it."""
+        """Discard everything in a frame and free it."""
         for thing in frame.things:
             if thing.entry is not None:
                 self._discard(thing)

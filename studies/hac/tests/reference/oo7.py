@@ -16,7 +16,7 @@ ARRAY, STRING = 14, 15
 
 @dataclass(eq=False)
 class Thing:
-    """An object: its words after the header, of which those that are things are references."""
+    """An object with its words after the header; words that are `Thing` objects are references."""
 
     kind: int
     words: list

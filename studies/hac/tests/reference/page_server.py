@@ -26,7 +26,7 @@ class PageCache:
         self.capacity, self.pages = capacity, OrderedDict()
 
     def is_hit(self, page):
-        """Tell whether the page is cached; from now on it is."""
+        """Tell whether the page is cached, and insert it if it is not."""
         hit = page in self.pages
         if hit:
             self.pages.move_to_end(page)
