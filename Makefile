@@ -195,7 +195,7 @@ lock:  ## make the requirements*.lock again from the groups of pyproject.toml (n
 
 clean:  ## delete builds, and everything in results/ except the archived tables and figures
 	rm -rf build .snakemake results/traces results/*/runs results/logs \
-	  results/latex results/benchmarks results/bench results/notebooks results/site
+	  results/benchmarks results/bench results/notebooks results/site
 	rm -f results/manifest.json results/manifest_supplement.json results/report.html $(VENV)/.package $(VENV)/.wheel
 	find results -name '.*.partial*' -exec rm -rf {} +
 

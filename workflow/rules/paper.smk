@@ -78,28 +78,6 @@ use rule paper as supplement_pdf with:
         "results/benchmarks/supplement_pdf.tsv"
 
 
-rule latex:
-    input:
-        tables=[
-            path
-            for plan in PLANS.values()
-            for path in [*plan.files(), *plan.files(supplement=True)]
-            if path.endswith(".csv")
-        ],
-    output:
-        folder=directory("results/latex"),
-    log:
-        "results/logs/latex.log",
-    benchmark:
-        "results/benchmarks/latex.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        code=CODE.digest("misspenalty_studies.common.reporting.latex"),
-    script:
-        "../scripts/latex.py"
-
-
 rule index:
     input:
         config="config/config.yaml",

@@ -83,33 +83,6 @@ def worst_error(data, schema):
     return jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(data))
 
 
-def read_checked(path, schema=None, expected=None):
-    """Read the contents of a YAML file, and validate them against its schema.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    schema : path-like, optional
-        Its JSON Schema, as YAML; by default ``<name>.schema.yaml`` next to it.
-    expected : str, optional
-        What the file should contain; shown if it cannot be read.
-
-    Raises
-    ------
-    InputError
-        The file is missing, is not YAML, or a key is missing, unknown or has an invalid value.
-    """
-    path = Path(path)
-    schema = path.with_suffix(".schema.yaml") if schema is None else Path(schema)
-    data = read_yaml(path, expected)
-    error = worst_error(data, read_yaml(schema))
-    if error is not None:
-        place = ".".join(str(step) for step in error.absolute_path) or "the whole"
-        raise InputError(f"{place}: {error.message[:300]}", path=path, remedy=f"see {schema.name}")
-    return data
-
-
 def _jsonschema():
     """Import jsonschema without its URI grammar, which takes seconds to build and which no schema here needs."""
     grammar = "rfc3987_syntax"

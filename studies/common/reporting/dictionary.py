@@ -11,14 +11,16 @@ the width of the 95 % confidence interval of `<column>`.
 import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError
-from misspenalty.io.documents import read_checked
+from misspenalty.io.documents import read_yaml
+from misspenalty_studies.common.validated import validated
 
 STUDIES = Path(__file__).parents[2]
-SCHEMA = STUDIES / "common" / "tables.schema.yaml"
 KINDS = {
     "text": "text",
     "number": "a number",
@@ -67,6 +69,30 @@ class Table:
     columns: dict
 
 
+Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
+Meaning = Annotated[str, Field(min_length=3, pattern="^[^|]*[^|.]$")]
+Described = dict[Name, tuple[Literal[tuple(KINDS)], str, Meaning]]
+
+
+class DeclaredTable(BaseModel):
+    """An entry of ``tables``: what the table holds, its columns in order, and those that mean something else in it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    holds: str = Field(min_length=3, pattern="[^.]$")
+    columns: list[str] = Field(min_length=1)
+    own: Described = {}
+
+
+class Declarations(BaseModel):
+    """The content of a ``tables.yaml``: columns that mean the same in every table that has them, and the tables."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    columns: Described
+    tables: dict[Name, DeclaredTable]
+
+
 def declaring():
     """Return the studies that declare tables, preceded by an empty name for the tables that the studies share."""
     return ["", *sorted({path.parent.name for path in STUDIES.glob("*/tables.yaml")} - {"common"})]
@@ -103,15 +129,16 @@ def load(study):
 
 
 def _read(path):
-    document = read_checked(
-        path, SCHEMA, expected="the result tables of a study; see docs/how-to/table-figure-claim.md"
-    )
-    known = {name: Column(*entry) for name, entry in document["columns"].items()}
+    remedy = "docs/how-to/table-figure-claim.md shows how a table is declared"
+    declared = validated(Declarations, read_yaml(path), path, remedy)
+    known = {name: Column(*entry) for name, entry in declared.columns.items()}
     found = {}
-    for name, table in document["tables"].items():
-        own = {column: Column(*entry) for column, entry in table.get("own", {}).items()}
-        columns = {column: _column(column, known | own, f"tables.{name}", path) for column in table["columns"]}
-        found[name] = Table(table["holds"], columns)
+    for name, table in declared.tables.items():
+        if len(set(table.columns)) < len(table.columns):
+            raise InputError(f"tables.{name}: a column is named twice", path=path, remedy=remedy)
+        own = {column: Column(*entry) for column, entry in table.own.items()}
+        columns = {column: _column(column, known | own, f"tables.{name}", path) for column in table.columns}
+        found[name] = Table(table.holds, columns)
     return found
 
 

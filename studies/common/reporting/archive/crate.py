@@ -35,7 +35,6 @@ RESULTS = (
 MADE_ELSEWHERE = (
     "bench",
     "benchmarks",
-    "latex",
     "logs",
     "notebooks",
     "site",
