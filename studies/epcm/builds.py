@@ -113,9 +113,28 @@ def play(capture, machine, today, calibration, copying, published, build, settin
     return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings), threads))}
 
 
+def foresee(capture, machine, copying, scale, build, settings, threads=1):
+    """Return the limits of every predictor on one build, from perfect foresight; parameters as in `vary`.
+
+    Returns
+    -------
+    DataFrame
+        See `misspenalty_studies.epcm.conditions.surface`; ``demand_first`` names the disk queue.
+    """
+    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
+    options, limits = setup.options(settings) | {"scale": _value(scale)}, settings["limits"]
+    study, _ = setup.set_up(build, setup.recorded(capture[0]), testbed, **options, between=True)
+    told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
+    measured = settings["sensitivity"]["runs"]
+    ceilings = [
+        conditions.surface(queued, told, [0], limits["head_start"], measured, threads).assign(demand_first=first)
+        for first, queued in both_queues(study).items()
+    ]
+    return pd.concat(ceilings, ignore_index=True).drop(columns="training")
+
+
 def vary(capture, machine, copying, scale, build, settings, threads=1):
-    """Replay one build under every other reading of the paper, one at a time, and with perfect foresight; parameters as
-    in `play`.
+    """Replay one build under every other reading of the paper, one at a time; parameters as in `play`.
 
     Parameters
     ----------
@@ -124,28 +143,19 @@ def vary(capture, machine, copying, scale, build, settings, threads=1):
 
     Returns
     -------
-    dict of str to DataFrame
-        ``table`` (from `sensitivity`) and ``limits`` (of perfect foresight).
+    DataFrame
+        See `misspenalty_studies.epcm.sensitivity.sensitivity`.
     """
     testbed = _machine(machine)
     testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
-    choices, limits = settings["sensitivity"], settings["limits"]
-    recorded = setup.recorded(capture[0])
+    choices, recorded = settings["sensitivity"], setup.recorded(capture[0])
     options = setup.options(settings) | {"scale": _value(scale), "between": True}
     study, placement = setup.set_up(build, recorded, testbed.testbed, **options)
     variations = sensitivity.variations_of(choices, testbed if build in choices["machine"] else None)
     variations = [one for one in variations if one.parameter != "passes" or build in settings["walked"]]
-    told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
-    ceilings = [
-        conditions.surface(queued, told, [0], limits["head_start"], choices["runs"], threads).assign(demand_first=first)
-        for first, queued in both_queues(study).items()
-    ]
-    return {
-        "limits": pd.concat(ceilings, ignore_index=True).drop(columns="training"),
-        "table": sensitivity.sensitivity(
-            study, recorded, setup.varied(settings), variations, placement, choices["runs"], threads
-        ),
-    }
+    return sensitivity.sensitivity(
+        study, recorded, setup.varied(settings), variations, placement, choices["runs"], threads
+    )
 
 
 def both_queues(study):

@@ -36,6 +36,7 @@ plan.stacked(
 )
 plan.stacked(
     "sensitivity",
+    part="further",
     runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
 )
 for item in ("surface", "learning", "recordings"):
@@ -181,6 +182,23 @@ plan.simulation(
 
 
 plan.simulation(
+    "epcm_limits",
+    "epcm.builds.foresee",
+    inputs=dict(
+        capture=build_of,
+        machine=EPCM_FILES["machine"],
+        drives=EPCM_DRIVES,
+        copying="results/epcm/runs/copy.csv",
+        scale="results/epcm/runs/scale_{build}.csv",
+    ),
+    outputs=dict(table="results/epcm/runs/limits_{build}.csv"),
+    params=dict(settings=EPCM),
+    threads=8,  # settings of a study that are replayed in parallel
+    priority=2,
+)
+
+
+plan.simulation(
     "epcm_sensitivity",
     "epcm.builds.vary",
     inputs=dict(
@@ -190,10 +208,7 @@ plan.simulation(
         copying="results/epcm/runs/copy.csv",
         scale="results/epcm/runs/scale_{build}.csv",
     ),
-    outputs=dict(
-        table="results/epcm/runs/sensitivity_{build}.csv",
-        limits="results/epcm/runs/limits_{build}.csv",
-    ),
+    outputs=dict(table="results/epcm/runs/sensitivity_{build}.csv"),
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
     priority=2,
