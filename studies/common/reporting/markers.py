@@ -32,10 +32,10 @@ def update_between_markers(path, name, text):
                 expected="once",
                 remedy=f"put {start} and {end} on lines of their own where the text belongs",
             )
-    if before.index(start) > before.index(end):
+    head, _, rest = before.partition(start)
+    if end not in rest:
         raise InputError(f"{end} comes before {start}", path=path, remedy="swap the two markers")
-    head, tail = before[: before.index(start) + len(start)], before[before.index(end) :]
-    after = f"{head}\n{text.strip()}\n{tail}"
+    after = f"{head}{start}\n{text.strip()}\n{end}{rest.partition(end)[2]}"
     if after == before:
         return False
     with atomic_path(path) as partial:
