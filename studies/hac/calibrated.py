@@ -1,21 +1,21 @@
 """Compute HAC's calibrated variant: a database whose page usage matches the paper's, and a fitted server cache.
 
-The following was written down on 2026-11-27, before any table of the variant was made. The study's conditions had by
-then shown two things, both with the fit of the judged database, documents apart, and a server's cache of 24, 26 or
-30 MB: the verdicts, and the hit rates of hot T1 (82.5, 93.5 and 100 %).
+The following was written down on 2026-11-27, before any table of the variant was made. Known by then were, from the
+study's conditions, the verdicts with documents apart and a server's cache of 24, 26 or 30 MB with the fit of the judged
+database, and the hit rates of hot T1 there (82.5, 93.5 and 100 %).
 
 Three facts that the paper does not print are set by values of the paper that few claims read. Documents lie in an area
-of their own: of the layouts compared, this one has the recollected database size and the recollected shares of a page
-that the traversals use (``object_layout`` in ``data/calibration.yaml``). Pages are shuffled, as in the judged
-results (``page_order``). The server's cache has the size, in whole MB within the range of ``server_cache_mb``, at which
-the hit rate of hot T1 is nearest to the printed one; claims that read that rate count as fitted. The installation cost
-of an object is then fitted again, to the same share and over the same range as in the judged results. Nothing else
-changes. Any of the following would count against the variant: no size has misses within the 15 % that claims are
-allowed; the size, or the installation cost, is at an end of its range; it gains only claims that the fits read; it
-loses as many claims as it gains.
+of their own: of the layouts compared, that one has the recollected size of the database and shares of a page that the
+traversals use (``object_layout`` in ``data/calibration.yaml``). Pages are shuffled, as in the judged results
+(``page_order``). The server's cache has, of the whole MB in the range of ``server_cache_mb``, the size at which the hit
+rate of hot T1 is nearest to the printed one; claims that read that rate count as fitted. The installation of an object
+is then fitted again, to the same share and over the same range as in the judged results. Nothing else changes.
 
-Whatever the outcome, the judged results remain those of the other database: the variant enters no total, and no other
-variant is tried in its place. Orders closer than the spread over seeds are ties, as in the judged results.
+It would count against the variant if no size had misses within the 15 % that claims are allowed; if the size were at an
+end of the range, or the installation at an end of its own; if the claims that it gains were only those that the fits
+read; or if it lost as many as it gained. Whatever comes out, the judged results stay those of the other database: the
+variant enters no total, and another variant is not tried instead of it. Orders closer than the seeds are ties, as in
+the judged results.
 """
 
 from typing import NamedTuple
