@@ -56,7 +56,7 @@ def test_penalty_of_policies_sizes_and_devices(capsys, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text("class Mine:\n    def __init__(self, capacity): ...\n    def access(self, block): return False\n")
     status, _, err = run(capsys, *asked, "--policy", f"lru,{mine}:Mine")
-    assert status == 2 and "policy Mine cannot tell what it holds" in err
+    assert status == 2 and "policy Mine has no `__contains__`" in err
     assert "'5' is a time without its unit; write 5ms" in run(capsys, *asked, "--device", "5")[2]
     for option, value in (("--device", "5"), ("--size", "0"), ("--interval", "x"), ("--policy", "best")):
         status, _, err = run(capsys, *asked, option, value)

@@ -72,7 +72,7 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
     assert cache.desired == pytest.approx(1.1) and held(cache, (12, 13)) == [13]
 
 
-def test_a_list_below_delta_is_spared_by_age():
+def test_below_delta_the_older_lru_track_is_evicted():
     # Four pages, deltaL = 0.5 * 4 = 2. SEQ 11 12 13 is full size, RANDOM holds 10 alone, below deltaL: the older of
     # the two LRU tracks goes, which is 10.
     cache = track_cache("sarc", 4, 1000, prefetch=PREFETCH, delta=0.5)
@@ -182,12 +182,12 @@ def test_every_policy_is_replayed_in_threads(make_trace):
 
 def test_kernels_refuse_what_they_do_not_know():
     for name in ("sarc", "lru_top", "lru_bottom"):
-        with pytest.raises(TypeError, match="does not know life_time"):
+        with pytest.raises(TypeError, match="has no setting life_time"):
             find_policy(name).kernel(10, 10, life_time=3)
-    with pytest.raises(IndexError, match="places has to give each of 3 blocks a track below 2"):
+    with pytest.raises(IndexError, match=r"places is too short or .*; expected a track below 2 for each of 3 blocks"):
         find_policy("sarc").kernel(10, 3, places=np.arange(3, dtype=np.uint32), tracks=2)
     for name in ("sarc", "lru_top", "lru_bottom"):
-        with pytest.raises(IndexError, match="without places each of 9 blocks is a track, and there are 5"):
+        with pytest.raises(IndexError, match="blocks is 9, but there are only 5 tracks; give places, or more tracks"):
             find_policy(name).kernel(10, 9, tracks=5)
     with pytest.raises(ParameterError, match="there are 4294967294 tracks; expected 1 to 4294967280"):
         find_policy("sarc").kernel(10, 9, tracks=0xFFFFFFFE)

@@ -130,7 +130,7 @@ def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
 @pytest.mark.parametrize(
     ("policy", "parameters", "message"),
     [
-        ("mq", {}, "policy 'mq' is not defined for objects of different sizes; those that are: arc, clock, fifo"),
+        ("mq", {}, "policy 'mq' is not defined for objects of different sizes; policies that are: arc, clock, fifo"),
         ("slur", {}, "did you mean 'slru'"),
         ("nonsense", {}, "unknown policy 'nonsense'"),
         ("slru", {"fill_up": 1}, "slru has no parameter 'fill_up' for objects of different sizes"),

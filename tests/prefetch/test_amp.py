@@ -117,7 +117,7 @@ def test_a_volume_ends():
 
 @pytest.mark.parametrize("policy", ON_TRACKS)
 @pytest.mark.parametrize("most", [5, 16, 64])
-def test_one_stream_in_a_large_cache_comes_to_the_most(policy, most):
+def test_one_stream_in_a_large_cache_reaches_the_maximum_degree(policy, most):
     """The stream must miss until p is large enough for sets to be read ahead, and never after that."""
     cache = track_cache(policy, 4000, 4000, prefetch=AMP | {"most": most})
     missing = [cache.access_pages(track, end=3600)[0] for track in range(3500)]
@@ -211,9 +211,9 @@ def test_settings():
         with pytest.raises(ParameterError, match=message):
             check(wrong)
     for policy in ("lru", "arc"):
-        with pytest.raises(ParameterError, match=f"{policy} gives no second chance; expected a policy on tracks"):
+        with pytest.raises(ParameterError, match=rf"amp needs a policy on tracks \(sarc, .*\); {policy} is none"):
             track_cache(policy, 70, 100, prefetch="amp")
-    with pytest.raises(ParameterError, match="sets have up to 257 tracks"):
+    with pytest.raises(ParameterError, match="most is 257; expected 0 to 256 tracks per set"):
         find_policy("sarc").kernel(10, 9, most=257)
     cache = track_cache("sarc", 70, 100, prefetch="amp")
     for call in (cache.late, cache.kept):

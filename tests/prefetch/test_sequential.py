@@ -281,7 +281,7 @@ def same_lists(kernel, reference):
 @given(
     st.lists(st.integers(0, 300) | st.integers(0, 2**64 - 1), min_size=1, max_size=60, unique=True), st.integers(0, 9)
 )
-def test_places_keep_who_follows_whom(addresses, reach):
+def test_places_preserve_order_and_distances_up_to_the_reach(addresses, reach):
     place, length = places(addresses, reach)
     by_address = sorted(zip(addresses, place.tolist(), strict=True))
     assert by_address[0][1] == 1 and by_address[-1][1] + reach < length
@@ -433,7 +433,8 @@ def test_impossible_requests_of_pages_are_refused():
     cache = track_cache("sarc", 90, 50, track_pages=8)
     one, hit = np.ones(1, np.int32), np.empty(1, np.uint8)
     for first, count in ((-1, 1), (400, 1), (0, 0), (399, 2), (0, -5)):
-        with pytest.raises(IndexError, match=f"request 0 is for {count} pages from page {first} on; there are 400"):
+        message = f"request 0 is for {count} pages from page {first} on; expected .* among pages 0 to 399"
+        with pytest.raises(IndexError, match=message):
             cache.replay_pages(np.array([first]), one * count, one.astype(np.uint8), hit)
     with pytest.raises(IndexError, match="differ in length"):
         cache.replay_pages(np.zeros(2, np.int64), one, one.astype(np.uint8), hit)

@@ -201,9 +201,9 @@ cdef class Replay(Kernel):
             or (not clients and arrival.shape[0] < n)
             or (self.foresight is not None and following.shape[0] < n)
         ):
-            raise IndexError(f"write, arrival or following has fewer places than the {n} ids")
+            raise IndexError(f"write, arrival or following is shorter than ids; expected at least {n} values")
         if (sizes is not None and sizes.shape[0] < n) or (sectors is not None and sectors.shape[0] < n):
-            raise IndexError(f"sizes or sectors has fewer places than the {n} ids")
+            raise IndexError(f"sizes or sectors is shorter than ids; expected at least {n} values")
         if self.device.event != IDLE:
             raise RuntimeError("the device has requests in progress; give each replay its own")
         self.check_unused()

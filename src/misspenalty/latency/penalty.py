@@ -158,7 +158,7 @@ def penalty(
     (1, 2, 1, 1125.0)
     """
     trace = as_trace(trace)
-    check_choice("writes", writes, WRITES, ": a write is never waited for")
+    check_choice("writes", writes, WRITES, ": writes have no response time")
     warm_up = check(trace, writes, warm_up)
     write_through = check_flag("write_through", write_through)
     check_choice("size_changes", size_changes, SIZE_CHANGES)
@@ -226,7 +226,7 @@ def _settings(definition, parameters, several, in_bytes):
         raise ParameterError(f"{definition.name} looks into the future; of such policies only {known} can be timed")
     if definition.name in FORESIGHT and in_bytes:
         raise ParameterError(
-            f"{definition.name} has no form for objects of different sizes that could be timed; leave it out, or count"
+            f"{definition.name} cannot be timed with objects of different sizes; leave it out, or count"
             " objects (give sizes such as 1000, or unit objects)"
         )
     taken = find_sized(definition) if in_bytes else definition
@@ -234,7 +234,7 @@ def _settings(definition, parameters, several, in_bytes):
     taken.check(own)
     if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
         raise ParameterError(
-            f"policy {definition.name} cannot tell what it holds, which response times need; give the class a method"
+            f"policy {definition.name} has no `__contains__`, which response times need; give the class a method"
             " __contains__(self, block) that returns whether the block is in the cache, without referencing it"
         )
     return own

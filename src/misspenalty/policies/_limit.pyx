@@ -28,7 +28,9 @@ def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
         for i in range(n):
             highest = max(highest, ids[i])
     if n and (hit.shape[0] < n or nodes.shape[0] <= highest):
-        raise IndexError(f"{nodes.shape[0]} nodes and {hit.shape[0]} outcomes for {n} ids up to {highest}")
+        raise IndexError(
+            f"nodes has length {nodes.shape[0]}, hit has length {hit.shape[0]}; expected more than {highest} and at least {n}"
+        )
     with nogil:
         for i in range(n):
             if i + AHEAD < n:

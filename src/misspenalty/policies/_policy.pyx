@@ -98,7 +98,7 @@ cdef class Policy(Kernel):
         if refresh is not None and refresh.shape[0] < n:
             raise IndexError(f"refresh has length {refresh.shape[0]}, must be {n}")
         if evicted is not None and evicted.shape[0] < n:
-            raise IndexError(f"evicted has {evicted.shape[0]} places for {n} ids")
+            raise IndexError(f"evicted has length {evicted.shape[0]}, must be {n}")
         if n > MOST_REFERENCES - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
         if n:

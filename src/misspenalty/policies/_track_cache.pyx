@@ -40,12 +40,17 @@ cdef class TrackCache(Policy):
         if not 1 <= self.tracks <= MOST_TRACKS:
             raise ParameterError(f"there are {self.tracks} tracks; expected 1 to {MOST_TRACKS}")
         if self.places is None and self.blocks > self.tracks:
-            raise IndexError(f"without places each of {self.blocks} blocks is a track, and there are {self.tracks}")
+            raise IndexError(
+                f"blocks is {self.blocks}, but there are only {self.tracks} tracks; give places, or more tracks"
+            )
         self.whole = (1 << self.track_pages) - 1
         if self.places is not None:
             places = self.places
             if places.shape[0] < self.blocks or not all_below(places, self.tracks):
-                raise IndexError(f"places has to give each of {self.blocks} blocks a track below {self.tracks}")
+                raise IndexError(
+                    "places is too short or names a track that does not exist; expected a track below"
+                    f" {self.tracks} for each of {self.blocks} blocks"
+                )
             self.place_of = &places[0] if self.blocks else NULL
         if self.sequential.degree > MOST_DEGREE or self.sequential.trigger >= max(self.sequential.degree, 1):
             raise ParameterError(
@@ -53,7 +58,7 @@ cdef class TrackCache(Policy):
                 f" {MOST_DEGREE} and a trigger below the degree, or -1 for none"
             )
         if not 0 <= self.sequential.most <= MOST_DEGREE:
-            raise ParameterError(f"sets have up to {self.sequential.most} tracks; expected 0 to {MOST_DEGREE}")
+            raise ParameterError(f"most is {self.sequential.most}; expected 0 to {MOST_DEGREE} tracks per set")
         return 0
 
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil:
@@ -254,7 +259,10 @@ cdef class TrackCache(Policy):
             raise IndexError("page, pages, write and hit differ in length")
         for i in range(n):
             if not (0 <= page[i] < end and 0 < pages[i] <= end - page[i]):
-                raise IndexError(f"request {i} is for {pages[i]} pages from page {page[i]} on; there are {end}")
+                raise IndexError(
+                    f"request {i} is for {pages[i]} pages from page {page[i]} on; expected at least one page, all of them"
+                    f" among pages 0 to {end - 1}"
+                )
         with self, nogil:
             for i in range(n):
                 hit[i] = self.request_pages(page[i], pages[i], write[i] != 0)

@@ -19,7 +19,7 @@ cdef class TrackLists(TrackCache):
         self.count_writes = settings.pop("count_writes", True)
         self.arrange(settings)
         if settings:
-            raise TypeError(f"{type(self).__name__} does not know {', '.join(settings)}")
+            raise TypeError(f"{type(self).__name__} has no setting {' or '.join(settings)}")
         max_resident = min(self.capacity, self.tracks)
         self.heads = max_resident + 1
         self.slot_of = <uint32_t*>self.allocate(self.tracks, sizeof(uint32_t))

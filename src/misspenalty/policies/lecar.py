@@ -33,7 +33,7 @@ PARAMETERS = (
     Parameter(
         "discount",
         0.005,
-        "weight of a regret that comes as many references late as the cache has blocks",
+        "weight of a regret when the block returns as many references after its eviction as the cache has blocks",
         1e-9,
         1,
         float,

@@ -87,7 +87,7 @@ class PythonPolicy:
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
-                f"policy {self.name} cannot tell what it holds, which writes='refresh' needs; give the class a method"
+                f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"
                 " __contains__(block), or choose another rule for writes"
             )
         hits = 0

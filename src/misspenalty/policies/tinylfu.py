@@ -95,7 +95,10 @@ def filtered(policy: Definition) -> Definition:
     """
     reason = _why_not(policy)
     if reason:
-        raise ParameterError(f"tinylfu+{policy.name}: {reason}; expected tinylfu+ before {', '.join(FAST)} or another")
+        raise ParameterError(
+            f"tinylfu+{policy.name}: {reason}; expected tinylfu+ with an online policy that loads single blocks, such"
+            f" as {', '.join(FAST)}"
+        )
     kernel = functools.partial(_make_kernel, policy) if policy.name in FAST else None
     summary = f"TinyLFU as a filter before {policy.summary}."
     reference = type("TinyLFU", (TinyLFU,), {"behind": policy.reference, "__doc__": summary})

@@ -35,7 +35,7 @@ cdef class Packing(Kernel):
         """
         cdef Py_ssize_t i, n = begin.shape[0]
         if min(end.shape[0], size.shape[0], kept.shape[0]) < n:
-            raise IndexError(f"end, size or kept has fewer places than the {n} intervals")
+            raise IndexError(f"end, size or kept is shorter than begin; expected at least {n} values")
         for i in range(n):
             if not 0 <= begin[i] < end[i] <= self.leaves:
                 raise IndexError(f"interval {i} is from {begin[i]} to {end[i]}; expected within 0 to {self.leaves}")

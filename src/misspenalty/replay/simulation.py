@@ -240,7 +240,7 @@ def hit_ratio_curve(
         instead = other if prefetch is None else f"{other} behind a prefetcher"
         raise ParameterError(f"every size at once is only possible for lru, not for {instead}; name the sizes")
     if sample is not None and prefetch is not None:
-        raise ParameterError("a sample does not show what a prefetcher reads ahead; leave out sample or prefetch")
+        raise ParameterError("sampling does not work behind a prefetcher; leave out sample or prefetch")
     warm_up = check(opened, writes, warm_up)
     if sample is not None:
         check_sampled_sizes(sizes or (), check_sample(sample, sample_seed)[0])

@@ -109,7 +109,7 @@ def find_sized(policy: Any) -> SizedPolicy:
         if isinstance(policy, str) and not did_you_mean(name, SIZED):
             find_policy(name)
         raise ParameterError(
-            f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, SIZED)}; those that are:"
-            f" {', '.join(SIZED)} (and opt, as bounds); or give the cache a size in objects, such as 1000"
+            f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, SIZED)}; policies that"
+            f" are: {', '.join(SIZED)} (and opt, as bounds); or give the cache a size in objects, such as 1000"
         )
     return SIZED[name]

@@ -90,7 +90,7 @@ cdef class ContextModel(Predictor):
         """Return the number of nodes in the partition of `file`."""
         self.check_unused()
         if file >= <file_t>self.files:
-            raise IndexError(f"file {file}; there are {self.files}")
+            raise IndexError(f"file {file}; expected an id below {self.files}")
         return self.partitions[file].used
 
     def count(self, sequence):

@@ -26,7 +26,7 @@ cdef class Foresight(Predictor):
         cdef Py_ssize_t i
         for i in range(events.shape[0]):
             if events[i] >= <file_t>self.files:
-                raise IndexError(f"event {i} is of file {events[i]}; there are {self.files}")
+                raise IndexError(f"event {i} names file {events[i]}; expected an id below {self.files}")
         self.to_come, self.ahead = events, ahead
 
     cdef int access(self, file_t file) except -1 nogil:

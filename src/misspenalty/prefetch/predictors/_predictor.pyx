@@ -72,7 +72,7 @@ cdef class Predictor(Kernel):
             for i in range(n):
                 if ids[i] >= <uint32_t>self.files:
                     with gil:
-                        raise IndexError(f"event {i} is of file {ids[i]}; there are {self.files}")
+                        raise IndexError(f"event {i} names file {ids[i]}; expected an id below {self.files}")
                 place = 0
                 if self.stamp and self.stamps[ids[i]] == self.stamp:
                     while self.predicted[place] != ids[i]:

@@ -24,7 +24,7 @@ cdef class PythonPredictor(Predictor):
         try:
             for found in self.predictor.access(file):
                 if not 0 <= found < self.files:
-                    raise ValueError(f"predicted file {found}; there are {self.files}")
+                    raise ValueError(f"predicted file {found}; expected an id of at least 0 and below {self.files}")
                 self.emit(found)
         except Exception as error:
             raise ParameterError(f"predictor {self.name}: access({file}) raised {type(error).__name__}: {error}") from error

@@ -22,7 +22,7 @@ Deviations and decisions, where the papers are silent:
 from misspenalty.prefetch.predictors.registry import MAX_FILES, Parameter, Reference
 
 ORDER = Parameter("order", 2, "depth of the deepest nodes, that is, length of the longest sequence", 1, 1024)
-PARTITION = Parameter("partition", 64, "most nodes in the partition of a file", 1, 2**20)
+PARTITION = Parameter("partition", 64, "maximum number of nodes in the partition of a file", 1, 2**20)
 THRESHOLD = Parameter("threshold", 0.1, "smallest likelihood at which a file is predicted", 0, 1, float)
 
 

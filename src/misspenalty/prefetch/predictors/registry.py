@@ -17,7 +17,7 @@ from misspenalty.policies.registry import Definition, OwnDefinition, OwnParamete
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
 GROUP = "misspenalty.predictors"  # group of entry points
-MAX_FILES = Parameter("most", None, "most files predicted after one event; None = no bound", 1, 2**31 - 1)
+MAX_FILES = Parameter("most", None, "maximum number of files predicted after one event; None = no bound", 1, 2**31 - 1)
 
 
 class Reference(ABC):

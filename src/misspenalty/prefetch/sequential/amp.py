@@ -53,7 +53,7 @@ from misspenalty.policies.track_cache import THRESHOLD
 NAME = "amp"
 
 PARAMETERS = (
-    Parameter("most", 32, "most tracks per set", 1, 256),
+    Parameter("most", 32, "maximum number of tracks per set", 1, 256),
     Parameter("ahead_above", 4, "degree above which sets are fetched ahead of the stream", 0, 256),
     Parameter("threshold", None, f"{THRESHOLD.doc}, auto: the policy's, else {THRESHOLD.default}", 1, 255),
     Parameter("writes_sequential", 1, "1: written tracks of a run are sequential data", 0, 1),

@@ -169,7 +169,7 @@ def track_cache(
     if isinstance(definition.kernel, type) and issubclass(definition.kernel, TrackCache):
         return definition.kernel(capacity, blocks, **parameters, **settings)
     if settings.get("most"):
-        raise ParameterError(f"{policy} gives no second chance; expected a policy on tracks behind amp")
+        raise ParameterError(f"amp needs a policy on tracks (sarc, lru_top, lru_bottom); {policy} is none")
     if tracks * track_pages >= 1 << 32:
         raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected less than 2**32 pages")
     return Behind(capacity, blocks, definition.kernel(capacity, tracks * track_pages, **parameters), **settings)
