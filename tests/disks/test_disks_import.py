@@ -174,7 +174,10 @@ def test_a_slip_before_its_zone_is_refused():
 
 @pytest.mark.parametrize(
     ("defects", "message"),
-    [("[3, 38, 3, 39]", "a sector is remapped twice"), ("[3, 38, 5, 38]", "two blocks lie in one sector")],
+    [
+        ("[3, 38, 3, 39]", "a sector is remapped twice"),
+        ("[3, 38, 5, 38]", "two blocks lie in one sector: a defect's spare sector"),
+    ],
 )
 def test_a_layout_with_two_places_for_a_block_or_two_blocks_in_a_place_is_refused(made, defects, message):
     with pytest.raises(InputError, match=message):
@@ -240,7 +243,7 @@ def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
 
 
 @pytest.mark.parametrize("value", [10**400, float("inf"), float("nan")])
-def test_a_seek_table_holds_numbers_that_a_computer_has(value):
+def test_a_seek_table_rejects_numbers_beyond_float(value):
     kind = disks.load("cheetah9lp")
     table = kind.data["mechanics"]["seek"]["table_ms"]
     with pytest.raises((InputError, ParameterError)):

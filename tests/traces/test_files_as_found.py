@@ -161,7 +161,10 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
     [
         ('time,key,size\n1,7,"4,096"\n', "line 2: field 3 .size.*without separators of thousands"),
         ("time;key;size\n1;7;4.096\n2;8;1.024\n", "line 2: field 3 .size.*without separators of thousands"),
-        ("time;key;size\n1;7;4.000\n2;8;1.000\n", r"column size \(1.000, 4.000\) may have points between thousands"),
+        (
+            "time;key;size\n1;7;4.000\n2;8;1.000\n",
+            r"column size \(1.000, 4.000\) may use points as thousands separators",
+        ),
         ("key,size\n7,4KB\n", "line 2: field 2 .size.*without units"),
         ("start_lba,end_lba\n8,15\n", "column end_lba may say where a request ends.*--columns ignore=end_lba"),
         ("key,object_size,request_size\n1,2,3\n", "object_size and request_size may both be the size; say which"),
@@ -198,7 +201,7 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ('1.5 [0 1.2.3.4:5] "MGET" "x" "y"\n', "operation 'MGET'.*--operations MGET=read"),
     ],
 )
-def test_refused_with_the_thing_to_say(tmp_path, content, message):
+def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
     (path := tmp_path / "found").write_text(content)
     with pytest.raises(InputError, match=message):
         open_trace(path)

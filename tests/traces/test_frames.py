@@ -76,7 +76,7 @@ def test_columns_and_operations_of_the_user():
         ({"key": [1, "a"]}, {}, ParameterError, "the table cannot be used"),
         ({"key": [1, 2], "op": ["R"]}, {}, ParameterError, "the table cannot be used"),
         ({"key": []}, {}, ParameterError, "no rows with requests"),
-        ({"key": [1]}, {"separator": ","}, ParameterError, "separator describes text"),
+        ({"key": [1]}, {"separator": ","}, ParameterError, "separator applies only to text files"),
         ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
     ],
 )

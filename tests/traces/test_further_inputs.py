@@ -96,10 +96,10 @@ def test_read_right(tmp_path, content, options, blocks, writes, times):
         ("lba,size\n8,8\n16,16\n", r"size \(8, 16\) holds no whole sectors of 512 bytes; say its unit, --size-unit"),
         ("offset,size\n8,4096\n16,4096\n24,4096\n", r"offset \(8, 16, 24\) may be bytes, or sectors.*--address-unit"),
         ("block,length\n10,4\n20,2\n", r"length \(4, 2\) may be bytes of a block, or a number of blocks; --columns"),
-        ("key,flag\n7,0\n8,1\n", r"column flag \(0, 1\) may say which requests are writes; say so, --columns write="),
+        ("key,flag\n7,0\n8,1\n", r"column flag \(0, 1\) may say which requests are writes; state it with --col"),
         ("sector,action\n8,D\n8,C\n", r"column action \(C, D\) names several steps of each request; keep the rows of"),
         ("key,size,block_size\n7,1,2\n", "size and block_size may both be the size"),
-        ("key,mode\n7,R\n8,W\n", r"column mode holds operations \(R, W\); say so, --columns op=mode"),
+        ("key,mode\n7,R\n8,W\n", r"column mode holds operations \(R, W\); state it with --columns op=mode"),
         ("time,key\n1,7\n2,NULL\n", "line 3: field 2 .key.*NULL may be a missing key.*--key text"),
         ("lba,size\n1a,4096\n", "line 2: field 1 .lba.*--key hex"),
         ("time,key\n31/05/2024 12:00,7\n", "line 2: field 1 .time.*--time-unit .*names a format"),
@@ -107,17 +107,17 @@ def test_read_right(tmp_path, content, options, blocks, writes, times):
         ('{"time": 1, "key": "a"}\n', "is JSON.*write a table"),
         ("offset,size\n0,4K\n", "line 2: field 2 .size"),
         ("filename,file_offset,request_io_size_bytes\na,0,8192\n",
-         "request_io_size_bytes may be a size, and no other column is one; .*size=request_io_size_bytes .*ignore=req"),
-        ("key,reqLen\n7,100\n", "column reqLen may be a size"),
-        ("lba,disk_rw_flag\n7,0\n", "column disk_rw_flag may be an operation.*op=disk_rw_flag"),
+         "request_io_size_bytes may hold sizes, and no column was recognised as the size; .*size=request.*ignore=req"),
+        ("key,reqLen\n7,100\n", "column reqLen may hold sizes"),
+        ("lba,disk_rw_flag\n7,0\n", "column disk_rw_flag may hold operations, .*op=disk_rw_flag"),
         ("pool,volume,offset,size\np,v,0,4096\n", "may both be the device; say which.*or device=pool.volume if each"),
         ("key,op\na,DELETE\n", "--operations DELETE=read .or write, or ignore; operations="),
-        ('time,key\n1,"a\nb"\n', "line 2: a quote is not closed.*a value may hold no end of line"),
+        ('time,key\n1,"a\nb"\n', "line 2: a quote is not closed.*values must not contain line breaks"),
         ("key,size\n7,-1\n", "line 2: field 2 .size.*-1 is out of range"),
         ("offset,size\n-5,4096\n18446744073709551611,4096\n", "line 2: field 1 .offset.*-5 is out of range"),
     ],
 )  # fmt: skip
-def test_refused_with_the_thing_to_say(tmp_path, content, message):
+def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
     (path := tmp_path / "mine.csv").write_text(content)
     with pytest.raises(InputError, match=message):
         open_trace(path)

@@ -61,7 +61,7 @@ def test_what_is_in_a_cache_without_bounds_is_alive(rows):
 
 @settings(max_examples=100, deadline=None)
 @given(ROWS, st.integers(1, 4))
-def test_lru_keeps_what_is_over_until_it_is_evicted(rows, size):
+def test_lru_keeps_expired_objects_until_evicted(rows, size):
     rows = [*rows, (0, "get", 0, 0)]
     trace = Trace.from_table(table(rows), **OPTIONS)
     hits = np.zeros(len(trace), bool)
@@ -89,7 +89,7 @@ def test_twitters_times_and_deletes(tmp_path):
     assert trace.ids.tolist() == [0, 0, 1, 2, 2] and trace.object_bytes.tolist() == [9, 9, 9]
     assert trace.time.tolist() == [second * SECOND for second in (0, 10, 11, 13, 14)]
     notice = trace.reading.notice("x")
-    assert r"objects that expired (1) or were deleted (1)" in notice and "ignored" not in notice
+    assert "an object that expired (1) or was deleted (1) is treated as a new" in notice and "ignored" not in notice
     plain = open_trace(path)
     assert plain.ids.tolist() == [0] * 5 and plain.address.tolist() == trace.address[:1].tolist()
     notice = plain.reading.notice("x")

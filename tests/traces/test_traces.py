@@ -322,7 +322,7 @@ def test_a_wrong_line_near_the_head_is_named(tmp_path, name, content, message):
         open_trace(write(tmp_path / name, content))
 
 
-def test_a_request_longer_than_any_is_taken_for_damage(tmp_path):
+def test_requests_beyond_the_maximum_length_are_refused(tmp_path):
     assert len(open_trace(write(tmp_path / "x.lis", b"0 262144 0 0\n"))) == 1 << 18
     with pytest.raises(InputError, match="request 1 has 262145 blocks; expected 1 to 262144"):
         open_trace(write(tmp_path / "y.lis", b"0 262145 0 0\n"))
@@ -477,9 +477,9 @@ def forge(folder, ids=None, **keys):
         (lambda folder: (folder / "address").unlink(), "column address is missing"),
         (
             lambda folder: np.array([0, 2, 0], np.uint32).tofile(folder / "ids"),
-            r"c\.trace: column ids does not have its checksum [0-9a-f]{8}; .*compile it again",
+            r"c\.trace: column ids does not match its checksum [0-9a-f]{8}; .*compile it again",
         ),
-        (lambda folder: edit(folder, block_bytes=512), r"meta\.json does not have its checksum"),
+        (lambda folder: edit(folder, block_bytes=512), r"meta\.json does not match its checksum"),
         (lambda folder: forge(folder, ids=[0, 2, 0]), r"id 2 in column ids is not below 2; .*compile it again"),
         (lambda folder: forge(folder, block_bytes=0), "block_bytes is 0"),
         (lambda folder: forge(folder, name=["a"] * 5000), "is not a compiled trace"),
@@ -608,9 +608,9 @@ def test_an_impossible_trace_is_refused(wrong, message):
 
 def test_sizes_whose_sum_passes_64_bits_are_refused(tmp_path):
     """Sums once wrapped around: 20 objects of 2**60 bytes had a footprint of 4 EB, four of 2**62 one of 0 bytes."""
-    with pytest.raises(InputError, match=r"its references ask for 1.84e\+19 bytes; expected at most 2\*\*62"):
+    with pytest.raises(InputError, match=r"its sizes add up to 1.84e\+19 bytes; expected at most 2\*\*62"):
         Trace.from_blocks(range(4), object_bytes=[2**62] * 4)
     (path := tmp_path / "x.csv").write_text("key,size\n" + "".join(f"{key},{2**61}\n" for key in (1, 2, 1, 2)))
-    with pytest.raises(InputError, match=r"its references ask for 9.22e\+18 bytes"):
+    with pytest.raises(InputError, match=r"its sizes add up to 9.22e\+18 bytes"):
         open_trace(path, columns="block=key,size=size")
     assert Trace.from_blocks([1, 1], object_bytes=[2**61, 2**61]).footprint_bytes == 2**61

@@ -86,7 +86,7 @@ class Gate:
         self.orders.flush()
         answer = self.answers.readline()
         if not answer:
-            raise CaptureError("the gate died")
+            raise CaptureError("the gate process ended unexpectedly; run the capture again")
         status, seconds = json.loads(answer)
         if status != 0:
             time.sleep(0.2)  # for the end of the output

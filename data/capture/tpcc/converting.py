@@ -127,7 +127,9 @@ def publish(window: Events, output: Path, relations: list[str]) -> str:
         write_parquet(window, temporary, relations)
         size = temporary.stat().st_size
         if size > LARGEST_FILE:
-            raise CaptureError(f"{output} would have {size} bytes, expected at most {LARGEST_FILE}: ask for less")
+            raise CaptureError(
+                f"{output} would have {size} bytes, expected at most {LARGEST_FILE}: record fewer --reads"
+            )
         digest = hashlib.sha256(temporary.read_bytes()).hexdigest()
         temporary.chmod(0o444)
         os.replace(temporary, output)

@@ -113,7 +113,9 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
             events = parse(stream, Nodes(names), str(output))
     events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))
     if not len(events):
-        raise CaptureError(f"database {database} read and wrote no blocks meanwhile: its buffers hold all it needs")
+        raise CaptureError(
+            f"database {database} read and wrote no blocks during the recording: it was idle, or all was in its buffers"
+        )
     with atomic_path(output) as partial:
         write_parquet(events, partial)
     return {

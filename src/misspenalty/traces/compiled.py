@@ -347,7 +347,7 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
                 remedy="compile it again from the raw trace",
             )
         if verify and meta["checksum"] != meta_checksum(meta):
-            raise _damaged(f"{META} does not have its checksum {meta['checksum']}", folder)
+            raise _damaged(f"{META} does not match its checksum {meta['checksum']}", folder)
         for name in (meta["name"], meta["format"]):
             if not isinstance(name, str) or len(name) > LONGEST_NAME:
                 raise ValueError(f"{name!r:.40} is not a name")
@@ -360,7 +360,7 @@ def _open_compiled(folder: Path, verify: bool) -> Trace:
                 folder / name, COLUMNS[name], lengths.get(name, meta["references"]), load=verify and small
             )
             if verify and checksum(columns[name]) != meta["columns"][name]:
-                raise _damaged(f"column {name} does not have its checksum {meta['columns'][name]}", folder)
+                raise _damaged(f"column {name} does not match its checksum {meta['columns'][name]}", folder)
         sizes = _known_sizes(meta["sizes"]) if "sizes" in meta else None
         counts = (*dataclasses.astuple(sizes)[:-1], *sizes.octaves) if sizes else ()
         for number in (meta["references"], meta["blocks"], *counts):

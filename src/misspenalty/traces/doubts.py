@@ -18,12 +18,12 @@ UNREAD = re.compile(
 )  # units of time that are not read
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# words in the name of an unused column that suggest its content: the roles for it, what it may be, and the words
+# words in the name of an unused column that suggest its content: the roles for it, what it may hold, and the words
 TELLING = (
-    (("size", "sectors", "count", "repeat"), "a size",
+    (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",
       "nlb"}),
-    (("op", "write", "read", ACTION), "an operation",
+    (("op", "write", "read", ACTION), "operation",
      {"rw", "rwbs", "iotype", "opcode", "optype", "operation", "iswrite", "isread", "readwrite"}),
 )  # fmt: skip
 STEPS = ("action", "event", "act")  # names of columns that say what happens to a request
@@ -58,12 +58,12 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
         if place not in used and found and all(value.lower() in WORDS for value in found):
             yield (
                 f"column {name} holds operations ({', '.join(sorted(found)[:SHOWN])})",
-                f"say so, --columns op={name} (columns=…), or leave it out, ignore={name}",
+                f"state it with --columns op={name} (columns=…), or leave it out with ignore={name}",
             )
         if place not in used and name.strip().lower() in FLAGS and found and found <= {"0", "1"}:
             yield (
                 f"column {name} (0, 1) may say which requests are writes",
-                f"say so, --columns write={name} or read={name} (columns=…), or leave it out, ignore={name}",
+                f"state it with --columns write={name} or read={name} (columns=…), or leave it out with ignore={name}",
             )
         if place not in used and name.strip().lower() in STEPS and len(found) > 1 and found <= BLKTRACE:
             yield (
@@ -84,13 +84,13 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             if place not in used and not roles.keys() & set(known) and words & _words(name):
                 role = known[0]
                 yield (
-                    f"column {name} may be {what}, and no other column is one",
-                    f"say so, --columns {role}={name} (columns=…), or leave it out, ignore={name}",
+                    f"column {name} may hold {what}s, and no column was recognised as the {what}",
+                    f"state it with --columns {role}={name} (columns=…), or leave it out with ignore={name}",
                 )
         if place in used and table.separator == ";" and found and all(map(THOUSANDS.fullmatch, found)):
             yield (
-                f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may have points between thousands",
-                "write whole numbers, without separators of thousands",
+                f"column {name} ({', '.join(sorted(found)[:SHOWN])}) may use points as thousands separators",
+                "write whole numbers, without separators",
             )
     key = names[roles["block"][0]] if "block" in roles else ""
     if "count" in roles and key and not _is_neighbour(key) and "count" not in table.columns:

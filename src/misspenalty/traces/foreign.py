@@ -42,7 +42,8 @@ LENGTHS = "nothing says which prompts share a prefix; a trace with hash_ids does
 TEXTS = (
     (r"\A\s*<(?i:!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
     (r"\A\s*\[\s*\{", "one JSON array", "write an object per line: jq -c '.[]' FILE"),
-    (r'\A\s*\{\s*"', "JSON, which only traces of prompts may be (format mooncake)", f"write a table, {JSON_LINES}"),
+    (r'\A\s*\{\s*"', "JSON, which is supported only for traces of prompts (format mooncake)",
+     f"write a table, {JSON_LINES}"),
     (r'\A\s*\{"(messages|prompt|conversations)"', "texts of prompts", LENGTHS),
     (r"^Device:?\s+(r/s|tps|rrqm)", "what iostat prints", SUMMARY),
     (r"^PID\s+COMM\s+D\s+MAJ", "what biotop prints", SUMMARY),

@@ -163,7 +163,7 @@ class References:
 def references(source: Any, block_bytes: int, **options: Any) -> References:
     """Return the references of the rows of a table; see `misspenalty.Trace.from_table`."""
     if odd := next((each for each in options if each in OF_TEXT), None):
-        raise ParameterError(f"{odd} describes text; a table has columns")
+        raise ParameterError(f"{odd} applies only to text files, not to tables in memory; leave it out")
     table, rows = Table().changed(**options), as_arrow(source)
     try:
         return _references(table, rows, block_bytes)

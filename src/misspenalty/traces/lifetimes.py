@@ -61,8 +61,8 @@ class Lifetimes:
     def note(self) -> str:
         """Return a sentence for the user about what was done."""
         return (
-            f"lifetimes honoured: objects that expired ({self.expired:,}) or were deleted ({self.deleted:,}) are others"
-            " from then on, and stay cached until evicted"
+            f"lifetimes honoured: an object that expired ({self.expired:,}) or was deleted ({self.deleted:,}) is"
+            " treated as a new object from then on; the old one stays cached until evicted"
         )
 
     def apart(self, batches: "Iterable[Requests]") -> "Iterator[Requests]":

@@ -297,7 +297,7 @@ def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
         wanted = len(layout.names)
         if fields is None or len(fields) < wanted or (len(fields) > wanted and not layout.table.open_ended):
             if fields is None:
-                what = f"a quote is not closed in {shown(line)!r}; a value may hold no end of line"
+                what = f"a quote is not closed in {shown(line)!r}; values must not contain line breaks"
             elif len(fields) > wanted:
                 what = f"too many fields in {shown(line)!r}"
             else:

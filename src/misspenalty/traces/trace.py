@@ -283,7 +283,7 @@ class Trace:
             total = max(self.bytes_of(slice(None)).sum(dtype=float), columns[0].sum(dtype=float))
             if total > LARGEST_VALUE / 2:
                 raise InputError(
-                    f"trace {self.name}: its references ask for {total:.3g} bytes",
+                    f"trace {self.name}: its sizes add up to {total:.3g} bytes",
                     expected="at most 2**62",
                     remedy="give sizes in a larger unit",
                 )

@@ -44,8 +44,12 @@ def geometry(layout, heads, cylinders, path):
     skew = _skew(index, path)
     zones, first = [], 0
     for start, length, blocks in runs:
-        if start != first or length < 1 or blocks < length * heads:
-            raise InputError(f"a run from cylinder {start}", path=path, expected=f"one from cylinder {first} on")
+        if start != first:
+            reason = f"the run at cylinder {start} does not follow the previous one"
+            raise InputError(reason, path=path, expected=f"a run at cylinder {first}")
+        if length < 1 or blocks < length * heads:
+            reason = f"the run at cylinder {start} has {length} cylinders and {blocks} blocks"
+            raise InputError(reason, path=path, expected="at least one cylinder, and a block on every track")
         sectors = blocks / (length * heads)
         if zones and abs(sectors / (zones[-1][2] / (zones[-1][1] * heads)) - 1) < SAME_ZONE:
             zones[-1][1] += length

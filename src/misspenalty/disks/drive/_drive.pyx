@@ -190,7 +190,9 @@ cdef class Drive(Kernel):
         self.check_unused()
         self.mechanics.check(lbn, count)
         if not self.d.now <= now <= 1 << 60:
-            raise ParameterError(f"a request at {now} ns: the drive is already at {self.d.now} ns, and time does not go back")
+            raise ParameterError(
+                f"a request at {now} ns; expected {self.d.now}, the drive's time, to {1 << 60}; times must not decrease"
+            )
         if count > 1 << 30:
             raise ParameterError(f"{count} blocks: expected at most {1 << 30}")
         return 0

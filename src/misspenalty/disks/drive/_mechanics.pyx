@@ -134,7 +134,9 @@ cdef class Mechanics:
     def next_sector(self, int32_t track, int64_t now):
         """Return the sector of a track that begins next at or after `now`; its number of sectors means sector 0."""
         if not 0 <= track < self.m.tracks_n or now < 0:
-            raise ParameterError(f"track {track}, time {now}: no such track or time")
+            raise ParameterError(
+                f"track {track}, time {now}: expected a track from 0 to {self.m.tracks_n - 1} and a time of at least 0"
+            )
         return next_sector(&self.m, track, now)
 
     def move(self, int32_t track, int64_t now, int64_t lbn, int64_t count, bint write=False):
@@ -142,7 +144,9 @@ cdef class Mechanics:
         cdef parts_t parts
         self.check(lbn, count)
         if not 0 <= track < self.m.tracks_n or now < 0:
-            raise ParameterError(f"track {track}, time {now}: no such track or time")
+            raise ParameterError(
+                f"track {track}, time {now}: expected a track from 0 to {self.m.tracks_n - 1} and a time of at least 0"
+            )
         memset(&parts, 0, sizeof(parts))
         end = move(&self.m, &track, now, lbn, count, write, &parts)
         return end, track, {"seek": parts.seek, "rotation": parts.rotation, "switch": parts.switches,

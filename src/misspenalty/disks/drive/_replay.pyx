@@ -62,7 +62,8 @@ cdef int check(
             if rising:
                 least = times[i]
     if wrong >= 0:
-        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {LATEST}, time does not go back")
+        order = "; times must not decrease" if rising else ""
+        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {LATEST}{order}")
     return 0
 
 

@@ -368,8 +368,11 @@ def seek_table(seek, cylinders, left_out=()):
 
 def _settings(data):
     times, bus, cache_ = data["overheads"], data["bus"], data["cache"]
-    if cache_["write_segments"] > cache_["segments"] or (cache_["own_write_segment"] and cache_["segments"] < 2):
-        raise ParameterError("cache: more segments for writes than there are")
+    segments, needed = cache_["segments"], max(cache_["write_segments"], 2 if cache_["own_write_segment"] else 0)
+    if needed > segments:
+        raise ParameterError(
+            f"cache: too few segments: write_segments and own_write_segment need {needed}, there are {segments}"
+        )
 
     def pair(name):
         return [ns(times[f"{name}_after_write"]), ns(times[f"{name}_after_read"])]

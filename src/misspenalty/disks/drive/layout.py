@@ -87,7 +87,9 @@ def build(geometry):
     placed = runs[order]
     meet = placed["track"][:-1] == placed["track"][1:]
     if (meet & (placed["sector"][:-1] + placed["length"][:-1] > placed["sector"][1:])).any():
-        raise ParameterError("two blocks lie in one sector: a defect's spare holds a block of its own")
+        raise ParameterError(
+            "two blocks lie in one sector: a defect's spare sector already holds another block; expected a free one"
+        )
     tracks["first"] = np.searchsorted(runs["track"][order], np.arange(len(tracks)))
     closing_track = np.array([(0, 0, 0, 1, len(runs), 0, 0)], TRACK)
     closing_run = np.array([(first_lbn, 0, 0)], RUN)
