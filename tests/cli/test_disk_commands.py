@@ -138,7 +138,7 @@ def test_whole_numbers_may_have_a_point():
     assert disks.load("hp97560").replace({"geometry.heads": 19.0}).blocks == disks.load("hp97560").blocks
 
 
-def test_values_that_no_drive_has_are_refused():
+def test_unknown_keys_are_refused():
     for key in ("mechanics.nothing", "nothing", "mechanics.rpm.more", ""):
         with pytest.raises(ParameterError):
             disks.load("hp97560").replace({key: 1})

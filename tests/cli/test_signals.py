@@ -138,7 +138,7 @@ sys.exit(module.main())
     ids=lambda number: number.name,
 )
 @pytest.mark.parametrize("where", ["begin", "guard", "made", "removed", "published", "both"])
-def test_at_the_moments_between(where, number, second, tmp_path):
+def test_two_signals_at_a_critical_moment_leave_nothing_behind(where, number, second, tmp_path):
     """Two signals at a critical moment, such as just after a temporary folder is made, leave nothing behind."""
     (tmp_path / "trace.spc").write_text("".join(f"0,{8 * n},4096,R,{n}.0\n" for n in range(9)))
     (tmp_path / "temporary").mkdir()

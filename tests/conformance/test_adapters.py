@@ -55,7 +55,7 @@ def test_a_mapping_is_looked_up_then_filled(adapter):
     assert told == {"hits": "00100", "evicted": {3: [1], 4: [2]}}
 
 
-def test_a_mapping_whose_look_up_is_a_use_is_peeked_at(adapter):
+def test_a_mapping_whose_lookup_counts_as_use_is_peeked_at(adapter):
     class Peeked(Fifo):
         """A look-up makes a block the newest, as in cachebox's LRU."""
 

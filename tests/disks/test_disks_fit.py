@@ -42,7 +42,7 @@ def test_what_the_times_do_not_show_is_assumed(fitted):
     assert data["mechanics"]["write_settle_ms"] == 0
 
 
-def test_the_half_that_was_not_seen_is_met(fitted):
+def test_the_fit_predicts_the_held_out_half(fitted):
     assert fitted.held_out["requests"] == 3000
     assert fitted.held_out["mean_simulated_ms"] == pytest.approx(fitted.held_out["mean_measured_ms"], rel=0.03)
     assert fitted.held_out["demerit_ms"] < 0.05 * fitted.held_out["mean_measured_ms"]
@@ -73,7 +73,7 @@ def test_a_speed_at_which_none_is_sold_is_estimated():
     assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 
-def test_requests_without_a_pause_are_played_and_those_before_the_last_are_not():
+def test_zero_delays_are_replayed_and_negative_ones_refused():
     kind = disks.load("hp97560")
     requests = Requests(np.array([0, 800]), np.array([8, 8], np.int32), np.zeros(2, np.uint8), np.array([0, 0]))
     assert (replay(kind, requests).simulated > 0).all()

@@ -41,7 +41,7 @@ def test_a_unit_is_whole_sectors_and_a_share_of_a_page(sector, unit):
         SATA.replace({"geometry.sector_bytes": sector, "geometry.unit_bytes": unit})
 
 
-def test_a_small_request_takes_what_its_parts_take():
+def test_a_small_request_takes_the_sum_of_its_parts():
     for kind, write, expected in (
         (SATA, 0, COMMAND["read"] + READ + MOVE + 8 * LINK),
         (SATA, 1, COMMAND["write"] + 8 * LINK),

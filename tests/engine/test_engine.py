@@ -30,7 +30,7 @@ def test_pops_in_the_order_of_heapq(steps, room):
 
 
 @given(st.permutations(list(range(40))))
-def test_given_sequence_numbers_decide_ties(order):
+def test_supplied_sequence_numbers_break_ties(order):
     queue = EventQueue()
     for sequence in order:
         queue.push(7, 1, 100 + sequence, sequence)

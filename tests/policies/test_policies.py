@@ -155,7 +155,7 @@ def test_kernel_equals_reference_on_any_trace(name, data):
 @pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_kernel_equals_reference_where_hardly_a_block_is_outside(name, data):
+def test_kernel_equals_reference_where_nearly_all_blocks_fit(name, data):
     """A kernel may limit a history to the blocks that can fill it, but not to fewer."""
     capacity = data.draw(st.integers(1, 6))
     block = st.integers(0, capacity + data.draw(st.integers(0, 1)))

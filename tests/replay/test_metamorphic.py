@@ -61,7 +61,7 @@ def test_names_of_blocks_do_not_matter_to_a_fixed_time(policy, requests, size, o
 @pytest.mark.parametrize("policy", ONLINE)
 @settings(max_examples=15)
 @given(first=REQUESTS, second=REQUESTS, size=st.integers(1, 6))
-def test_a_warm_up_takes_away_what_it_had(policy, first, second, size):
+def test_a_joined_trace_has_the_outcomes_of_its_parts(policy, first, second, size):
     """The first part of a joined trace has the outcomes of the first alone, the second those after it as warm-up."""
     joined, alone = made(first + second), made(first)
     hits, before = np.zeros(len(joined), bool), np.zeros(len(alone), bool)

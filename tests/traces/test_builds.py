@@ -66,7 +66,7 @@ def test_counts_are_those_of_the_fact_sheet(capture):
     assert touched == facts["pages_touched"]
 
 
-def test_no_other_file_lies_there():
+def test_the_folder_has_no_other_files():
     said = {file for facts in FACTS.values() for file in facts["sha256"]}
     assert {path.name for path in RAW.iterdir()} == said | {"README.md", "captures.yaml"}
 
@@ -259,7 +259,7 @@ def test_the_capture_program_says_what_it_can_record(tmp_path):
     assert all(name in done.stderr for name in FACTS)
 
 
-def test_all_leaves_out_what_is_there(tmp_path):
+def test_all_skips_existing_captures(tmp_path):
     shutil.copy(RAW / "captures.yaml", tmp_path)
     for name in FACTS:
         (tmp_path / f"{name}.parquet").touch()

@@ -130,7 +130,7 @@ def test_policies_with_mistakes_are_refused(capsys, name, message):
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_prompts_hit_what_they_hit(capsys):
+def test_prompts_have_the_expected_hits(capsys):
     path = str(INPUTS / "09_prompts_16_tokens.jsonl")
     assert main(["curve", path, "--policy", "lru", "--size", "480MB", "--csv"]) == 0
     row = next(csv.DictReader(capsys.readouterr().out.splitlines()))

@@ -133,7 +133,7 @@ def test_a_fault_brings_in_its_aligned_cluster():
     assert run.components["wait_fault"] == 2 * (20_000 + 10_000_000 + 16 * 8 * 128_000)
 
 
-def test_requests_are_merged_up_to_the_most_sectors():
+def test_requests_are_merged_up_to_the_maximum_number_of_sectors():
     run = play([call("fault", offset=0, length=PAGE)], [64 * PAGE], replace(LINUX, cluster_pages=64))
     assert (run.counts["reads"], run.counts["read_sectors"]) == (3, 512), "31 + 31 + 2 pages"
 

@@ -432,7 +432,7 @@ def test_a_malformed_machine_is_named(tmp_path):
 # --- readings ---------------------------------------------------------------------------------------------------------
 
 
-def test_readings_name_parameters_of_the_machine_and_turn_something(shark):
+def test_readings_name_parameters_of_the_machine_and_change_it(shark):
     assert sarc_readings.READINGS and sarc_readings.JOINT
     for name, reading in sarc_readings.READINGS.items():
         turned = shark.with_values(reading.values)
