@@ -159,7 +159,7 @@ class Plan:
         """
         if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
             raise ParameterError(
-                f"{name}: has no inputs, so {archived[0]} of an earlier run would be taken for done; "
+                f"{name}: has no inputs, so Snakemake would not remake {archived[0]} of an earlier run; "
                 f"write it to results/{self.study}/runs/"
             )
         called = job(self.sources, function)

@@ -149,7 +149,8 @@ def _protocol(study, capture, parameter, value):
         before = study.measured[0]
         if value < 0 or (value and not before):
             raise ParameterError(
-                f"{study.benchmark}: {value} training runs; {before} come before those that are measured"
+                f"{study.benchmark}: {value} training runs requested, but {before} runs precede the measured ones; "
+                f"expected {'0 or more' if before else '0'}"
             )
         return study._replace(training=tuple(run % before for run in range(value)))
     if parameter == "head_start":

@@ -71,7 +71,9 @@ class KvcacheSettings(Settings):
         for name in self.policies:
             with at("policies"):
                 if find_policy(name).spatial:
-                    raise SettingError(f"{name} looks at neighbours, which hashed blocks do not have; leave it out")
+                    raise SettingError(
+                        f"{name} uses neighbouring blocks, which hashed blocks do not have; leave it out"
+                    )
         if "lru" not in self.policies:
             raise SettingError("lru is missing; the paper's capacities are those of LRU: add it", "policies")
         return self

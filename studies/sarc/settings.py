@@ -63,7 +63,7 @@ class Start(Settings):
         halvings = math.log2(self.first / self.finest)
         if halvings < -1e-9 or abs(halvings - round(halvings)) > 1e-9:
             raise ParameterError(
-                f"first is {self.first:g}, finest {self.finest:g}; expected a power of two between them"
+                f"first is {self.first:g}, finest {self.finest:g}; expected a ratio that is a power of two"
             )
         return self
 
@@ -292,8 +292,7 @@ def _check_start(values, ranges, where):
 def _check_phases(minutes, discarded):
     if minutes <= discarded:
         raise ParameterError(
-            f"phases of {minutes} minutes without their first {discarded}; expected phase_minutes to be more than "
-            "discarded_minutes"
+            f"phase_minutes is {minutes}, discarded_minutes {discarded}; expected phase_minutes to be the larger"
         )
 
 

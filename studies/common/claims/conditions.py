@@ -48,7 +48,7 @@ def under_conditions(ledger, name, module, judged, tables):
         if item not in module.TABLES:
             raise InputError(f"{where}: no claim reads it", expected=", ".join(module.TABLES))
         if "condition" not in frame or frame["condition"].isna().any():
-            raise InputError(f"{where}: a row names no condition", expected="a column condition, in words")
+            raise InputError(f"{where}: a row has no value in the column condition", expected="its condition in words")
     claims = [claim for claim in ledger if judged.get(claim.id) in MISSED + KEPT]
     place = {claim.id: number for number, claim in enumerate(claims)}
     rows = []

@@ -33,7 +33,7 @@ class Decided:
                 reason = (
                     f"{name}_{item} is not part of this variant"
                     if variant
-                    else f"result table {name}_{item} is not there"
+                    else f"result table {name}_{item} does not exist"
                 )
                 built = variant or len(absent) < len(module.TABLES)
                 rows, columns = range(len(self.frames[item])), list(table.values)

@@ -143,7 +143,9 @@ def why_missed(claims, conditions, reasons, tables):
     known = {id: reason for reason in reasons for id in reason.claims}
     if gone := sorted(known.keys() - set(claims["id"])):
         raise InputError(
-            f"there are reasons for {', '.join(gone)}", expected="ids of the ledgers", remedy="correct reasons.yaml"
+            f"reasons.yaml names {', '.join(gone)}, which no ledger has",
+            expected="ids of the ledgers",
+            remedy="correct reasons.yaml",
         )
     by_claim = dict(list(conditions.groupby("claim")))
     rows = []
@@ -200,7 +202,7 @@ def _number(cell, tables):
         raise LookupError(f"{cell.column} of {cell.table}.csv where {cell.where}")
     if cell.take == "only" and values.nunique() > 1:
         raise InputError(
-            f"a reason rests on one of {values.nunique()} values of {cell.column} in {cell.table}.csv, {cell.where}",
+            f"{values.nunique()} values of {cell.column} in {cell.table}.csv match {cell.where}; a reason needs one",
             expected="one number, or `take`",
             remedy="correct reasons.yaml",
         )

@@ -66,7 +66,7 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     for found, problem in (
         (set(notes) - known, "has a note, but is not in the ledger"),
         (decided - known, "is decided by a study, but is not in the ledger"),
-        (known - decided, "of the ledger is decided by no study"),
+        (known - decided, "is in the ledger, but no study decides it"),
     ):
         if found:
             raise InputError(f"claim {min(found)} {problem}", remedy="compare the ledger with the studies' claims.py")
@@ -140,7 +140,12 @@ def _decide(claim, study):
     if form is None:
         return Outcome("not_testable", note=claim.note or "a condition of the experiment, not in a result table")
     if claim.kind not in form.kinds:
-        raise InputError(f"claim {claim.id} is a {claim.kind}, but {type(form).__name__.lower()} was recorded")
+        kind = type(form).__name__.lower()
+        raise InputError(
+            f"claim {claim.id} has the kind {claim.kind}, but its study recorded"
+            f" {'an' if kind[0] in 'aeo' else 'a'} {kind}",
+            expected=f"{' or '.join(form.kinds)}",
+        )
     if not form.complete():
         return Outcome("not_testable", note=study.reasons[claim.id])
     moved = Moved() if claim.role == "condition" else study.moved(claim.id)  # a condition holds in every run

@@ -117,7 +117,7 @@ def read_index(path):
     with called(path, "the index of the results"):
         index = Index.model_validate(json.loads(path.read_text(encoding="utf-8")))
         if strange := [one.output for one in index.figures if one.study not in index.titles]:
-            raise ValueError(f"figure {strange[0]} is of a study without a title")
+            raise ValueError(f"figure {strange[0]} belongs to a study that has no title")
         return index.model_dump()
 
 
@@ -184,7 +184,7 @@ def rows_of(path, numbers):
     frame = read_table(path, (), "a table")
     with called(path, "the table that a claim reads"):
         if numbers and not 0 <= min(numbers) <= max(numbers) < len(frame):
-            raise ValueError(f"it has {len(frame)} rows, of which the claim reads row {max(numbers)}")
+            raise ValueError(f"it has {len(frame)} rows, but the claim reads row {max(numbers)}")
         return frame, frame.iloc[numbers]
 
 

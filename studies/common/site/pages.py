@@ -141,7 +141,9 @@ class _Site:
         states = states[states["study"].isin(list(self.titles))]
         self.states = dict(zip(states["study"], states["state"], strict=True))
         if unknown := [study for study in self.titles if study not in self.states]:
-            raise InputError(f"lacks the row of {unknown[0]}", path=self.results / "recomputed.csv", remedy=REMADE)
+            raise InputError(
+                f"has no row for the study {unknown[0]}", path=self.results / "recomputed.csv", remedy=REMADE
+            )
         calibrated = read_claims(self.results / "claims_calibrated.csv", self.titles)
         self.answers = {study: _marked(text) for study, text in headlines(self.claims, calibrated).items()}
         self.papers = read_papers(root, self.titles)

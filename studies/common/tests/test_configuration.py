@@ -257,7 +257,7 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"beyond": ["opt"]}, r"sarc\.beyond: opt looks into the future"),
         ({"beyond": ["sarc"]}, r"sarc\.beyond: .*always run"),
         ({"values": {"treshold": 3}}, r"sarc\.values: the machine has no parameter 'treshold'"),
-        ({"values": {"phase_minutes": 3}}, r"sarc\.values: phases of 3 minutes"),
+        ({"values": {"phase_minutes": 3}}, r"sarc\.values: phase_minutes is 3, discarded_minutes"),
         ({"values": {"strip_kb": 20}}, r"sarc\.values: .*strip_kb"),
         ({"values": {"degree": [4]}}, r"sarc\.values\.degree: \[4\]; expected a number, text"),
         ({"sensitivity": ["colour"]}, r"sarc\.sensitivity: .*no parameter 'colour'"),
@@ -269,7 +269,10 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ),
         ({"fit_starts": [{"degree": 64}]}, r"sarc\.fit_starts: degree starts at 64; expected 4 to 32"),
         ({"fit_starts": [{"degre": 8}]}, r"sarc\.fit_starts: 'degre' is not fitted; did you mean degree\?"),
-        ({"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}}, r"sarc\.short: phases of 2"),
+        (
+            {"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}},
+            r"sarc\.short: phase_minutes is 2, discarded_minutes 2; expected",
+        ),
     ],
 )
 def test_impossible_settings_of_sarc_are_refused(changes, message):
@@ -302,7 +305,10 @@ def test_impossible_settings_of_hac_are_refused(changes, message):
         ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is not a bar of Figure 7"),
         ({"epcm_shares": [0.01]}, r"epcm\.epcm_shares: .*rounds to an order of 0"),
         ({"threshold": float("nan")}, r"epcm\.threshold: nan; expected a number"),
-        ({"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}}, r".*andrew has 23 runs"),
+        (
+            {"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}},
+            r".*andrew has only 23 runs; leave at least one",
+        ),
         (
             {"captures": {"andrew": "x.parquet"}, "sensitivity": {**CONFIG["epcm"]["sensitivity"], "machine": ["ld"]}},
             r"epcm\.sensitivity\.machine: 'ld' is not one of epcm\.captures",

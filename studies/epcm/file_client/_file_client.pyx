@@ -54,10 +54,12 @@ cdef class FileClient(PrefetchEngine):
         cdef const call_record_t* records = <const call_record_t*>&calls[0] if n else NULL
         for i in range(n):
             reads += records[i].kind == READ
-        if reads > min(latency.shape[0], outcome.shape[0], copies.shape[0]) or sizes.shape[0] < self.paths:
-            raise IndexError("room for fewer read calls than there are, or sizes of fewer files")
+        if reads > min(latency.shape[0], outcome.shape[0], copies.shape[0]):
+            raise IndexError(f"latency, outcome or copies is shorter than the number of read calls; expected at least {reads}")
+        if sizes.shape[0] < self.paths:
+            raise IndexError(f"sizes has length {sizes.shape[0]}, must be at least {self.paths}, the number of paths")
         if known.shape[0] < self.files:
-            raise IndexError("paths of fewer files than the client knows")
+            raise IndexError(f"known has length {known.shape[0]}, must be at least {self.files}, the number of files")
         if predictor is not None and predictor.files > self.files:
             raise IndexError("the predictor knows more files than the client")
         memset(self.spent, 0, sizeof(self.spent))

@@ -259,7 +259,10 @@ def prepare(
     columns = {name: np.asarray(events[name]) for name in COLUMNS}
     wrong = np.flatnonzero((columns["file"] < -1) | (columns["file"] >= len(paths)))
     if len(wrong):
-        raise InputError(f"event {wrong[0] + 1} is of file {columns['file'][wrong[0]]}; the capture has {len(paths)}")
+        raise InputError(
+            f"event {wrong[0] + 1} refers to file {columns['file'][wrong[0]]}",
+            expected=f"one below {len(paths)}, the number of files in the capture, or -1 for none",
+        )
     program = _programs(kinds, columns, len(paths))
     folders = np.flatnonzero(np.asarray(files["folder"], bool))
     records = []

@@ -229,5 +229,5 @@ def test_impossible_options_and_runs_are_reported():
             made(**options)
     with pytest.raises(InputError, match="no run 7; it has 1, 2"):
         made(runs=[1, 7])
-    with pytest.raises(InputError, match="event 1 is of file 99; the capture has 7"):
+    with pytest.raises(InputError, match="event 1 refers to file 99; expected one below 7"):
         made([(1, "read", 99, 0, 1, 1, -1, 0, 0, 0)])

@@ -314,7 +314,7 @@ class StorageController:
         if pages < 1 or -(-pages // cache.track_pages) > cache.tracks:
             most = cache.tracks * cache.track_pages
             raise ParameterError(
-                f"a volume of {pages} pages behind a cache for {cache.tracks} tracks; expected 1 to {most} pages"
+                f"the volume has {pages} pages, but the cache covers {cache.tracks} tracks; expected 1 to {most} pages"
             )
         strip = controller.strip_kb * 1024 // PAGE
         if strip % cache.track_pages:
@@ -392,7 +392,10 @@ class StorageController:
         lengths = np.array(workload.blocks)
         track = self.cache.track_pages
         if bases.shape != (len(lengths) + 1,) or bases.min() < 0 or bases.max() > self.pages:
-            raise ParameterError(f"bases are {bases.tolist()}; the volume has {self.pages} pages")
+            raise ParameterError(
+                f"bases are {bases.tolist()}; expected {len(lengths) + 1}, one more than the units, within the"
+                f" {self.pages} pages of the volume"
+            )
         if (bases % track).any() or (np.diff(bases) < lengths).any():
             raise ParameterError(
                 f"bases are {bases.tolist()}; expected first pages of tracks, room for {lengths.tolist()}"

@@ -308,8 +308,9 @@ def test_detection_is_judged_by_what_the_generator_knows():
     assert min(map(min, counts.values())) > 0
 
 
-def test_requests_given_are_neither_random_nor_a_streams():
-    assert run(SMALL, [(0, 8, 4, False)]).state["random_tracks"] == 0
+def test_replayed_requests_count_as_neither_random_nor_sequential():
+    state = run(SMALL, [(0, 8, 4, False)]).state
+    assert (state["random_tracks"], state["stream_tracks"]) == (0, 0)
 
 
 def test_a_divided_controller_keeps_what_concerns_one_array():
@@ -344,7 +345,7 @@ def test_impossible_parameters_are_named(changes, message):
 
 def test_a_volume_that_fits_neither_drives_nor_cache_is_refused():
     cache = track_cache("lru_top", SMALL.cache_pages, PAGES // 8, track_pages=8)
-    with pytest.raises(ParameterError, match=f"behind a cache for .*expected 1 to {PAGES} pages"):
+    with pytest.raises(ParameterError, match=f"the cache covers {PAGES // 8} tracks; expected 1 to {PAGES} pages"):
         StorageController(SMALL, DRIVE, cache, PAGES + 8)
     many = 8 * DRIVE.blocks
     cache = track_cache("lru_top", SMALL.cache_pages, many // 8, track_pages=8)

@@ -34,7 +34,7 @@ cdef class Store(Kernel):
         if count < 1 or sector < 0 or sector > self.sectors - count:
             raise ParameterError(f"sectors {sector} to {sector + count - 1}: the store has 0 to {self.sectors - 1}")
         if not self.now <= now < LATEST:
-            raise ParameterError(f"a request at {now} ns; the store is at {self.now}")
+            raise ParameterError(f"a request at {now} ns; expected {self.now}, the store's time, or later, below {LATEST}")
         return 0
 
     cdef int check_room(self) except -1:
@@ -55,7 +55,7 @@ cdef class Store(Kernel):
     def rest(self, int64_t until):
         """Let the store use the time until `until` ns; it may overrun. Return when it is free."""
         if not self.now <= until < LATEST:
-            raise ParameterError(f"idle until {until} ns; the store is at {self.now}")
+            raise ParameterError(f"idle until {until} ns; expected {self.now}, the store's time, or later, below {LATEST}")
         with self, nogil:
             self.idle(until)
             self.now = max(self.now, until)

@@ -85,7 +85,7 @@ def compactor_ns(n, m, switch_ns, sector_ns, crowded=True):
 
 def _check(n, p):
     if n < 1 or not 0 < p <= 1:
-        raise ParameterError(f"{n!r} sectors, {p!r} of them free; expected at least 1 and a share above 0, at most 1")
+        raise ParameterError(f"n is {n!r}, p is {p!r}; expected n of at least 1, and p above 0 and at most 1")
 
 
 def _check_fill(n, m):

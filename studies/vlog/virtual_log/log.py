@@ -123,7 +123,7 @@ def virtual_log(
     if reserve is not None and not 0 <= reserve < sectors // block_sectors:
         raise ParameterError(f"reserve is {reserve!r} blocks; expected 0 to {sectors // block_sectors - 1}")
     if media is not None and not aligned:
-        raise ParameterError("media are kept up to date for aligned blocks only")
+        raise ParameterError("media require aligned blocks; leave out media, or set aligned to True")
     if media is not None and (media.dtype != np.uint8 or media.shape != (tracks * sectors * SECTOR,)):
         raise ParameterError(f"media have shape {media.shape}; expected uint8, {tracks * sectors * SECTOR}")
     return CompactingLog(

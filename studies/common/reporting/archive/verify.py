@@ -97,7 +97,7 @@ def _check_entries(archive, stored, date):
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
             wrong = "is packed or encrypted; expected files stored as they are, as `make archive` stores them"
         elif entry.file_size > size or entry.file_size != entry.compress_size:
-            wrong = f"claims {entry.file_size} bytes in {entry.compress_size} of an archive of {size}"
+            wrong = f"states a size of {entry.file_size} bytes but stores {entry.compress_size}; the archive has {size}"
         elif (stored_bytes := stored_bytes + entry.file_size) > size:
             wrong = "shares its bytes with another one"
         elif FOREIGN.search(entry.orig_filename) or posixpath.normpath(entry.filename) != entry.filename:
@@ -165,7 +165,7 @@ def _check_form(archive, stored, date):
                 if first != second:
                     place += next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
                     raise InputError(
-                        "holds something besides its files",
+                        "contains bytes that belong to no file",
                         path=archive,
                         byte=place,
                         expected="the zip file that `make archive` writes for these files",
@@ -224,7 +224,7 @@ def _compare_code(text, here):
     if code == here:
         return "equal", ""
     if here["revision"] is None:
-        return "not compared", f"made by the same sources; commit {code['revision']}, but this is no git checkout"
+        return "not compared", f"made by the same sources; commit {code['revision']}, but this is not a git checkout"
     return "different", f"made by the same sources at {code['revision']}; this checkout is at {here['revision']}"
 
 

@@ -83,8 +83,8 @@ def test_files_of_a_study_become_its_conditions(tmp_path):
     "tables, message",
     [
         ({"tabel4": table4(condition="x")}, "tabel4 under conditions: no claim reads it"),
-        ({"table4": table4()}, "a row names no condition"),
-        ({"table4": pd.concat([table4(condition="x"), table4()])}, "a row names no condition"),
+        ({"table4": table4()}, "a row has no value in the column condition"),
+        ({"table4": pd.concat([table4(condition="x"), table4()])}, "a row has no value in the column condition"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(ledger, tables, message):

@@ -139,7 +139,7 @@ def test_the_small_ledger_is_decided():
     ("ledger", "study", "message"),
     [
         (SMALL[:3], STUDY, r"claim x\.words is decided by a study, but is not in the ledger"),
-        ([*SMALL, entry("x.new", "value", 1)], STUDY, r"claim x\.new of the ledger is decided by no study"),
+        ([*SMALL, entry("x.new", "value", 1)], STUDY, r"claim x\.new is in the ledger, but no study decides it"),
         (
             SMALL,
             SimpleNamespace(TABLES=TABLES, claims=lambda r, t: (claims(r, t), r.value("x.one", 1))),
@@ -148,7 +148,7 @@ def test_the_small_ledger_is_decided():
         (
             [entry("x.one", "trend", "increasing"), *SMALL[1:]],
             STUDY,
-            r"claim x\.one is a trend, but amount was recorded",
+            r"claim x\.one has the kind trend, but its study recorded an amount; expected value or ratio or bound",
         ),
     ],
 )
@@ -197,7 +197,7 @@ def test_division_by_zero_is_not_testable():
 def test_a_missing_table_is_named_unless_the_whole_study_is_missing():
     assert set(small()["note"][:3]) == {"study not built yet"}
     frame = small(rates=rates())
-    assert frame.loc["x.both", "note"] == "result table x_hits is not there"
+    assert frame.loc["x.both", "note"] == "result table x_hits does not exist"
     assert frame.loc["x.one", "verdict"] == "reproduced"
     assert small(rates=rates(), variant="_other").loc["x.both", "note"] == "x_hits is not part of this variant"
     assert small(variant="_other").loc["x.both", "note"] == "x_rates is not part of this variant"

@@ -81,12 +81,12 @@ def test_a_number_that_a_run_did_not_make_leaves_the_reason_unknown():
 @pytest.mark.parametrize(
     "reasons, message",
     [
-        ([Reason(claims=("mq.z",), kind="unknown", reason="unknown")], "there are reasons for mq.z"),
-        ([reason()], "one of 2 values of x"),
+        ([Reason(claims=("mq.z",), kind="unknown", reason="unknown")], "reasons.yaml names mq.z, which no ledger has"),
+        ([reason()], "2 values of x in mq/t.csv match .*; a reason needs one"),
         ([reason(column="y")], "column y of mq/t.csv"),
     ],
 )
-def test_reasons_that_rest_on_nothing_are_refused(reasons, message):
+def test_reasons_without_an_entry_or_number_are_refused(reasons, message):
     with pytest.raises(InputError, match=message):
         found(reasons, {"mq/t": pd.DataFrame({"k": [1, 1], "x": [1.0, 2.0]})})
 
