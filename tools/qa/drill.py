@@ -1,12 +1,12 @@
-"""A drill: kill writers and a full run at random moments, resume each time, and compare every byte at the end.
+"""Kill file writers and a full run at random moments, resume each time, and compare every byte at the end.
 
-A small run of the whole workflow is made twice, in copies of the tree: once undisturbed, once under kills. A kill is
-SIGKILL to the run and everything it started, so that nothing can clean up. Kills are spread over the run's jobs, not
-over time: each comes after a random number of finished jobs and a random wait, so that a busy machine changes nothing.
-The run goes on by the command that `make reproduce` runs. Next to it, a process that replaces one file or folder again
-and again is killed; what it leaves has to be one of its two contents, whole.
+The drill makes a small run of the whole workflow twice, each in its own copy of the tree: one is left undisturbed, the
+other is killed many times. A kill sends SIGKILL to the run and everything it started, which leaves no chance to clean
+up. Each kill comes after a random number of finished jobs and a random further wait, because moments spread over time
+would depend on the load of the machine. The command of `make reproduce` resumes the run. The drill also kills processes
+that replace one file or folder over and over; each kill must leave one of the two contents, complete.
 
-The drill fails if a file is lost or differs, if a hidden unfinished file stays, or if the finished run has anything
+The drill fails if a file is lost or differs, if a hidden unfinished file remains, or if the finished run has anything
 left to do.
 """
 
@@ -37,16 +37,16 @@ from misspenalty.traces.spc1 import Workload, write_spc
 
 COMMAND = (sys.executable, "workflow/scripts/reproduce.py", "--cores")
 DONE = re.compile(r"\s(\w+)\s+\d+ % after ")
-LOOK = 0.1  # s between looks at a run's log
+LOOK = 0.1  # s between two reads of a run's log
 
 
 def targets_of(studies):
-    """Return the rules that make tables and figures of these studies; none for a full run."""
+    """Return the rules that make the tables and figures of `studies`; an empty list stands for a full run."""
     return [f"{study}_{part}" for study in studies for part in ("tables", "figures")]
 
 
 def start(folder, cores, targets=()):
-    """Start or resume the run in `folder`; its output goes to ``drill.log`` there."""
+    """Start or resume the run in `folder`, and append its output to ``drill.log`` there."""
     with open(folder / "drill.log", "a") as log:
         return subprocess.Popen(
             [*COMMAND, str(cores), *targets], cwd=folder, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
@@ -54,13 +54,13 @@ def start(folder, cores, targets=()):
 
 
 def finish(folder, cores, targets=()):
-    """Run to the end; raise a RuntimeError with the end of the log if it fails."""
+    """Start or resume the run and wait for its end; raise a RuntimeError with the end of the log if it fails."""
     if start(folder, cores, targets).wait():
         raise RuntimeError((folder / "drill.log").read_text()[-3000:])
 
 
 def kill(process):
-    """Send SIGKILL to a run and everything that it started; False if it had already ended."""
+    """Send SIGKILL to a run and everything that it started; return False if the run had already ended."""
     if process.poll() is not None:
         return False
     with contextlib.suppress(ProcessLookupError):
@@ -76,12 +76,12 @@ def finished(folder):
 
 
 def unfinished(folder):
-    """Hidden files of writers that did not come to their end."""
+    """Return the hidden partial files that killed writers have left in the results."""
     return sorted(path.relative_to(folder).as_posix() for path in folder.glob("results/**/.*.partial*"))
 
 
 def under_way(folder):
-    """Return the outputs that jobs were making, according to Snakemake's notes."""
+    """Return the outputs that jobs were making, which Snakemake records in ``.snakemake/incomplete``."""
     found = []
     for path in (folder / ".snakemake" / "incomplete").glob("*"):
         with contextlib.suppress(ValueError):
@@ -90,7 +90,7 @@ def under_way(folder):
 
 
 def wait_for(process, folder, jobs, seconds):
-    """Wait until the log tells of `jobs` finished jobs, then for some time more, or until the run ends."""
+    """Wait until the log reports `jobs` finished jobs, then `seconds` more; return early if the run ends."""
     while process.poll() is None and len(finished(folder)) < jobs:
         time.sleep(LOOK)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -98,26 +98,26 @@ def wait_for(process, folder, jobs, seconds):
 
 
 def damage(now, known, had, making):
-    """Return the files that have content they should never have, and the number of bytes that were lost.
+    """Return the files whose content belongs to no undisturbed run, and the number of bytes that were lost.
 
     Parameters
     ----------
     now : dict of str to str
-        Digests of the files that are there.
+        Digest of each file that exists.
     known : dict of str to set of str
-        Digests that a file may have.
+        Digests of the contents that each file may have.
     had : dict of str to int
-        Bytes of the files that were complete at an earlier kill; those that now are neither complete nor being made
-        again are lost.
+        Size in bytes of each file that was complete at an earlier kill. A file is lost if it is now neither complete
+        nor being made again.
     making : collection of str
-        Files that are made again, or removed, when the run goes on.
+        Files that the resumed run makes again or removes.
     """
     wrong = sorted(name for name in now if now[name] not in known.get(name, ()) and name not in making)
     return wrong, sum(had[name] for name in had if now.get(name) not in known[name] and name not in making)
 
 
 def kill_often(folder, cores, kills, jobs, seconds, seed, known, targets=()):
-    """Kill the run in `folder` until it has been killed `kills` times or has come to its end.
+    """Resume and kill the run in `folder` until it has been killed `kills` times or reaches its end.
 
     Parameters
     ----------
@@ -125,23 +125,23 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, known, targets=()):
     cores : int
     kills : int
     jobs : int
-        Of an undisturbed run; a kill comes after a random number of them.
+        Number of jobs in an undisturbed run. Each kill waits for a random number of finished jobs below it.
     seconds : float
-        At most so long after that.
+        Maximum of the random time that a kill waits after that.
     seed : int
-        Of the moments.
+        Seed of the random moments.
     known : dict of str to set of str
-        Digests that a file may have.
+        Digests of the contents that each file may have.
     targets : sequence of str
-        Rules to make, by default all.
+        Rules to make; by default, the whole workflow.
 
     Returns
     -------
     list of dict
-        Per kill: ``kill, what, after_s``, ``finished`` (jobs of the run until then), ``last`` (rule that finished
-        last), ``under_way`` (an output that was being made), ``files`` (of results, then), ``unfinished`` (hidden files
-        that it left), ``wrong`` (files that are neither whole nor being made), ``bytes_lost`` (of files that were whole
-        at an earlier kill).
+        Per kill: ``kill, what, after_s``, ``finished`` (number of jobs finished so far), ``last`` (rule that finished
+        last), ``under_way`` (an output that was being made), ``files`` (number of result files), ``unfinished`` (number
+        of hidden partial files), ``wrong`` (number of files that are neither complete nor being made), ``bytes_lost``
+        (size of lost files that were complete at an earlier kill).
     """
     moments, rows, had = random.Random(seed), [], {}
     for number, after in enumerate(sorted(moments.randrange(jobs) for _ in range(kills)), 1):
@@ -193,12 +193,12 @@ def content(path):
 
 
 def kill_writers(folder, kills, seconds, seed):
-    """Kill a process that replaces a file by one of two contents in turn; count how often it left neither.
+    """Kill processes that replace a file with two contents in turn, and note each kill that left neither content.
 
     Returns
     -------
     list of dict
-        Rows as those of `kill_often`, ``wrong`` is 1 where the file is neither content.
+        Rows like those of `kill_often`; ``wrong`` is 1 if the file has neither of the two contents.
     """
     moments, rows = random.Random(seed), []
     for name, write in WRITERS.items():
@@ -221,12 +221,12 @@ def kill_writers(folder, kills, seconds, seed):
             row |= {"wrong": int(found not in known), "bytes_lost": 0 if found in known else found[0] or 1}
             rows.append(row | {"unfinished": len(list(folder.glob(".*.partial*")))})
         write(path, 1)
-        rows[-1]["wrong"] += len(list(folder.glob(".*.partial*")))  # the next write removes what a killed one left
+        rows[-1]["wrong"] += len(list(folder.glob(".*.partial*")))  # this write must have removed them
     return rows
 
 
 def compare(whole, other):
-    """Say what is wrong with the files of a second run: nothing, if they equal those of the undisturbed one."""
+    """List how the files of the run `other` differ from those of the undisturbed one, and its partial files."""
     one, two = digests(whole), digests(other)
     wrong = [f"{name} is lost" for name in sorted(one.keys() - two)]
     wrong += [f"{name} does not exist in the undisturbed run" for name in sorted(two.keys() - one)]
@@ -235,7 +235,7 @@ def compare(whole, other):
 
 
 def idle(folder, cores, targets=()):
-    """Tell whether a finished run, started again, has nothing to do."""
+    """Start a finished run again, and tell whether it has nothing to do."""
     log = folder / "drill.log"
     before = log.stat().st_size
     finish(folder, cores, targets)
@@ -243,16 +243,16 @@ def idle(folder, cores, targets=()):
 
 
 def drill_workflow(base, options):
-    """Return the rows of the kills, and a description of what was wrong at the end."""
+    """Kill a run of the workflow; return one row per kill, and a list of the faults found at the end."""
     targets = targets_of(options.studies)
     whole, killed = (small_tree(base / name) for name in ("whole", "killed"))
     begun, known = time.monotonic(), {name: {digest} for name, digest in digests(killed).items()}
     finish(whole, options.cores, targets)
     spent, jobs = time.monotonic() - begun, len(finished(whole))
     print(f"undisturbed: {jobs} jobs, {len(digests(whole))} files in {spent:.0f} s", flush=True)
-    wait = max(2 * spent / jobs, 8)  # the start of Snakemake is among the moments
+    wait = max(2 * spent / jobs, 8)  # some kills come while Snakemake starts
     for name, digest in digests(whole).items():
-        known.setdefault(name, set()).add(digest)  # beside what the copy of the tree came with
+        known.setdefault(name, set()).add(digest)  # besides the content copied with the tree
     rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, known, targets)
     finish(killed, options.cores, targets)
     wrong = compare(whole, killed)

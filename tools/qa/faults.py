@@ -1,8 +1,8 @@
-"""Deliberate faults in the tokens of a source, Python or Cython, and a random sample of them.
+"""Make deliberate faults in the tokens of a Python or Cython source, and draw a random sample of them.
 
-A comparison or an operator exchanged, a number off by one, a condition turned round, a statement left out. Signatures,
-declarations, imports and the words of an error hold no behaviour of their own and are left as they are, and so are
-`strict=True`, which asserts what holds anyway, and hints to the processor, which change no result.
+A fault exchanges a comparison or an operator, adds one to a number, inverts a condition, or leaves out a statement.
+Signatures, declarations, imports and error messages get no fault, because they have no behaviour of their own.
+`strict=True`, which asserts what is true anyway, and hints to the processor, which change no result, get none either.
 """
 
 import fnmatch
@@ -22,26 +22,26 @@ EXCHANGED = {
     **{"<<": ">>", ">>": "<<", "and": "or", "or": "and", "True": "False", "False": "True", "min": "max", "max": "min"},
     **{"break": "continue", "not": "", "is": "is not"},
 }
-# Lines that hold no behaviour of their own, or only the words of an error.
+# Lines that begin with these words have no behaviour of their own, or only raise an error.
 LEFT_OUT = ("import ", "from ", "cimport ", "@", "class ", "def ", "cdef class", "cdef enum", "raise ", "ctypedef ")
 DECLARED = ("cdef ", "cpdef ", "const ")
-HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|NEXT|SOONER|LATER)\b")  # of kernels
+HINT = re.compile(r"\bprefetch\(|\bfetch\(drive|\bwarm(_stripe)?\(|\b(AHEAD|NEAR|NEXT|SOONER|LATER)\b")  # in kernels
 FUNCTION = re.compile(r"(async def|def|cdef|cpdef) (?!class |struct |enum |extern )[^=]*\(")
 
 
 def source_of(name):
-    """Return the path of a source by its name: below the library, or from the root of the checkout for a study's."""
+    """Return the path of a source; its name is relative to the library, or to the checkout if it is a study's."""
     return (ROOT if name.startswith("studies/") else SOURCE) / name
 
 
 def installed_name(name):
-    """Return the path of a source below the folder that the packages are installed in."""
+    """Return the path of a source relative to the folder in which the packages are installed."""
     return name.replace("studies/", "misspenalty_studies/", 1) if name.startswith("studies/") else f"misspenalty/{name}"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: characters `begin` to `end` of a line of a source, and their replacement."""
+    """A fault: the text `after` replaces the characters from `begin` to `end` in a line of a source."""
 
     path: str
     line: int
@@ -50,7 +50,7 @@ class Mutant:
     after: str
 
     def before(self, lines):
-        """Return what the line held."""
+        """Return the characters that the fault replaces."""
         return lines[self.line - 1][self.begin : self.end]
 
     def text(self, lines):
@@ -61,7 +61,7 @@ class Mutant:
 
 
 def tokens(text):
-    """Yield the tokens of Python or Cython; what cannot be read ends them."""
+    """Yield the tokens of Python or Cython, and stop where the text cannot be split into tokens."""
     try:
         yield from tokenize.generate_tokens(io.StringIO(text).readline)
     except (tokenize.TokenError, IndentationError, SyntaxError):
@@ -75,7 +75,7 @@ class Logical:
     begin: int
     end: int
     indent: int
-    inside: bool  # of a function
+    inside: bool  # whether it is in the body of a function
 
 
 def logical_lines(text):
@@ -119,8 +119,8 @@ def mutants_of(path, text):
 
 
 def without_behaviour(text, hints):
-    """Return the lines of imports, signatures, errors, hints and the like, and those within strings of several
-    lines."""
+    """Return the numbers of the lines that get no fault: imports, signatures, errors, multi-line strings and, if
+    `hints`, hints to the processor."""
     strings = (token for token in tokens(text) if token.type == tokenize.STRING and token.start[0] != token.end[0])
     found = {line for token in strings for line in range(token.start[0], token.end[0] + 1)}
     for logical in logical_lines(text):
@@ -136,7 +136,7 @@ def without_behaviour(text, hints):
 
 
 def exchanged(token, before, rest):
-    """Return what a token becomes, or None. A sign, a cast and the stars of a call or a pointer are no operators."""
+    """Return the replacement of a token, or None. Signs, casts and the stars of calls or pointers have none."""
     if token.type == tokenize.NUMBER and token.string.isdigit():
         return str(int(token.string) + 1)
     if token.type not in (tokenize.OP, tokenize.NAME) or token.string not in EXCHANGED:
@@ -150,7 +150,7 @@ def exchanged(token, before, rest):
 
 
 def left_out(path, text):
-    """Return the simple statements removed and conditions inverted, of one line each."""
+    """Return the faults that remove a simple statement or invert an `if` condition; each fits in one line."""
     found, starts = [], {logical.begin: logical for logical in logical_lines(text)}
     place = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
@@ -168,7 +168,7 @@ def left_out(path, text):
 
 
 def is_statement(text):
-    """Tell whether a line is an assignment to something that exists already, or a call."""
+    """Tell whether a line is a call, or changes an existing variable, attribute or item."""
     head = text.split("(")[0].split(" ")[0]
     call = text.endswith(")") and head.replace(".", "").replace("_", "").isalnum() and "(" in text and " = " not in text
     known = any(sign in text for sign in (" += ", " -= ")) or (" = " in text and ("." in head or "[" in head))
@@ -178,10 +178,10 @@ def is_statement(text):
 
 
 def choose(patterns, count, seed):
-    """Return a sample of the faults in sources that match a pattern: about the same number per source, whatever its
-    length.
+    """Return `count` random faults in the sources that match a pattern, about the same number from each source,
+    whatever its length.
 
-    What is chosen from a source depends on that source alone.
+    The order in which a source's faults are drawn depends only on that source and the seed.
     """
     by_source = {}
     library = (path.relative_to(SOURCE) for path in SOURCE.rglob("*"))

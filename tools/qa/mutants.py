@@ -1,17 +1,17 @@
-"""Deliberate faults, one at a time, and whether the tests nearest to them notice.
+"""Try deliberate faults one at a time, and report whether the tests nearest to each fault notice it.
 
-Faults are made in the tokens of a source (`faults.py`). They go into a copy of the installed package, so that neither
-the tree nor the environment changes. All faults of a source are compiled in at once, each behind a switch
-(`switched.py`); tests are collected once for all sources that have the same ones, and each fault is tried in a fork of
-that process. What cannot be switched gets a copy and a process of its own. The tests that have found a fault of the
-source run first, then those that bear its name, then those of files that import it, and at last the others of the same
-folders (of a policy, only those that bear its name). A fault that all let pass survives; a test that fails without any
-fault finds none.
+`faults.py` makes the faults in the tokens of a source. They go into a copy of the installed package, which leaves the
+tree and the environment unchanged. All faults of a source are compiled at once, each behind a switch (`switched.py`).
+For all sources with the same tests, one process collects these tests and tries each fault in a fork of itself. A fault
+that cannot be switched gets a copy and a process of its own. The tests run in this order: those that have found a fault
+of the source, those that bear its name, those in files that import it, and the others of the same folders (a policy has
+only those that bear its name). A fault survives if all tests pass. A test that also fails without any fault does not
+count.
 
     make mutants COUNT=100
     python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
 
-Rows that the table holds already are kept and not tried again, so that a long run goes on where it was stopped.
+Faults that are already in the table are not tried again, so a long run resumes where it was stopped.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Imported before the forks, so that a run of the tests does not import them again; the package itself never is.
+# Imported before the forks, which then need not import them again. The package is not: each fork needs its own copy.
 import hypothesis
 import matplotlib.figure  # noqa: F401
 import pandas as pd
@@ -44,7 +44,7 @@ from faults import SOURCE, choose, installed_name, source_of
 from switched import VARIABLE, Copy, put_switched
 
 ROOT = Path(__file__).parents[2]
-# For a source, the first pattern that it matches: the tests that are nearest to it.
+# The tests that are nearest to a source are those of the first pattern that matches its name.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
     "policies/_limit.pyx": ("tests/project/test_benchmarks.py",),
@@ -82,7 +82,7 @@ NEAREST = {
     **{f"studies/{study}/*": (f"studies/{study}/tests",) for study in ("epcm", "hac", "mq", "sarc", "vlog")},
 }
 EXAMPLES = "tests/project/test_docstrings.py"  # runs the examples in docstrings, one test per module
-POLICIES = sorted(  # whose tests bear their names
+POLICIES = sorted(  # policies with tests that bear their names
     path.stem[1:]
     for path in SOURCE.glob("policies/_*.pyx")
     if path.with_name(f"{path.stem[1:]}.py").exists() and "track" not in path.stem
@@ -100,55 +100,56 @@ DEFAULT = (
     *(f"studies/common/site/{name}.py" for name in ("charts", "inputs", "links", "pages", "readings")),  # without play/
     *("studies/common/points.py", "studies/hac/prices.py", "studies/hac/seeds.py", "studies/mq/rates.py"),
 )
-# A test has noticed a fault when it takes LONGER times its CPU time without one, and at least LEAST; where that is not
-# known yet, UNKNOWN. All end after SECONDS by the clock.
+# A test notices a fault if it takes more CPU time than both LEAST and LONGER times what it takes without a fault or,
+# before that is known, more than UNKNOWN. After SECONDS of elapsed time, the whole process is killed.
 LONGER, LEAST, UNKNOWN, SECONDS = 5, 4, 12, 900
-SLOW = 1  # s
-KEPT = 5  # tests that found the last faults of a source and run first
+SLOW = 1  # s of CPU time; slower tests run last
+KEPT = 5  # number of tests per source that run first because they found its latest faults
 COLUMNS = ("source", "line", "column", "kind", "before", "after", "text", "verdict", "by", "seconds")
 
 
 class Plugin:
-    """A pytest plugin that takes over once the tests are collected."""
+    """A pytest plugin that passes the collected tests to a function instead of running them."""
 
     def __init__(self, then):
         self.then = then
 
     def pytest_sessionstart(self):
-        """Do not shrink failing examples: any of them shows that the fault is found."""
+        """Stop Hypothesis from shrinking failing examples, because any of them shows that the fault is found."""
         phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
         parent = hypothesis.settings.get_profile("untimed")
         hypothesis.settings.register_profile("mutants", parent, phases=phases, database=None)
         hypothesis.settings.load_profile("mutants")
 
     def pytest_runtestloop(self, session):
-        """Run only the collected tests, instead of all."""
+        """Call the function in place of pytest's loop over the tests, unless their collection failed."""
         if not session.testsfailed:
             self.then(session.items)
         return True
 
 
 class Reports:
-    """A pytest plugin that notes how each test ends."""
+    """A pytest plugin that remembers the first test that fails."""
 
     failed = None
 
     def pytest_runtest_logreport(self, report):
-        """Keep the first failure."""
+        """Keep the name of the test if it is the first that fails."""
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 
 
 def run_items(items, known):
-    """Run collected tests until one fails, in this process, which ends then.
+    """Run collected tests until one fails, then end this process.
 
-    Each is written down before it runs, and its time behind it, for a process that does not come to its end.
+    The file ``note`` gets each test's name before the test runs and its CPU time afterwards: if this process crashes,
+    its parent reads there which test was running.
 
     Parameters
     ----------
     items : list of pytest.Item
     known : dict of str to float
-        CPU time that a test takes without a fault.
+        CPU time that each test takes without a fault.
     """
     reports = Reports()
     if items:
@@ -157,7 +158,7 @@ def run_items(items, known):
         for item, following in itertools.zip_longest(items, items[1:]):
             note.write(f"{item.nodeid}\n")
             limit = max(LONGER * known[item.nodeid], LEAST) if item.nodeid in known else UNKNOWN
-            signal.setitimer(signal.ITIMER_PROF, limit)  # its signal ends the process, in a kernel too
+            signal.setitimer(signal.ITIMER_PROF, limit)  # its signal ends the process even inside a kernel
             begun = time.process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if reports.failed:
@@ -167,20 +168,21 @@ def run_items(items, known):
 
 
 def in_fork(folder, function, *arguments):
-    """Run a function that does not return, in a forked process with its own temporary folder.
+    """Run a function in a forked process, which the function itself ends, with a temporary folder of its own.
 
     Returns
     -------
     str or None
-        The test that was under way when the process ended, other than in good order; None if all passed.
+        The test that failed or that was running when the process crashed; "collection" if none had started; None if
+        all passed.
     dict of str to float
         CPU time of each test that passed.
     """
     folder = Path(tempfile.mkdtemp(dir=folder))
     if not (child := os.fork()):
         try:
-            os.setpgrp()  # so that what the tests start can be ended with them
-            faulthandler.disable()  # a crash is a fault that was noticed
+            os.setpgrp()  # `waited_for` can then kill whatever the tests start
+            faulthandler.disable()  # a crash needs no traceback: it is one way to notice a fault
             with open(folder / "output", "w") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
@@ -212,7 +214,7 @@ def waited_for(child):
 
 
 def collect(folder, files, then):
-    """Import the package from a copy, collect tests and hand them to a function, in this process."""
+    """Collect tests in this process, with the package imported from a copy, and pass them to the function `then`."""
     sys.path.insert(0, str(folder))
     os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
     sys.dont_write_bytecode = True
@@ -231,8 +233,8 @@ def collect(folder, files, then):
 
 
 def nearest(path):
-    """Return the files of tests in the folders nearest to a source and its examples, and those that import its
-    module."""
+    """Return the test files nearest to a source, with the one that runs docstring examples, and those of them that
+    import the module of the source."""
     folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), ("tests",))
     files = [file for name in folders for file in (sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])]
     files = list(dict.fromkeys([*files, ROOT / EXAMPLES]))
@@ -242,9 +244,10 @@ def nearest(path):
 
 
 def in_order(items, path, first, broken, known, far=False):
-    """Return the tests for a fault: those that found one before, those that bear the source's name or import it.
+    """Return the tests for a fault in the order in which they run, without those in `broken`.
 
-    Tests of a policy all bear its name. Slow ones run last. If `far`, the other tests of the nearest folders.
+    Tests in `first` come first, then those that bear the source's name, then those in files that import it, and slow
+    ones last. A policy has only those that bear its name. If `far`, return the other tests of the nearest folders.
     """
     name = name_of(path)
     called = (name, CALLED.get(name, name).lower())
@@ -271,13 +274,13 @@ def in_order(items, path, first, broken, known, far=False):
 
 
 def name_of(path):
-    """Return the name of a source, without the underscore of a kernel; of ``__init__.py``, that of its package."""
+    """Return the name of a source without the underscore of a kernel; for ``__init__.py``, the name of its package."""
     path = Path(path)
     return (path.parent.name if path.stem == "__init__" else path.stem).lstrip("_")
 
 
 def of_policy(path):
-    """Tell whether a source is a policy's, whose tests bear its name; a reader may have the same name."""
+    """Tell whether a source is a policy with tests that bear its name, not a reader that has the same name."""
     return path.startswith("policies/") and name_of(path) in POLICIES
 
 
@@ -287,7 +290,7 @@ def module_of(path):
 
 
 class Trial:
-    """Tries the faults of sources that have the same tests, in forks of a process that has collected them."""
+    """A trial of the faults of all sources that have the same tests, in forks of a process that has collected them."""
 
     def __init__(self, folder, faults, inside, keep, jobs):
         self.folder, self.faults, self.inside, self.keep, self.jobs = folder, faults, inside, keep, jobs
@@ -295,7 +298,7 @@ class Trial:
         self.base = Copy(folder / "switched")
 
     def put_in(self):
-        """Compile the faults that can be switched on, and keep their numbers; return the test files to collect."""
+        """Compile the faults that can be switched on, and store their numbers; return the test files to collect."""
         by_source = defaultdict(dict)
         for number, fault in self.faults.items():
             by_source[fault.path][number] = fault
@@ -306,7 +309,7 @@ class Trial:
         return list(files)
 
     def with_items(self, items):
-        """Try every fault; called by pytest when it has collected the tests."""
+        """Try every fault; the plugin calls this when pytest has collected the tests."""
         self.items = items
         for path in {self.faults[number].path for number in self.inside}:
             module = importlib.import_module(module_of(path))
@@ -332,7 +335,7 @@ class Trial:
             self.learn(json.loads(running.pop(child).read_text()))
 
     def learn(self, found):
-        """Keep a row; remember which tests are good or broken, their CPU times, and which test found the fault."""
+        """Store what `examine` returned: the row, good and broken tests, CPU times, and which test found the fault."""
         if "error" in found:
             raise RuntimeError(f"a fault could not be tried\n{found['error']}")
         self.good.update(found["good"])
@@ -346,13 +349,13 @@ class Trial:
         self.keep(row)
 
     def examine(self, number):
-        """Return the fate of a fault: its row, and the tests that proved good, proved broken, or passed within the
-        time."""
+        """Try a fault; return its row, the test that finds it (``good``), the tests that fail without it (``broken``),
+        and the CPU times of those that passed."""
         fault, begun = self.faults[number], time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         found = {"good": [], "broken": [], "passed": {}}
         stages = [(self.run_alone, False), (self.run_alone, True)]
-        if number in self.inside:  # what is called at import alone is switched on too late
+        if number in self.inside:  # the second stage finds faults in code that runs only at import
             stages = [(self.run_switched, False), (self.run_alone, False), (self.run_switched, True)]
         by = None
         while stages:
@@ -367,7 +370,7 @@ class Trial:
             failed, passed = self.without(by)
             found["passed"] |= passed
             if not failed and by not in self.known and LONGER * passed[by] > UNKNOWN:
-                self.known[by] = passed[by]  # it may only have been slow: once more, with its own limit
+                self.known[by] = passed[by]  # perhaps it was only slow: run it again with its own time limit
                 continue
             if not failed:
                 break
@@ -418,7 +421,7 @@ class Trial:
 
 
 def run_alone(path):
-    """Run the tests in this process on a copy with one fault."""
+    """Run tests in this process on a copy with one fault, which the file at `path` names with the known tests."""
     known = json.loads(Path(path).read_text())
     files, importing = nearest(known["path"])
     name = name_of(known["path"])
@@ -429,11 +432,11 @@ def run_alone(path):
         order = in_order(items, known["path"], known["first"], known["broken"], known["known"], known["far"])
         run_items(order, known["known"])
 
-    return collect(known["folder"], wanted, run) or 1  # it comes back only if tests cannot be collected
+    return collect(known["folder"], wanted, run) or 1  # `collect` returns only if tests cannot be collected
 
 
 def described(fault):
-    """Return the columns of a row that say what a fault is."""
+    """Return the columns of a row that describe a fault."""
     lines = source_of(fault.path).read_text().splitlines(keepends=True)
     before, after = fault.before(lines), fault.after
     kind = "number" if after.isdigit() else "operator"
@@ -443,12 +446,12 @@ def described(fault):
 
 
 def key(row):
-    """Return what distinguishes one fault from another."""
+    """Return the values of a row that identify its fault."""
     return tuple(str(row[name]) for name in ("source", "line", "column", "kind", "after"))
 
 
 def try_all(faults, jobs, keep):
-    """Try faults, group by group of sources with the same tests, and hand each row to `keep`."""
+    """Try faults in groups whose sources have the same tests, and pass each row to `keep`."""
     groups = defaultdict(dict)
     for number, fault in enumerate(faults, 1):
         groups[tuple(nearest(fault.path)[0])][number] = fault
@@ -468,7 +471,7 @@ def try_all(faults, jobs, keep):
 
 
 def read_table(path):
-    """Return the rows of an earlier run."""
+    """Return the rows of an earlier run, or none if there is no table."""
     return pd.read_csv(path, keep_default_na=False).to_dict("records") if path and path.exists() else []
 
 

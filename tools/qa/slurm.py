@@ -1,8 +1,8 @@
-"""The workflow on a real two-node SLURM on this machine, compared byte by byte with a local run.
+"""Run the workflow on a real two-node SLURM cluster on this machine, and compare it byte by byte with a local run.
 
-For a Debian machine and root: installs slurm-wlm and munge if they are missing, starts a controller and two nodes for
-this run alone, runs the small configuration of the tests through `workflow/profiles/slurm`, and stops what it started.
-A cluster that this machine belongs to already is left alone: the test refuses.
+The test needs Debian and root. It installs slurm-wlm and munge if they are missing, starts a controller and two nodes
+of its own, runs the tests' small configuration through `workflow/profiles/slurm`, and stops what it started. It refuses
+to run on a machine that already belongs to a cluster.
 """
 
 import argparse
@@ -55,7 +55,7 @@ ReturnToService=2
 PartitionName=main Nodes={names} Default=YES MaxTime=INFINITE State=UP
 """
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=4000\n"
-# There is no accounting to ask, and a controller of this test forgets no job.
+# The cluster has no accounting, so `squeue` reports the states of jobs; the controller keeps finished jobs for an hour.
 ALONE = (
     *("--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3"),
     *("--seconds-between-status-checks", "5", "--slurm-keep-successful-logs"),
@@ -64,7 +64,7 @@ ALONE = (
 
 
 def prepare():
-    """Find the programs and the plugin, or exit with a message that says what is missing."""
+    """Install missing programs and Snakemake's plugin; exit with a message if the test cannot run on this machine."""
     if os.geteuid():
         sys.exit("slurm-test starts a cluster's daemons, which takes root.")
     if missing := [name for name in PROGRAMS if not shutil.which(name)]:
@@ -98,7 +98,7 @@ class Cluster:
         (folder / "slurm.conf").write_text(settings)
         self._munge()
         CONF.parent.mkdir(exist_ok=True)
-        CONF.symlink_to(folder / "slurm.conf")  # a job step forgets SLURM_CONF
+        CONF.symlink_to(folder / "slurm.conf")  # job steps do not inherit SLURM_CONF
         try:
             self._start("slurmctld", "-D")
             for name in NODES:
@@ -146,19 +146,19 @@ class Cluster:
 
 
 def snakemake(folder, studies, *options, **variables):
-    """Run the small configuration."""
+    """Run the workflow in `folder` for these studies, with `variables` added to the environment."""
     command = [sys.executable, "-m", "snakemake", *options, "--", *targets_of(studies)]
     subprocess.run(command, cwd=folder, check=True, env=os.environ | variables)
 
 
 def submissions():
-    """Return the jobs that the cluster ran as SLURM saw them, one line each."""
+    """Return one line per job that SLURM ran: id, node, state, run time and rule."""
     shown = ["squeue", "--states=all", "--noheader", "--format=%i|%N|%T|%M|%k"]
     return subprocess.run(shown, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def main():
-    """Run both and compare them; return exit status 1 if a file differs."""
+    """Run the workflow locally and on SLURM; return exit status 1 if a file differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=2, help="of the local run")
     parser.add_argument("--log", type=Path, help="where the list of SLURM's jobs goes")

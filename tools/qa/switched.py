@@ -1,9 +1,9 @@
 """Build sources that contain all their faults at once; at run time, a number switches one of them on.
 
-So a kernel is compiled once for all its faults, and the process that tries one has everything imported and collected
-already. A statement becomes a choice of statements; a condition, the range of a loop or the value of a declaration
-becomes a choice of expressions. What runs at import cannot be chosen later: such faults are left for a source of their
-own.
+This way, a kernel is compiled once for all its faults, and the process that tries a fault has already imported the
+package and collected the tests. A statement becomes an `if` chain of its variants; a condition, the range of a loop or
+the value of a declaration becomes a conditional expression. A fault in code that runs at import cannot be switched on
+later, so it needs a source of its own.
 """
 
 import importlib.util
@@ -43,7 +43,7 @@ DIRECTIVES = (
 
 
 def pieces(text, signs):
-    """Return the positions of signs outside brackets and strings, as ``(begin, end)``."""
+    """Return the positions of the tokens `signs` outside brackets and strings, as ``(begin, end)``."""
     depth, found = 0, []
     for token in tokens(text + "\n"):
         depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
@@ -53,8 +53,8 @@ def pieces(text, signs):
 
 
 def expressions(line, cython):
-    """Return the parts of a header or a declaration that may become a choice, as ``(begin, end)``; None for a
-    statement."""
+    """Return the positions of the expressions in a header or a declaration that can become a choice, as
+    ``(begin, end)``; return None for a statement, which becomes a choice as a whole."""
     word = line.split(" ")[0]
     if word in ("if", "elif", "while"):
         return [(len(word) + 1, len(line) - 1)]
@@ -74,7 +74,7 @@ def expressions(line, cython):
 
 
 def values(line, part):
-    """Return the positions of the sign that precedes the value of a declaration."""
+    """Return the position of the ``=`` before the value in one part of a declaration, as a list that may be empty."""
     (_, begin), (end, _) = part
     return [place for place in pieces(line, ("=",)) if begin <= place[0] < end]
 
@@ -86,19 +86,19 @@ def between(line, begin, end, commas):
 
 
 def spelled(line, begin, end, fault):
-    """Return `line` with the text from `begin` to `end` replaced by that of the fault."""
+    """Return `line` with the text from `begin` to `end` replaced by the replacement of the fault."""
     return line[:begin] + fault.after + line[end:]
 
 
 def choice(line, indent, faults, cython):
-    """Return a logical line as a choice, and the numbers of the faults in it.
+    """Return a logical line that chooses between the original and its faults, and the numbers of these faults.
 
     Parameters
     ----------
     line : str
     indent : int
     faults : list of (int, int, int, Mutant)
-        Number, and the place within the line.
+        Number of each fault, its begin and end within the line, and the fault.
     cython : bool
 
     Returns
@@ -121,7 +121,7 @@ def choice(line, indent, faults, cython):
             )
             word = "elif"
         return f"{text}else:\n{' ' * indent}    {line}", [number for number, *_ in faults]
-    # Sides are made truth values: Cython 3.3.1 crashes if they are an `and` or `or` of an int and a bint.
+    # Both sides are converted to truth values, because Cython 3.3.1 crashes on an `and` or `or` of an int and a bint.
     condition = cython and line.split(" ")[0] in ("if", "elif", "while")
     value = "(not (not ({})))".format if condition else "({})".format
     text, done = line, []
@@ -131,7 +131,7 @@ def choice(line, indent, faults, cython):
         for number, begin, end, fault in faults:
             if (begin, end) == (0, len(line)) and fault.after.startswith(
                 "if not ("
-            ):  # the whole condition turned round
+            ):  # the fault inverts the whole condition
                 wrong = fault.after[len("if ") : -1]
             elif a <= begin and end <= b:
                 wrong = spelled(line, begin, end, fault)[a : b + len(fault.after) - (end - begin)].strip()
@@ -146,7 +146,7 @@ def choice(line, indent, faults, cython):
 
 
 def switched(text, numbered, suffix):
-    """Return a source with faults that can be switched on.
+    """Return a source with faults that can be switched on at run time.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def switched(text, numbered, suffix):
     -------
     str
     list of int
-        Numbers of the faults that are in; the others run at import, or are not a choice between expressions.
+        Numbers of the faults that it contains; the others run at import, or cannot be written as a choice.
     """
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -183,7 +183,7 @@ def switched(text, numbered, suffix):
 
 
 def faults_near(text, line):
-    """Return the numbers of the faults in a line of a switched source, or in the nearest one before it that has any."""
+    """Return the numbers of the faults in a line of a switched source, or in the nearest earlier line that has any."""
     for content in reversed(text.splitlines()[:line]):
         if numbers := re.findall(rf"{SWITCH} == (\d+)", content):
             return [int(number) for number in numbers]
@@ -191,7 +191,7 @@ def faults_near(text, line):
 
 
 class Copy:
-    """The installed package in a separate folder."""
+    """A copy of the installed packages, or hard links to the copy `of` them, in a separate folder."""
 
     def __init__(self, folder, of=None):
         self.folder = Path(folder)
@@ -204,9 +204,9 @@ class Copy:
             )
 
     def put(self, name, text):
-        """Replace a source; return the compiler's objections to a kernel, if there are any."""
+        """Replace a source and compile it; return the error message of the compiler, or "" if there is none."""
         path = self.folder / installed_name(name)
-        path.unlink()  # never written in place: other copies share it
+        path.unlink()  # not overwritten, because other copies are hard links to the same file
         path.write_text(text)
         if path.suffix == ".py":
             try:
@@ -230,18 +230,18 @@ class Copy:
 
 
 def package(name="misspenalty"):
-    """Return the folder of an installed package, which is not imported for that."""
+    """Return the folder of an installed package without importing it."""
     return Path(importlib.util.find_spec(name).origin).parent
 
 
 def put_switched(copy, name, faults):
-    """Put all faults of a source into a copy; the numbers of those that are in.
+    """Put the faults of a source into a copy, without those that do not compile; return the numbers of those put in.
 
     Parameters
     ----------
     copy : Copy
     name : str
-        Source, below the package.
+        Name of the source, as `source_of` takes it.
     faults : dict of int to Mutant
     """
     text, left = source_of(name).read_text(), dict(faults)
