@@ -1,10 +1,10 @@
-"""Write the vectors of data/conformance from their sources, by the readable definitions of the policies.
+"""Write the vectors of data/conformance: run the readable definitions of the policies on the traces of the sources.
 
     python tools/conformance_vectors.py            # data/conformance/*.json and the long traces
     python tools/conformance_vectors.py --check    # exit status 1 if that would change a file
 
-A source, data/conformance/sources/<policy>.yaml, has the traces and what they test; common.yaml has those of all
-policies. Outcomes come from `misspenalty.policies` and `misspenalty.conformance.readings`.
+A source, data/conformance/sources/<policy>.yaml, lists traces and says what each tests; common.yaml lists those that
+all policies share. Outcomes come from `misspenalty.policies` and `misspenalty.conformance.readings`.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from misspenalty.policies import find_policy
 DATA = Path(__file__).parents[1] / "data" / "conformance"
 MOST_OUTCOMES = 200  # maximum number of outcomes of a reading that leaves the victim open
 SEEDS = 30
-LONG = 20_000  # references
+LONG = 20_000  # references in each long trace
 SCHEMA = TypeAdapter(Suite)
 
 
@@ -88,7 +88,7 @@ def make_suite(source, common, traces):
 
 
 def make_vector(policy, readings, rules, entry):
-    """Make a vector with all its allowed outcomes; return None if a hash or a draw decides it."""
+    """Make a vector with all its allowed outcomes; return None if the outcome depends on a hash or a random draw."""
     capacity, trace, parameters = entry["capacity"], entry["trace"], entry.get("parameters", {})
     if policy in HASHED and not _without_hash(policy, capacity, trace, parameters):
         return None
@@ -117,7 +117,7 @@ def make_vector(policy, readings, rules, entry):
 
 
 def _add(outcomes, reading, outcome):
-    """Add an outcome, or the reading's name to an equal one."""
+    """Add an outcome; if the list has an equal one, add only the name of the reading to that one."""
     full = {"evicted": None, "cached": None, "ghosts": None} | outcome
     same = next((each for each in outcomes if {**each, "readings": 0} == {**full, "readings": 0}), None)
     if same:
@@ -127,7 +127,7 @@ def _add(outcomes, reading, outcome):
 
 
 def _without_hash(policy, capacity, trace, parameters):
-    """Tell whether exact counts and eight hashes have the same outcome as the definition."""
+    """Tell whether exact counts and eight different hashes all give the same hits as the definition."""
     hits = answer_reference(find_policy(policy).reference, capacity, trace, parameters, False).hits
     exact = answer_reference(with_exact_counts(policy), capacity, trace, parameters, False).hits
     hashed = {
@@ -137,7 +137,7 @@ def _without_hash(policy, capacity, trace, parameters):
 
 
 def _without_draws(policy, capacity, trace, parameters):
-    """Tell whether the outcome is the same whatever is drawn, as far as 32 seeds show."""
+    """Tell whether 32 seeds of the random draws all give the same outcome."""
     definition = find_policy(policy)
     seeds = range(32) if definition.takes("seed") else ()
     runs = [answer_reference(definition.reference, capacity, trace, parameters | {"seed": k}, True) for k in seeds]

@@ -4,10 +4,10 @@
 
 CYTHON is the command; the C files go to the folder OUT, and their dependencies to DEPFILE. A SOURCE is a path that
 begins with the name of a package (PACKAGES), whose folder is below ROOT. Without a SOURCE, the shared module
-`_cyutility.c` is written. Most of Cython's time is its start, so one process translates many kernels, and only those of
-which a source, an option or Cython itself has changed. Every path that Cython sees begins with a package, so the C is
-the same wherever the tree is. A C file that would not change keeps its time stamp, and the compiler is not run on it
-again.
+`_cyutility.c` is written. Cython spends most of its time on starting, so one process translates many kernels. A kernel
+is translated only if a source that it depends on, an option or Cython itself has changed. Every path that Cython sees
+begins with a package, so the C code does not depend on where the tree is. A C file that would not change keeps its time
+stamp, and is not compiled again.
 """
 
 import filecmp
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
-MAX_ALONE = 4  # up to this many kernels, a second process is not worth its start
+MAX_ALONE = 4  # up to this many kernels, one process is faster than two
 MAX_PROCESSES = 4
 
 
@@ -63,7 +63,7 @@ def translate(cython, sources, options, tree, made, out):
 
 
 def record_of(source, out):
-    """Return the file that keeps how a kernel was translated last, and what it depends on."""
+    """Return the file that records the options with which a kernel was last translated and the files it depends on."""
     return out / f"{Path(source).stem}.needs"
 
 

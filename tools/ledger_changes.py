@@ -2,9 +2,9 @@
 
     python tools/ledger_changes.py [REVISION]
 
-Print the entries of the older ledger and of this one by status, role, verdict and basis, then every entry whose status,
-role or rule has changed, that is new, or that has left the ledger, with the reason. Without a revision, the older
-ledger is that of the commit before the one that gave every entry a role.
+Count the entries of the older and the present ledger by status, role, verdict and basis. Then print, with the reason,
+every entry that is new, that has left the ledger, or whose status, role or rule has changed. Without a revision, the
+older ledger is that of the commit before the one that gave every entry a role.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def counts(ledger, claims):
 
 
 def changes(old, new, withdrawn):
-    """Yield a line per entry that has changed, left or is new, with the reason for a change."""
+    """Yield a line, with the reason, for each entry that has changed, has left the ledger, or is new."""
     for id, entry in old.items():
         if id not in new:
             yield f"{id}: left the ledger: {withdrawn.get(id, 'NO REASON GIVEN')}"

@@ -1,7 +1,7 @@
-"""Run notebooks and save them with their outputs, as JupyterLab does in this checkout, or as pages of the site.
+"""Run notebooks and save them with their outputs, either as JupyterLab does in this checkout or as pages of the site.
 
-python tools/notebooks.py [NAME ...]                  all by default, from their scripts
-python tools/notebooks.py --html FOLDER [NAME ...]    pages; the notebooks stay as they are
+python tools/notebooks.py [NAME ...]                  runs the named scripts, or all, and saves the notebooks
+python tools/notebooks.py --html FOLDER [NAME ...]    writes pages, and leaves the notebooks as they are
 """
 
 import argparse
@@ -15,7 +15,7 @@ from nbconvert import HTMLExporter
 
 from misspenalty_studies.common.notebook import alternatives, normalised, without_controls
 
-UNDESCRIBED = 'alt="No description has been provided for this image"'  # what nbconvert writes
+UNDESCRIBED = 'alt="No description has been provided for this image"'  # nbconvert's text for every picture
 FOLDER = Path(__file__).parents[1] / "notebooks"
 
 
@@ -37,14 +37,14 @@ def run(script):
 
 
 def page(notebook, name):
-    """Return a notebook as a page that fetches nothing, with archived pictures inside and without live widgets."""
+    """Return a notebook as a page that fetches nothing: its pictures are embedded, and it has no live widgets."""
     exporter = HTMLExporter(
         require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,", embed_images=True
     )
-    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no setting reaches these two
-    exporter.log.setLevel("ERROR")  # it warns of pictures without a text, which `alternatives` gives them below
+    exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no option sets these two
+    exporter.log.setLevel("ERROR")  # it warns of pictures without a text, but `alternatives` adds these below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
-    for cell in shown.cells:  # pictures are embedded from the folder of the exporter and below
+    for cell in shown.cells:  # the exporter embeds only pictures below its own folder, the checkout
         cell["source"] = "".join(cell["source"]).replace("](../results/", "](results/")
     heading = "".join(notebook.cells[0]["source"]).lstrip("# ").partition("\n")[0]
     title = heading or name
@@ -55,7 +55,7 @@ def page(notebook, name):
 
 
 def main():
-    """Run the notebooks of these names."""
+    """Run the notebooks named on the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks (default: all)")
     parser.add_argument("--html", metavar="FOLDER", help="write pages there instead of saving the notebooks")

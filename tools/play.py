@@ -4,11 +4,11 @@
 
 The kernels are the package's own, translated by Cython with the options of the native build and compiled by Zig's C
 compiler for Python's stable ABI, so any Python from 3.11 on builds them and any later Pyodide loads them. This needs
-Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. Which modules are packed
-follows from what the page's code imports. `manifest.json` lists what was built; the page reads it.
+Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. The archive packs only
+the modules that the page's code imports. `manifest.json` lists what was built; the page reads it.
 
-Emscripten and NumPy's build for Pyodide come from hosts that are not package registries; hence Zig, and the small
-stand-ins for NumPy and pandas in `site/play/standins`.
+Emscripten and NumPy's build for Pyodide come from hosts that are not package registries. Zig replaces the former, and
+small stand-ins for NumPy and pandas in `site/play/standins` replace the latter.
 """
 
 import argparse
@@ -60,8 +60,8 @@ COMPILE = (
     "-w",
 )
 LINK = ("--experimental-pic", "-shared", "--allow-undefined", "--no-entry", "--strip-debug")
-# Pyodide does not export this function of the compiler's library: the product of two 128-bit numbers, which the drive
-# mechanics need.
+# The drive mechanics need the product of two 128-bit numbers. Pyodide does not export the function of the compiler's
+# library that computes it, so it is defined here.
 WIDE = """
 typedef unsigned long long word;
 void __multi3(word *r, word a, word a_high, word b, word b_high) {
@@ -101,7 +101,7 @@ def main():
 
 
 def build(out):
-    """Write everything, or nothing."""
+    """Write the complete folder, or nothing if a step fails."""
     with atomic_path(out) as folder, tempfile.TemporaryDirectory() as scratch:
         folder.mkdir()
         fetch_pyodide(Path(scratch), folder / "pyodide")
@@ -174,7 +174,7 @@ def pack_package(modules, pyodide, scratch, archive):
             add(packed, path.relative_to(PLAY / "standins"), path.read_bytes())
 
 
-UTILITIES = "misspenalty._cyutility"  # code of Cython that all kernels share
+UTILITIES = "misspenalty._cyutility"  # Cython's own code that all kernels share
 
 
 def source_of(name):
@@ -225,9 +225,9 @@ def configuration(library):
 
 
 def pack(folder, name, path, title):
-    """Write a trace byte by byte, gzipped, and describe it: ids in order of first use, then addresses by id.
+    """Write a trace to a gzipped file, and return its description.
 
-    The highest bit of an id is set for a write.
+    The file has the dense id of each reference, with the highest bit set for a write, then the address of each id.
     """
     trace = misspenalty.open_trace(ROOT / path)
     ids = trace.ids.astype("<u4")
@@ -284,7 +284,7 @@ def drives(folder):
 
 
 def claims():
-    """List the claims about MQ's hit ratios that a page can judge, one of each verdict first, with archived verdicts.
+    """List the claims about MQ's hit ratios that a page can judge, beginning with one of each archived verdict.
 
     A claim is about one hit ratio (``value``), about MQ's lead in points (``margin``), about the share of LRU's misses
     that MQ saves (``fewer``), or about which of the two hits more often (``order``).

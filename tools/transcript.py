@@ -1,9 +1,9 @@
-"""Take a trace of each format through `trace info`, `curve` and `penalty`, and write docs/transcript.md with pictures.
+"""Run `trace info`, `curve` and `penalty` on a trace of each format, and write docs/transcript.md with pictures.
 
 python tools/transcript.py
 
-Files that are not shipped are looked for in ``$MISSPENALTY_SHARED_TRACES``, by default ``../shared/traces`` next to the
-repository, and in the folders next to it; files that are missing are left out and listed on the page.
+The tool looks for files that are not shipped in ``$MISSPENALTY_SHARED_TRACES``, by default ``../shared/traces`` next to
+the repository, and in the folders next to it. It leaves out missing files, and lists them on the page.
 """
 
 import json
@@ -27,7 +27,7 @@ DRAWN = "traces/arc/OLTP.lis.zst"
 
 
 class Case(NamedTuple):
-    """A file and the arguments with which it is given to the commands."""
+    """A trace file, and the arguments with which the commands read and replay it."""
 
     format: str
     path: str
@@ -35,7 +35,7 @@ class Case(NamedTuple):
     device: str = "cheetah9lp"
     sizes: str = "1%,5%,10%,30%"
     timed: str = "10%"
-    counted: tuple[str, ...] = ()  # how caches count, for curve and penalty
+    counted: tuple[str, ...] = ()  # options of curve and penalty that say how caches count
 
 
 CASES = (
@@ -71,7 +71,7 @@ def found(case):
 
 
 def asked(*arguments):
-    """Run a command, and return what it prints as JSON."""
+    """Run a command with ``--json``, and return its parsed output."""
     done = subprocess.run([MISSPENALTY, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{shlex.join(map(str, arguments))}: {done.stderr}")
@@ -79,7 +79,7 @@ def asked(*arguments):
 
 
 def shown(us):
-    """Return a time of `us` microseconds with three digits and a unit."""
+    """Return a time of `us` microseconds as text, with three significant digits and a unit."""
     scale, unit = next(
         (scale, unit) for scale, unit in ((1000, "ms"), (1, "us"), (0.001, "ns")) if us >= scale or scale < 1
     )

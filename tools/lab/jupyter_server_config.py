@@ -1,10 +1,10 @@
-"""Configure JupyterLab for this checkout (`make lab`): a notebook that was run is saved as in the repository."""
+"""Configure JupyterLab for this checkout (`make lab`): notebooks are saved in the form that the repository keeps."""
 
 from misspenalty_studies.common.notebook import normalised
 
 
 def stable(model, **_):
-    """Remove what changes from run to run from a notebook before it is saved."""
+    """Before a notebook is saved, remove everything from it that changes between runs."""
     if model["type"] == "notebook" and model["content"]["nbformat"] == 4:
         normalised(model["content"])
 
