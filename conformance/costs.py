@@ -1,11 +1,12 @@
-"""Compute what the differences of the cache libraries cost in hit ratio, and write results/conformance/costs.csv.
+"""Measure how the differences of the cache libraries change hit ratios, and write results/conformance/costs.csv.
 
-    python conformance/costs.py OLTP=OLTP.lis P6=P6.lis               # of every library that differs
-    python conformance/costs.py OLTP=OLTP.lis --languages python,go   # of some; the rows of the others are kept
+    python conformance/costs.py OLTP=OLTP.lis P6=P6.lis               # every library that differs
+    python conformance/costs.py OLTP=OLTP.lis --languages python,go   # some; the rows of the others are kept
 
-A library differs if its row in results/conformance/libraries.json has a first vector that does. It replays each trace
-once, cold, and so does the kernel of the policy that it says it has: the traces of the command line on a cache of 5 %
-of their blocks, and the three long traces of the vectors on theirs. A size that a library does not offer is left out.
+A library differs if its row in results/conformance/libraries.json names a first vector that differs. The library and
+our kernel of the policy that it claims to have each replay every trace once, from an empty cache. The cache holds 5 %
+of the blocks of a trace from the command line; the three long traces of the vectors have a capacity of their own. Sizes
+that a library does not offer are left out.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty.traces import Trace
 
 COSTS = RESULTS.with_name("costs.csv")
-SHARE = 0.05  # share of the blocks of a trace
+SHARE = 0.05  # capacity as a share of the blocks of a trace
 COLUMNS = ["language", "cache", "policy", "trace", "references", "capacity", "definition", "library", "difference"]
 
 
@@ -95,7 +96,7 @@ def cost(command, cache, replay):
 
 
 def _write(rows):
-    """Replace the rows of the same caches and traces in the table."""
+    """Add rows to the table; they replace those of the same caches and traces."""
     keys = ["language", "cache", "trace"]
     table = pd.DataFrame(rows, columns=COLUMNS)
     if COSTS.is_file():

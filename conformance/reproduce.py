@@ -1,12 +1,12 @@
-"""Run the reproductions of differences, and compare what each prints, twice, with what its first line says.
+"""Run each reproduction of a difference twice, and compare what it prints with what its first line says.
 
-    python conformance/reproduce.py                        # of every language whose tools are here
-    python conformance/reproduce.py --languages python,go  # of some
+    python conformance/reproduce.py                        # every language whose tools are installed
+    python conformance/reproduce.py --languages python,go  # some
 
-A reproduction is a program in the library's own language that uses nothing but the library. Its first line says which
-cache it is, the capacity, the trace, what it prints, and what the policy has: outcomes, where 1 is a hit, or a number
-of hits. In a trace ``w1`` writes block 1, ``1-4`` is ``1 2 3 4``, and ``n n-20 for n to 100`` asks for each block of
-1 to 100, and then for the one 20 before it, from the first that there is.
+A reproduction is a program in the library's own language that uses nothing but the library. Its first line names the
+cache, its capacity, the trace, what the program prints, and what the policy gives: either outcomes, where 1 is a hit,
+or a number of hits. In a trace, ``w1`` writes block 1, ``1-4`` is ``1 2 3 4``, and ``n n-20 for n to 100`` requests
+block n for each n from 1 to 100, and after it block n-20 if n is larger than 20.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import sys
 
 from run import BUILD, BUILDS, HERE
 
-FOLDERS = {"rust": HERE / "rust" / "examples"}  # where Cargo looks for them; elsewhere the folder is `reproductions`
+FOLDERS = {"rust": HERE / "rust" / "examples"}  # where Cargo looks for them; other languages use `reproductions`
 ANSWER = r"[01]+|(?:over |under )?\d+ hits"
 SAYS = re.compile(
     r"(?://|#) (?P<cache>\S+), capacity (?P<capacity>\d+), trace (?P<trace>[^:]+): "
@@ -34,7 +34,7 @@ def reproductions(language):
 
 
 def says(path):
-    """Return what the first line of a reproduction says, by name."""
+    """Return the parts of the first line of a reproduction, by their names in `SAYS`."""
     first = path.read_text(encoding="utf-8").partition("\n")[0]
     found = SAYS.fullmatch(first)
     if found is None:
@@ -43,7 +43,7 @@ def says(path):
 
 
 def blocks(trace):
-    """Return the blocks that a trace of a first line refers to.
+    """Return the blocks of a trace that is written as in a first line.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def blocks(trace):
 
 
 def agrees(said, printed):
-    """Tell whether outcomes, or a number of hits, are what a first line says.
+    """Tell whether the printed outcomes or number of hits agree with what a first line says.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def agrees(said, printed):
 
 
 def command(language, path):
-    """Return the command that runs a program once the adapter is built, and its folder."""
+    """Return the command that runs a program, and the folder to run it in; the adapter must have been built."""
     if language == "python":
         return [BUILD / "python" / "bin" / "python", path], HERE
     if language == "go":
@@ -87,7 +87,7 @@ def command(language, path):
 
 
 def main():
-    """Run the command line; the exit status is 1 if a program prints something else."""
+    """Run the command line; return exit status 1 if a program does not print what its first line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
     status = 0

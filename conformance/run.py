@@ -1,9 +1,9 @@
 """Run the conformance vectors through cache libraries, and write results/conformance/libraries.json.
 
-    python conformance/run.py                        # every language whose tools are here
+    python conformance/run.py                        # every language whose tools are installed
     python conformance/run.py --languages python,go  # some; the rows of the others are kept
 
-Every adapter runs twice. A library whose two runs differ is judged like one that answers by chance.
+Every adapter runs twice. A library whose two runs differ is judged like one whose outcomes depend on chance.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 HERE, BUILD = ROOT / "conformance", ROOT / "build" / "conformance"
 RESULTS = ROOT / "results" / "conformance" / "libraries.json"
 VECTORS = ROOT / "data" / "conformance"
-RUNS = 30  # runs of a cache that answers by chance
+RUNS = 30  # runs of a cache whose outcomes depend on chance
 
 
 def build_python():
@@ -147,7 +147,7 @@ def main():
 
 
 def _write(language, rows, offered):
-    """Replace the rows of these caches in the table, and drop those of a language's caches that are gone."""
+    """Replace the rows of these caches in the table, and drop those of caches that the language no longer offers."""
     kept = json.loads(RESULTS.read_text()) if RESULTS.is_file() else []
     others = offered - {row["cache"] for row in rows}
     table = [row for row in kept if row["language"] != language or row["cache"] in others] + rows

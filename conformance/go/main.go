@@ -16,19 +16,19 @@ import (
 	"strings"
 )
 
-// A cache answers whether a block was in it, and loads it; a write loads it without looking it up.
+// A cache returns whether a block was in it, and loads the block if it was not; a write loads it without a look-up.
 type cache interface {
 	reference(block uint64, write bool) bool
 }
 
-// Most tell whether they hold a block without using it; evictions are told from that.
+// Most caches can also tell whether they hold a block without counting a use of it; replay finds evictions by that.
 type holder interface{ holds(block uint64) bool }
 
 type entry struct {
 	module, policy string
 	certain        bool // whether the same references always have the same outcomes
-	writes         bool // whether a block can be looked for without using it
-	least          int  // smallest capacity that it takes
+	writes         bool // whether vectors with writes can be run, which takes a look-up that counts no use
+	least          int  // smallest capacity that the cache accepts
 	open           func(capacity int) cache
 }
 
@@ -63,7 +63,7 @@ func numbers(text string) []uint64 {
 	return trace
 }
 
-// replay returns the outcomes, 1 for a hit, and, to tell them, the blocks that each reference evicted.
+// replay returns the outcomes (1 for a hit) and, if tell is set, the blocks that each reference evicted.
 func replay(e entry, capacity int, trace []uint64, writes []int, tell bool) map[string]any {
 	c, hits, evicted, cached := e.open(capacity), make([]byte, len(trace)), map[int][]uint64{}, []uint64{}
 	h, tells := c.(holder)

@@ -9,7 +9,7 @@ import { LRUCache } from "lru-cache";
 import { LRUCache as MnemonistCache, LRUMap } from "mnemonist";
 import QuickLRU from "quick-lru";
 
-// A cache: library, policy that it says it has, and a function of the capacity that returns the cache.
+// Each cache has its library, the policy that it claims to have, and a function of the capacity that makes it.
 const caches = {
   "lru-cache.LRUCache": ["lru-cache", "lru", (capacity) => new LRUCache({ max: capacity })],
   "mnemonist.LRUCache": ["mnemonist", "lru", (capacity) => new MnemonistCache(capacity)],
@@ -17,7 +17,7 @@ const caches = {
   "quick-lru.QuickLRU": ["quick-lru", "lru", (capacity) => new QuickLRU({ maxSize: capacity })],
 };
 
-// The outcomes, 1 for a hit, and, unless `writes` is left out, the blocks that each reference evicted.
+// Return the outcomes (1 for a hit) and, unless `writes` is undefined, the blocks that each reference evicted.
 function replay(open, capacity, trace, writes) {
   const cache = open(capacity);
   const written = new Set(writes);

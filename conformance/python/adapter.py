@@ -4,8 +4,9 @@
     python adapter.py cachetools.LRUCache VECTORS [RUNS]      # VECTORS: a file such as lru.json
     python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"       # one trace on a cache of 2 blocks; @FILE reads it
 
-A cache is a function of the capacity that returns ``reference(block, write)``: whether the block was in the cache.
-``reference.holds(block)`` says the same without a reference, if the library can; evictions are told from it.
+Each cache is opened by a function of the capacity. It returns ``reference(block, write)``, which makes one reference
+and tells whether the block was in the cache. If the library can answer that without a reference, so does
+``reference.holds(block)``, from which the adapter finds the evictions.
 """
 
 import json
@@ -34,7 +35,7 @@ def mapping(make):
 
 
 def standard(capacity):
-    """Wrap functools.lru_cache, which has no way to write."""
+    """Wrap functools.lru_cache, to which nothing can be written."""
     load = lru_cache(maxsize=capacity)(lambda block: True)
 
     def reference(block, write):
@@ -45,7 +46,7 @@ def standard(capacity):
 
 
 def theine(capacity):
-    """Wrap theine.Cache, whose look-ups all count, so that writes are left out."""
+    """Wrap theine.Cache, which counts every look-up as a use; vectors with writes are therefore not run."""
     from theine import Cache
 
     cache = Cache(capacity)
@@ -85,7 +86,7 @@ def libcachesim(name, least):
 
 
 def caches():
-    """Return by name: library, policy that it claims to have, whether it is deterministic, function of the capacity."""
+    """Return for each cache its library, the policy it claims, whether it is deterministic, and what opens it."""
     import cachebox
     import cachetools
     from lru import LRU
@@ -108,7 +109,7 @@ def caches():
 
 
 def replay(open_cache, capacity, trace, writes=(), tell=False):
-    """Return the outcomes of a trace, 1 for a hit, and evictions to `tell`, or None if the cache has no such run."""
+    """Return the outcomes of a trace (1 for a hit) and, if `tell`, the evictions; None if the cache cannot run it."""
     if capacity < getattr(open_cache, "least", 1) or (writes and not getattr(open_cache, "writes", True)):
         return None
     reference, hits, evicted, cached, written = open_cache(capacity), "", {}, set(), set(writes)

@@ -1,6 +1,6 @@
 // caffeine.Cache, capacity 1000, trace n n-20 for n to 100000: prints over 80000 hits; wtinylfu has under 4000 hits
 //
-// No second reference is near enough for a window of 1 %, of 10 blocks; larger windows have nearly all of them.
+// A window of 1 %, 10 blocks, is too small to hold a block until its second reference; a larger one hits nearly all.
 import com.github.benmanes.caffeine.cache.Caffeine;
 
 public final class CaffeineWindow {

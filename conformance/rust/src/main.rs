@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// What a cache is asked of a block: a read loads it if it was not there, a write without looking it up.
+/// What to do with a block: `Read` loads it if it is missing, `Write` loads it without a look-up, `Holds` only looks.
 #[derive(Clone, Copy, PartialEq)]
 enum Ask {
     Read,
@@ -18,11 +18,11 @@ enum Ask {
     Holds,
 }
 
-/// Whether a block was in the cache.
+/// A function that tells whether a block was in the cache.
 type Reference = Box<dyn FnMut(u64, Ask) -> bool>;
 type Open = fn(usize) -> Reference;
 
-/// A cache by its functions: whether it holds a block without using it, whether it finds it, and how it loads it.
+/// Make a `Reference` of a cache from three functions: tell whether it holds a block, look it up as a use, and load it.
 fn cache<C: 'static>(
     mut c: C, holds: fn(&C, u64) -> bool, finds: fn(&mut C, u64) -> bool, load: fn(&mut C, u64),
 ) -> Reference {
@@ -65,14 +65,14 @@ fn quick_cache(capacity: usize) -> Reference {
     cache(c, |c, b| c.contains_key(&b), |c, b| c.get(&b).is_some(), |c, b| c.insert(b, ()))
 }
 
-/// Foyer's in-memory cache with a single shard, so that the capacity is that of one queue.
+/// Foyer's in-memory cache with a single shard, whose queue has the whole capacity.
 fn foyer(capacity: usize, policy: EvictionConfig) -> Reference {
     let c: foyer_memory::Cache<u64, ()> =
         CacheBuilder::new(capacity).with_shards(1).with_eviction_config(policy).build();
     cache(c, |c, b| c.contains(&b), |c, b| c.get(&b).is_some(), |c, b| { c.insert(b, ()); })
 }
 
-/// Name, library, version, policy that it says it has, certain or chance, function of the capacity.
+/// Name, library, version, the policy that it claims to have, certain or chance, and a function of the capacity.
 const CACHES: [(&str, &str, &str, &str, &str, Open); 8] = [
     ("lru.LruCache", "lru", "0.19.1", "lru", "certain", lru),
     ("sieve-cache.SieveCache", "sieve-cache", "1.2.0", "sieve", "certain", sieve),
@@ -84,7 +84,7 @@ const CACHES: [(&str, &str, &str, &str, &str, Open); 8] = [
     ("foyer.lfu", "foyer-memory", "0.22.6", "wtinylfu", "certain", |n| foyer(n, LfuConfig::default().into())),
 ];
 
-/// The outcomes, 1 for a hit, and, to tell them, the blocks that each reference evicted.
+/// Return the outcomes (1 for a hit) and, if `tell`, the blocks that each reference evicted.
 fn replay(open: Open, capacity: usize, trace: &[u64], writes: &HashSet<usize>, tell: bool) -> (String, Value) {
     let (mut ask, mut hits, mut cached, mut evicted) = (open(capacity), String::new(), BTreeSet::new(), json!({}));
     for (number, &block) in trace.iter().enumerate() {

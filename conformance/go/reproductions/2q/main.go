@@ -1,7 +1,7 @@
 // hashicorp.2Q, capacity 4, trace 1 2 3 4 1 5 1: prints 0000101; 2q has 0000100
 //
-// The paper's simplified version has 0000101 as well, but 00000000000 with capacity 3 on 1 2 3 4 1 2 3 4 1 2 3, where
-// the library prints 00000000001, so that it is neither.
+// The paper's simplified version has 0000101 as well. But with capacity 3 on 1 2 3 4 1 2 3 4 1 2 3 it has 00000000000,
+// and the library prints 00000000001. The library therefore implements neither version.
 package main
 
 import (

@@ -22,9 +22,9 @@ import java.util.function.IntFunction;
  * </pre>
  */
 public final class Adapter {
-  /** A cache as a map of blocks, whose containsKey is no use of a block, and what waits for its evictions. */
+  /** A cache as a map of blocks, whose containsKey does not count as a use, and an action that completes evictions. */
   record Cache(Map<Long, Boolean> blocks, Runnable settle) {
-    /** Whether a block was in the cache, which loads it; a write loads it without looking it up. */
+    /** Return whether a block was in the cache, and load it if it was not; a write loads it without a look-up. */
     boolean access(long block, boolean write) {
       boolean hit = write ? blocks.containsKey(block) : blocks.get(block) != null;
       if (write || !hit) {
@@ -47,13 +47,13 @@ public final class Adapter {
       "java.util.LinkedHashMap",
           new Entry("java", Runtime.version().toString(), "lru", true, Adapter::linkedHashMap)));
 
-  /** Maintenance runs in the calling thread and is finished before the next reference. */
+  /** Make a cache whose maintenance runs in the calling thread and is finished before the next reference. */
   static Cache caffeine(int capacity) {
     var cache = Caffeine.newBuilder().maximumSize(capacity).executor(Runnable::run).<Long, Boolean>build();
     return new Cache(cache.asMap(), cache::cleanUp);
   }
 
-  /** One segment, so that the size is that of the whole cache. */
+  /** Make a cache of a single segment, because Guava divides the maximum size between segments. */
   static Cache guava(int capacity) {
     var cache = CacheBuilder.newBuilder().maximumSize(capacity).concurrencyLevel(1).<Long, Boolean>build();
     return new Cache(cache.asMap(), cache::cleanUp);
@@ -69,7 +69,7 @@ public final class Adapter {
     return new Cache(cache, () -> {});
   }
 
-  /** The outcomes, 1 for a hit, and, to tell them, the blocks that each reference evicted. */
+  /** Return the outcomes (1 for a hit) and, if tell is set, the blocks that each reference evicted. */
   static Map<String, Object> replay(Entry entry, int capacity, long[] trace, Set<Integer> writes, boolean tell) {
     Cache cache = entry.open().apply(capacity);
     var hits = new StringBuilder();
