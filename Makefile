@@ -6,33 +6,33 @@ CORES ?= all
 VENV := .venv
 BIN := $(VENV)/bin
 
-# The workflow would say so only when everything is installed and built.
+# Snakemake itself would report this only after everything is installed and built.
 ifneq ($(filter reproduce supplement smoke site report lint,$(MAKECMDGOALS)),)
 ifneq ($(findstring {,$(CURDIR))$(findstring },$(CURDIR)),)
 $(error $(CURDIR): Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them)
 endif
 endif
 
-# Figures need no display, and with packages compiled to bytecode a job starts in a third of the time.
+# Agg draws figures without a display. Compiling packages to bytecode makes jobs start in a third of the time.
 export MPLBACKEND := Agg
 export UV_COMPILE_BYTECODE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# uv takes seconds to install what takes pip a minute; both read the same lock files. pip would compile packages to bytecode one
-# after another, so that is done afterwards, on all cores; a file that is not for this Python is not an error.
+# uv installs in seconds what takes pip a minute; both read the same lock files. pip would compile packages to bytecode one after
+# another, so compileall does that afterwards on all cores. It fails on files for other versions of Python, which is ignored.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
 INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
 COMPILE = $(if $(UV),,; $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true)
 
-# The message of pip and uv ("No matching distribution found") does not say that the registry could not be reached.
+# If the registry cannot be reached, pip and uv only say "No matching distribution found"; this message adds what to do.
 WHEELS = python3 -m pip download --require-hashes --requirement $(1) --dest wheels
 UNREACHABLE = Packages that $(1) names could not be installed. If no package registry can be reached from here, \
   run "$(WHEELS)" where one can (same system, same Python), copy the folder here, and run \
   $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make $(2)
 LOCKED = $(INSTALL) --require-hashes --requirement $(1) || { echo '$(UNREACHABLE)'; exit 1; }
 
-# Folders are listed as well, because removing a source is a change, too.
+# Folders are listed as well, because only the folder's time stamp shows that a source was removed.
 SOURCES := pyproject.toml meson.build \
   $(shell find src studies ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build -o -path 'studies/*.yaml' \)) \
   $(wildcard data/drives/*.yaml)
@@ -45,28 +45,28 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 RUN = $(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
-reproduce: build  ## what the papers print, the claims and the paper, from the raw traces to results/; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
+reproduce: build  ## make the papers' tables and figures, the claims and the paper in results/, from the raw traces; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
 	$(RUN) $(if $(OFFLINE),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
-supplement: build  ## what make reproduce makes, and the rest: sensitivities, scales, the supplement
+supplement: build  ## make what make reproduce makes, and also the sensitivities, scales and supplement
 	$(RUN) --supplement $(if $(OFFLINE),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md
 	$(BIN)/python workflow/scripts/refresh_readme.py --cost
 
-smoke: build  ## what make reproduce makes first, compared with the archived tables: takes minutes
+smoke: build  ## make the first results of make reproduce, and compare them with the archived tables: takes minutes
 	$(RUN) --first
 
-test: build $(VENV)/.test  ## the tests, including an end-to-end run on a small trace
+test: build $(VENV)/.test  ## run the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
 	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile --durations 20 $(PYTEST_ARGS)
 
-# Compiled with bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer (overflow too). Python itself does not free all when
-# it exits, so leaks are not reported; libCacheSim's binding, which some tests load, uses C's free on memory from C++'s new.
+# This build has bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer, which also finds overflows. Two reports are off:
+# leaks, because Python does not free all its memory at exit, and mismatches of new and free, which libCacheSim's binding has.
 SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py
-test-sanitizers: build $(VENV)/.test  ## the kernels' tests on a build with sanitizers, bounds and overflow checks
+test-sanitizers: build $(VENV)/.test  ## run the kernels' tests on a build with sanitizers, bounds and overflow checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
 	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson install -C build/sanitized --quiet
@@ -76,30 +76,30 @@ test-sanitizers: build $(VENV)/.test  ## the kernels' tests on a build with sani
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
 
 LANGUAGES ?= python,go,javascript,rust,java
-conformance: build $(VENV)/.test  ## whether cache libraries have the policies they claim (needs go, cargo, npm, mvn; absent ones are left out)
+conformance: build $(VENV)/.test  ## test whether cache libraries have the policies they claim (with go, cargo, npm, mvn; languages whose tool is missing are left out)
 	$(BIN)/python conformance/run.py --languages $(LANGUAGES)
 
 EXECUTIONS ?= 1000000
-fuzz: build $(VENV)/.test  ## mutated inputs for every file reader: make fuzz EXECUTIONS=1000000
+fuzz: build $(VENV)/.test  ## run every file reader on mutated inputs: make fuzz EXECUTIONS=1000000
 	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS) --csv results/bench/fuzz.csv
 
 KILLS ?= 20
-drill: build $(VENV)/.test  ## kill writers and a small full run at random moments, resume, compare every byte: make drill KILLS=20
+drill: build $(VENV)/.test  ## kill writers and a small full run at random moments, resume, and compare every byte: make drill KILLS=20
 	PYTHONPATH=tests $(BIN)/python tools/qa/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 600
-mutants: build $(VENV)/.test  ## deliberate faults, and whether the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
+mutants: build $(VENV)/.test  ## try deliberate faults, and count those that the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
 	$(BIN)/python tools/qa/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
-slurm-test: build $(VENV)/.test  ## a small full run on a real two-node SLURM on this machine (Debian, root), compared byte by byte
+slurm-test: build $(VENV)/.test  ## compare a small full run on a real two-node SLURM on this machine (Debian, root) byte by byte with a local one
 	PYTHONPATH=tests $(BIN)/python tools/qa/slurm.py --log results/bench/slurm_jobs.txt
 
-scaling: build  ## how long a full run would take on 1 to 256 cores, from the measured jobs of the last one
+scaling: build  ## estimate the time of a full run on 1 to 256 cores from the measured jobs of the last run
 	mkdir -p results/bench
 	$(BIN)/python benchmarks/scaling.py --csv results/bench/scaling.csv --jobs results/bench/jobs.csv \
 	  --figure results/bench/scaling.png
 
-test-sdist: environment  ## an sdist of the library, the wheel made from it, and a smoke test in a clean environment
+test-sdist: environment  ## build an sdist of the library and a wheel from it, and smoke-test the wheel in a clean environment
 	rm -rf build/sdist
 	$(PYTHON) -m venv build/sdist/venv
 	build/sdist/venv/bin/python -m pip install --quiet build
@@ -108,7 +108,7 @@ test-sdist: environment  ## an sdist of the library, the wheel made from it, and
 	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
 	cd build/sdist && venv/bin/python $(CURDIR)/tools/smoke_test.py
 
-bench: build $(VENV)/.test  ## speed, memory and agreement, compared with libCacheSim, in results/bench (benchmarks/README.md)
+bench: build $(VENV)/.test  ## measure speed, memory and agreement, compared with libCacheSim, in results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \
 	  $(BIN)/python benchmarks/policies.py --workload $$workload --csv results/bench/policies-$$workload.csv || exit 1; \
 	done
@@ -121,16 +121,16 @@ bench: build $(VENV)/.test  ## speed, memory and agreement, compared with libCac
 	$(BIN)/python benchmarks/disks.py demerit --csv results/bench/demerit.csv
 	$(BIN)/python benchmarks/disksim.py --csv results/bench/disksim.csv
 
-bench-giant: build $(VENV)/.test  ## cost per request and memory of replaying a billion requests, compared with 10 million: takes minutes
+bench-giant: build $(VENV)/.test  ## measure time per request and memory of replaying a billion requests, compared with 10 million: takes minutes
 	$(BIN)/python benchmarks/library.py --giant --csv results/bench/giant.csv
 
-bench-large: build $(VENV)/.test  ## time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: takes minutes
+bench-large: build $(VENV)/.test  ## measure time and memory of compiling, replaying and sampling 1, 10 and 100 million requests: takes minutes
 	mkdir -p results/bench
 	$(BIN)/python benchmarks/large.py --csv results/bench/large.csv --sampled results/bench/large_sampled.csv \
 	  --figure results/bench/large.png
 
 LAB_PORT ?= 8888
-lab: build $(VENV)/.lab  ## JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running one changes no file
+lab: build $(VENV)/.lab  ## start JupyterLab with the notebooks on http://127.0.0.1:8888 (LAB_PORT=…); running a notebook changes no file
 	@$(BIN)/python -c 'import socket; socket.socket().bind(("127.0.0.1", $(LAB_PORT)))' 2>/dev/null || \
 	  { echo "Port $(LAB_PORT) is taken: make lab LAB_PORT=$$(($(LAB_PORT) + 1))"; exit 1; }
 	$(BIN)/jupyter lab --config=tools/lab/jupyter_server_config.py --ip=127.0.0.1 --port=$(LAB_PORT) --ServerApp.port_retries=0 \
@@ -140,37 +140,37 @@ lab: build $(VENV)/.lab  ## JupyterLab with the notebooks on http://127.0.0.1:88
 notebooks: build $(VENV)/.lab  ## run the notebooks and save them with their outputs
 	$(BIN)/python tools/notebooks.py
 
-docs: build $(VENV)/.docs  ## the documentation, in build/docs/index.html
+docs: build $(VENV)/.docs  ## build the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/docs
 
-# Zig's C compiler is 90 MB, so only this target, and the test of what it makes, install it.
-play: build  ## the site's page "Press play", in build/play: the package as WebAssembly (needs npm)
+# Zig's C compiler is 90 MB, so only this target and the test of its output install it.
+play: build  ## build the site's page "Press play", in build/play: the package as WebAssembly (needs npm)
 	@npm --version >/dev/null 2>&1 || { echo "npm is needed, which fetches Pyodide: install npm (Debian, Ubuntu) or nodejs (Fedora)"; exit 1; }
 	@$(INSTALL) --require-hashes --requirement tools/play-requirements.txt
 	$(BIN)/python tools/play.py --out build/play
 
-site: build docs play $(VENV)/.lab  ## the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
+site: build docs play $(VENV)/.lab  ## build the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
 	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty_studies.common.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
 	  --with play=build/play
 
 PORT ?= 8000
-site-serve:  ## the site on http://127.0.0.1:8000 (PORT=…)
+site-serve:  ## serve the site on http://127.0.0.1:8000 (PORT=…)
 	@test -f results/site/index.html || { echo "There is no site yet: make site"; exit 1; }
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory results/site $(PORT)
 
-archive: build  ## the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
+archive: build  ## pack the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive write
 
-verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with this checkout; RERUN=yes makes them first: make verify ARCHIVE=….zip
+verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive verify "$(ARCHIVE)"
 
-report: reproduce $(VENV)/.docs  ## results/report.html: figures, run times and code in one self-contained page
+report: reproduce $(VENV)/.docs  ## make results/report.html: figures, run times and code in one self-contained page
 	$(BIN)/snakemake --report results/report.html
 
-lint: build $(VENV)/.test  ## style checks of the code and the workflow
+lint: build $(VENV)/.test  ## check the style of the code and the workflow
 	$(BIN)/ruff check --cache-dir build/ruff_cache .
 	$(BIN)/ruff format --cache-dir build/ruff_cache --check src studies tests workflow data
 	$(BIN)/mypy --cache-dir build/mypy_cache
@@ -182,13 +182,14 @@ lint: build $(VENV)/.test  ## style checks of the code and the workflow
 	$(BIN)/snakefmt --check Snakefile workflow studies
 	$(BIN)/snakemake --lint
 
-build: $(VENV)/.package  ## the package, built into .venv
+build: $(VENV)/.package  ## build the package and install it into .venv
 
-environment: $(VENV)/.environment  ## .venv, with the packages that requirements.lock names: what a run needs
+environment: $(VENV)/.environment  ## make .venv with the packages that a run needs (requirements.lock)
 
-# The tests need everything. The other locks keep the versions of theirs, because uv keeps those that it finds in its output.
+# The group `test` includes all others and is resolved first. uv keeps versions that it finds in its output file, so each other
+# lock starts as a copy of requirements-test.lock and gets the same versions.
 RESOLVE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header
-lock:  ## make the requirements*.lock again from the groups of pyproject.toml (needs uv)
+lock:  ## make requirements*.lock again from the groups of pyproject.toml (needs uv)
 	$(RESOLVE) --upgrade --group test --output-file requirements-test.lock
 	for group in build run docs lab; do lock=requirements-$$group.lock; [ $$group = run ] && lock=requirements.lock; \
 	  cp requirements-test.lock $$lock && $(RESOLVE) --group $$group --output-file $$lock || exit 1; done
@@ -216,7 +217,7 @@ $(VENV)/.created:
 	  { echo "No virtual environment could be made: install python3-venv (Debian, Ubuntu)"; exit 1; }
 	@touch $@
 
-# What compiling needs comes first, so that kernels are compiled while the rest arrives.
+# The packages that compiling needs are installed first; kernels compile while the others are installed.
 $(VENV)/.compilers: requirements-build.lock | $(VENV)/.created
 	@$(call LOCKED,$<,build)
 	@touch $@
@@ -226,13 +227,13 @@ $(VENV)/.environment: requirements.lock | $(VENV)/.created
 	@$(call LOCKED,$<,build)$(COMPILE)
 	@touch $@
 
-# What only some targets need: the tests, the documentation, the notebooks.
+# These packages are needed only by some targets: the tests, the documentation, the notebooks.
 $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VENV)/.package
 	@echo "Installing the locked packages of $< with $(if $(UV),uv,pip)"
 	@$(call LOCKED,$<,$*)$(COMPILE)
 	@touch $@
 
-# A kernel left among the sources would be installed over the one built here, so such files are deleted first.
+# A compiled kernel left among the sources would be installed over the one built here, so such files are deleted first.
 TAG = cp$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')
 $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf build/wheels
