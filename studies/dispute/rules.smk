@@ -1,4 +1,4 @@
-# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped. If they
+# The dispute study. The published results and most traces are registered in data/external.yaml and not shipped. If all
 # are available (in a mirror folder, or downloaded), the tables are made from them; otherwise archived tables are read.
 plan = PLANS["dispute"]
 from misspenalty.io.external import open_register

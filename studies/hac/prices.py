@@ -58,7 +58,7 @@ class Costs(NamedTuple):
     pages : int
         Pages of the database.
     seed : int
-        Seed of the random parts: the server's hits if their share is given, and the places of pages.
+        Seed of the random parts: the server's hits if their share is given, and pages' places unless contiguous.
     """
 
     testbed: object

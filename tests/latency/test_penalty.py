@@ -217,7 +217,7 @@ def test_the_memory_of_waiting_requests_is_given_back():
     for _ in range(12):
         misspenalty.penalty(trace, "fifo", 1, "dc_p3700", threads=1)
         sizes.append(mapped())
-    assert sizes[-1] - sizes[2] < 20 << 20  # those in flight take 17 MB per run, their completions 4 MB
+    assert sizes[-1] - sizes[2] < 20 << 20  # a leak of all in flight is 17 MB per run, of completions 4 MB
 
 
 def test_a_written_block_needs_no_fetch():
@@ -538,7 +538,7 @@ def test_each_object_transfers_its_own_size():
     assert (got["misses"], got["layout"]) == (200, "packed")
     for part in disks.COMPONENTS:
         assert got[f"{part}_us"] == pytest.approx(alone[part].mean() / 1000, rel=1e-12), part
-    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # a cache of 10 objects
+    counted = only(misspenalty.penalty(trace, "lru", 10, "cheetah9lp"))  # 10 objects, not bytes
     assert counted["transfer_us"] == got["transfer_us"]
 
 

@@ -28,7 +28,7 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help that fits on a screen: its usage line shows only the required arguments of a command."""
+    """Help that fits on a screen: its usage line shows a command's arguments and only its required options."""
 
     def add_usage(self, usage, actions, groups, prefix=None):
         """Abbreviate all optional options to ``[options]`` in the usage line."""

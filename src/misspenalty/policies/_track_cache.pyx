@@ -124,7 +124,7 @@ cdef class TrackCache(Policy):
             mark.to_last = mark.degree = mark.distance = 0
 
     cdef inline void fetch_ahead(self, int64_t track, int64_t end) noexcept nogil:
-        """Handle a read of a group's trigger: renew the unread tracks behind it and fetch the next group."""
+        """Handle a read of a group's trigger: renew the unread tracks after it and fetch the next group."""
         cdef int64_t last = track + self.sequential.trigger, t
         cdef mark_t* mark
         if self.sequential.remedy:

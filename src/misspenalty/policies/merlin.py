@@ -6,10 +6,10 @@ A new block enters `filter`. One whose name the history remembers enters `core` 
 blocks and names reach as `core` holds blocks, and is adjusted at each eviction.
 
 If the filter has its share, it makes room: its oldest blocks whose count reaches the guard move to the core, with their
-count cleared, and the first one below is evicted and its name remembered. But if the oldest block of staging has no hit
-and a lower count in the sketch, which counts moves between queues, it is evicted and the filter's moves to staging.
-Otherwise staging makes room: the oldest blocks of a core above its share move to staging, the oldest blocks of staging
-that have hits move to the core with one hit less, and the first without a hit is evicted.
+count cleared, and the first one below is evicted and its name remembered. But if staging's oldest block has no hit and
+a lower count in the sketch, it is evicted and the filter's moves to staging; the sketch counts exits from the filter,
+returns to staging, and promotions. Otherwise staging makes room: the oldest blocks of a core above its share move to
+staging, the oldest of staging with hits are promoted to the core with one hit less, and the first without is evicted.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
 was not at hand; the definition is its authors' code.

@@ -1,4 +1,4 @@
-"""S3-FIFO: a small FIFO filters blocks used once, a main FIFO with reinsertion keeps the rest, a ghost FIFO has names.
+"""S3-FIFO: a small FIFO filters blocks used once, a main FIFO reinserts used ones, a ghost FIFO names evicted blocks.
 
 A new block enters the small queue S, or the main queue M if the ghost queue G remembers it. A hit adds one to the
 block's two-bit counter and moves nothing. While M is within its share, the victim comes from S: the oldest blocks of S

@@ -75,7 +75,7 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 
 def _walk(trace: Trace) -> tuple[np.ndarray, np.ndarray, int]:
-    """Count references by stack distance (0 for first ones is left out), by block, and to the block after the last."""
+    """Count references by stack distance (without first ones), by block, and to the block after the previous."""
     stack = StackDistances(trace.blocks)
     histogram, uses = np.zeros(trace.blocks + 1, np.int64), np.zeros(trace.blocks, np.int64)
     distances, before, sequential = np.empty(min(SLICE, len(trace)), np.uint32), None, 0

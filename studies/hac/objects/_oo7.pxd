@@ -1,4 +1,4 @@
-# Numbers of words in OO7's objects, and the number of the class BASE, for the traversals. A test compares them with
+# Indices of words in OO7's objects, and the number of the class BASE, for the traversals. A test compares them with
 # oo7.CLASSES. They are macros because C code of a kernel uses them too.
 
 cdef extern from *:

@@ -14,7 +14,7 @@ cdef inline int64_t swept_ns(int64_t parts, int64_t rpm) noexcept nogil:
 
 
 cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j) noexcept nogil:
-    """Return when sector `j` after the first begins; a sector lasts whole 2^-20 of a revolution (dm_rottime_g1)."""
+    """Return when sector `j` after the first begins; each lasts a multiple of 2^-20 of a revolution (dm_rottime_g1)."""
     return sweep.start + swept_ns(j * ((1 << 20) // sweep.sectors), m.rpm)
 
 
@@ -128,7 +128,7 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead from a segment's end, starting at `when`; read-ahead to a track's end stays on the arm's track."""
+    """Read ahead from a segment's end, starting at `when`; not to the end of another track than the arm's."""
     cdef segment_t* segment = &d.segments[chosen]
     extend_ahead(d, segment, limit)
     if segment.end >= segment.limit:

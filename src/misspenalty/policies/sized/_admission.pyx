@@ -64,7 +64,7 @@ cdef class WTinyLFU(SizedCache):
         return frequency(&self.sketch, self.number[block])
 
     cdef void admit(self, block_t candidate) noexcept nogil:
-        """Move the window's oldest object to probation if it was used more than all its victims together; else evict."""
+        """Move the window's oldest object to probation if it needs no victims or beats them together; else evict."""
         cdef int64_t excess = self.bytes[PROBATION] + self.bytes[PROTECTED] + self.nodes[candidate].held - self.main_room
         cdef int rivals = 0, own = self.count(candidate), where = PROBATION
         cdef int64_t victims = 0
