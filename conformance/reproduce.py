@@ -82,7 +82,7 @@ def command(language, path):
         return ["cargo", "run", "--release", "--quiet", "--example", path.stem], HERE / "rust"
     if language == "java":
         return ["java", "-cp", BUILD / "java" / "lib" / "*", path], HERE
-    copied = shutil.copy(path, BUILD / "javascript")  # next to its libraries
+    copied = shutil.copy(path, BUILD / "javascript")  # Node looks for the libraries there
     return ["node", copied], HERE
 
 

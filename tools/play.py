@@ -43,7 +43,7 @@ SOURCES = ROOT / "src"
 PLAY = ROOT / "studies" / "common" / "site" / "play"
 PYODIDE = "314.0.7"
 FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-ABI = "0x030b0000"  # Python 3.11's stable ABI, the first with buffers
+ABI = "0x030b0000"  # Python 3.11's stable ABI, the first with the buffer protocol
 COMPILE = (
     "-target",
     "wasm32-wasi",

@@ -98,7 +98,7 @@ def wait_for(process, folder, jobs, seconds):
 
 
 def damage(now, known, had, making):
-    """Return the files whose content belongs to no undisturbed run, and the number of bytes that were lost.
+    """Return the files that have an unknown digest and are not being made, and the number of bytes that were lost.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, known, targets=()):
 
 
 def write_table(path, version):
-    """Write a table of some megabytes."""
+    """Write a table of a few megabytes."""
     write_csv(pd.DataFrame({"a": np.arange(100_000) * version, "b": np.sqrt(np.arange(100_000))}), path)
 
 
@@ -186,7 +186,7 @@ WRITERS = {"a.csv": write_table, "a.trace": write_trace, "a.pdf": write_figure, 
 
 
 def content(path):
-    """Return the bytes and the SHA-256 of a file, or of a folder's files and their names."""
+    """Return the size in bytes and the SHA-256 of a file, or of the names and contents of a folder's files."""
     files = [file for file in sorted([path, *path.rglob("*")]) if file.is_file()]
     text = b"".join(file.name.encode() + file.read_bytes() for file in files)
     return len(text), hashlib.sha256(text).hexdigest()

@@ -4,9 +4,9 @@
 tree and the environment unchanged. All faults of a source are compiled at once, each behind a switch (`switched.py`).
 For all sources with the same tests, one process collects these tests and tries each fault in a fork of itself. A fault
 that cannot be switched gets a copy and a process of its own. The tests run in this order: those that have found a fault
-of the source, those that bear its name, those in files that import it, and the others of the same folders (a policy has
-only those that bear its name). A fault survives if all tests pass. A test that also fails without any fault does not
-count.
+of the source, those that bear its name, those in files that import it, and the others of the same folders (for a
+policy, only those that bear its name run). A fault survives if all tests pass. A test that also fails without any fault
+does not count.
 
     make mutants COUNT=100
     python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
@@ -168,7 +168,7 @@ def run_items(items, known):
 
 
 def in_fork(folder, function, *arguments):
-    """Run a function in a forked process, which the function itself ends, with a temporary folder of its own.
+    """Run a function in a forked process with its own temporary folder; the function must end that process.
 
     Returns
     -------
@@ -421,7 +421,7 @@ class Trial:
 
 
 def run_alone(path):
-    """Run tests in this process on a copy with one fault, which the file at `path` names with the known tests."""
+    """Run tests in this process on a copy with one fault; the file at `path` names the copy and the known tests."""
     known = json.loads(Path(path).read_text())
     files, importing = nearest(known["path"])
     name = name_of(known["path"])
@@ -476,7 +476,7 @@ def read_table(path):
 
 
 def main():
-    """Write the table; exit with status 1 if fewer faults than requested are killed."""
+    """Write the table; exit with status 1 if a smaller share of the faults than `--least` is killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
