@@ -86,7 +86,7 @@ def between(line, begin, end, commas):
 
 
 def spelled(line, begin, end, fault):
-    """Return `line` with the text from `begin` to `end` replaced by the replacement of the fault."""
+    """Return `line` with the fault's replacement in place of the text from `begin` to `end`."""
     return line[:begin] + fault.after + line[end:]
 
 
@@ -191,7 +191,7 @@ def faults_near(text, line):
 
 
 class Copy:
-    """A copy of the installed packages, or hard links to the copy `of` them, in a separate folder."""
+    """A copy of the installed packages in a separate folder; if `of` is another copy, its files are hard-linked."""
 
     def __init__(self, folder, of=None):
         self.folder = Path(folder)
