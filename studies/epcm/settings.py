@@ -1,4 +1,4 @@
-"""Define the settings of the EPCM study: what can be configured, what it means, and what is rejected at once."""
+"""Define and validate the settings of the EPCM study."""
 
 from pathlib import Path
 from typing import Annotated, Literal

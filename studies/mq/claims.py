@@ -1,4 +1,4 @@
-"""Record what the tables of the Multi-Queue study obtain for each statement of the paper."""
+"""Record the values that the Multi-Queue study's tables give for each statement of the paper."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``mq``."""
+    """Record every claim of the ledger whose id begins with ``mq``."""
     hit, rate = (tables[item].to_xarray().sel(cache_mb=list(SIZES)) for item in ("table4", "fig7"))
     ratio, rate = hit.hit_ratio_pct, rate.normalized_rate
     mq, lru, rate_mq, rate_lru = (
@@ -69,7 +69,7 @@ def claims(record, tables):
 
 
 def logged(table4, fig7, fit, facts, raw):
-    """Return values for the notes of claims that no table decides, and the result of the fit.
+    """Return notes for claims: the values obtained where no table decides a claim, and the result of the fit.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def logged(table4, fig7, fit, facts, raw):
     fit : DataFrame
         `misspenalty_studies.mq.rates.Rates.fit`.
     facts : path-like
-        ``captures.yaml``: what the capture program noted.
+        ``captures.yaml``, in which the capture program describes each capture.
     raw : path-like
-        The capture, which is one of those.
+        File of the capture, whose name is a key of `facts`.
 
     Returns
     -------

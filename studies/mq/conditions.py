@@ -1,8 +1,8 @@
-"""Compute the MQ study's Table 4 and Figure 7 under other readings than the judged one.
+"""Compute the MQ study's Table 4 and Figure 7 under readings other than the judged one.
 
-Each is tried alone, except that the rules for writes are combined with every first level: how the storage cache treats
-a write, how large the first level is, when MQ looks up its history, over which capture the first level is calibrated,
-and the parameters of Figure 7's model that no source states.
+They vary how the storage cache treats a write, how large the first level is, when MQ looks up its history, over which
+capture the first level is calibrated, and the parameters of Figure 7's model that no source states. Each is varied
+alone, except that the rules for writes are combined with every first level.
 """
 
 import pandas as pd
@@ -12,7 +12,7 @@ from misspenalty_studies.mq.first_level import calibrate
 from misspenalty_studies.mq.runs import behind, replay
 
 COLUMNS = ["cache_mb", "policy", "hit_ratio_pct"]
-TESTBED = {  # parameter -> its words, and the factor of its values
+TESTBED = {  # parameter -> its text, and the factor that converts its values to the text's unit
     "terminals": ("{} terminals", 1),
     "think_time_us": ("a think time of {} ms", 1e-3),
     "database_cpus": ("{} database processors", 1),
@@ -30,17 +30,17 @@ RULES = {"ignore": "writes ignored by the storage cache", "refresh": "writes ref
 def under_conditions(
     replays, first_levels, long, shorter, sensitivity, rates, table4, fig7, cache_mb, threshold_mb, threads=1
 ):
-    """Compute Table 4, and Figure 7 where it was run, under each condition (a workflow job).
+    """Compute Table 4 and, where it was simulated, Figure 7 under each condition (a workflow job).
 
     Parameters
     ----------
     replays, first_levels, sensitivity, rates : path-like
-        The judged capture's replays; sizes tried by `calibrate`; MQ's own parameters; and the testbed's, varied one at
-        a time.
+        Tables with the judged capture's replays, the first levels that `calibrate` tabulated, and the results as MQ's
+        own parameters and the testbed's are varied one at a time.
     long : path-like
-        The compiled capture that first levels are simulated over.
+        Compiled capture over which the first levels are simulated.
     shorter : path-like or empty list
-        Another capture, over which the size is calibrated too.
+        Another compiled capture over which the size is also calibrated.
     table4, fig7 : path-like
         The tables behind the calibrated first level.
     cache_mb : sequence of float
@@ -48,7 +48,7 @@ def under_conditions(
     threshold_mb : float
         As in `misspenalty_studies.mq.first_level.distances`.
     threads : int
-        Replays at a time.
+        Number of concurrent replays.
 
     Returns
     -------
@@ -80,13 +80,13 @@ def level_of(mb):
 
 
 def over_another(trace, levels, threshold_mb, cache_mb):
-    """Compute Table 4 behind a first level calibrated over another capture, with all its read misses.
+    """Compute Table 4 behind a first level calibrated over another capture, keeping all read misses of that level.
 
     Parameters
     ----------
     trace : Trace
     levels : DataFrame
-        Of `calibrate`, whose target and sizes are used.
+        Table from `calibrate`, which gives the target and the range of sizes.
     threshold_mb, cache_mb
         As in `calibrate`.
 
@@ -108,9 +108,9 @@ def with_rules(trace, levels, cache_mb, threads):
     Parameters
     ----------
     trace : Trace
-        Capture that the first levels are simulated over.
+        Capture over which the first levels are simulated.
     levels : DataFrame
-        Of `calibrate`.
+        Table from `calibrate`.
     cache_mb : sequence of float
     threads : int
 
@@ -129,12 +129,12 @@ def with_rules(trace, levels, cache_mb, threads):
 
 
 def of_the_testbed(rates):
-    """Return Figure 7 with each testbed value that no source states changed in turn.
+    """Return Figure 7 as the testbed values that no source states are changed one at a time.
 
     Parameters
     ----------
     rates : DataFrame
-        Of `misspenalty_studies.mq.rates.rate_sensitivity`.
+        From `misspenalty_studies.mq.rates.rate_sensitivity`.
 
     Returns
     -------

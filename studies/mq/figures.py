@@ -42,7 +42,7 @@ WRITES = {"count": "writes are accesses", "ignore": "writes are ignored", "refre
 
 
 def capture_name(label):
-    """Return a capture's label in figures: ``128mb`` is the stream behind a first level of 128 MB."""
+    """Return the text for a capture in figures: ``128mb`` is shown as ``behind 128 MB``."""
     size = _first_level_mb(label)
     return label if size is None else f"behind {size:g} MB"
 
@@ -67,7 +67,7 @@ def table2(table):
     need(table, ["capture", "policy", "cache_mb", "writes", "hit_ratio_pct"], "table2")
     modes = list(dict.fromkeys(table["writes"]))
     whole = table.groupby("capture", sort=False)["writes"].nunique() == len(modes)
-    captures = list(whole.index[whole])  # for the others only writes are counted
+    captures = list(whole.index[whole])  # the others were replayed only with writes counted
     table = table[table["capture"].isin(captures)]
     figure = new_figure(PAGE, 0.55 + 1.75 * len(modes))
     axes = figure.subplots(len(modes), len(captures), sharex=True, sharey=True, squeeze=False)
@@ -383,10 +383,10 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     Parameters
     ----------
     table : DataFrame
-        ``parameter, value, cache_mb`` and `column`; ``policy`` where there are others than MQ. Values may be words.
-        Rows whose parameter is ``none`` are the unvaried run: dotted lines across each panel.
+        ``parameter, value, cache_mb`` and `column`; ``policy`` if there are policies other than MQ. Values may be
+        words. Rows whose parameter is ``none`` are the unvaried run, drawn as dotted lines across each panel.
     column : str
-        What is drawn.
+        The column that is drawn.
     label : str
         Its name and unit.
     """

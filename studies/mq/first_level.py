@@ -1,11 +1,11 @@
-"""Simulate a first level of any size over a capture behind a smaller one, and calibrate its size on Table 3.
+"""Simulate a first level of any size over a capture taken behind a smaller one, and calibrate its size on Table 3.
 
 The paper's Table 3 gives the temporal distance of the re-accesses that reach the storage server: 28.8 % of them are
-closer than 64 k references. No claim reads that share. Behind PostgreSQL's buffers of the paper's 128 MB it is lower,
-so that first level absorbs more than the paper's did. Here the first level is LRU, which according to the paper is
-similar to Oracle's replacement, over the references that a much smaller buffer lets through, and its size is the one
-whose share is closest. Distances are numbered over all accesses to the server's cache, reads and writes, as section 3.1
-defines them.
+closer than 64 k references. No claim reads that share. It is lower behind PostgreSQL's buffers of the paper's 128 MB,
+which therefore absorb more than the paper's first level did. Here the first level is LRU, which according to the paper
+is similar to Oracle's replacement. It is simulated over the references that pass a much smaller buffer, and its size is
+the one whose share is closest to 28.8 %. Distances are counted in accesses to the server's cache, both reads and
+writes, as section 3.1 defines them.
 
 The first level writes back, as a database's buffer does: a write makes a block dirty, and the block is written when it
 leaves. The following was written down on 2026-11-26, before any of it was run: until then every write of the smaller
@@ -37,19 +37,19 @@ from misspenalty_studies.mq.runs import behind, blocks_of, replay
 
 
 def distances(trace, threshold_mb):
-    """Compute the shares of the reads by temporal distance.
+    """Compute the shares of short re-accesses and of first reads among the reads of a trace.
 
     Parameters
     ----------
     trace : Trace
     threshold_mb : float
-        Distances below as many accesses as this cache has blocks are short.
+        Size of a cache, MB; a distance is short if it is less than the number of blocks in this cache.
 
     Returns
     -------
     dict of str to float
-        ``short_share_pct``, as a share of the reads of blocks accessed before, ``first_reads_pct`` of all reads; and
-        the same with distances numbered over the reads alone, ``short_of_reads_pct, first_of_reads_pct``.
+        ``short_share_pct`` of the reads of blocks accessed before, and ``first_reads_pct`` of all reads; the same with
+        distances counted in reads alone are ``short_of_reads_pct, first_of_reads_pct``.
     """
     read = slice(None) if trace.write is None else ~trace.write
 
@@ -66,7 +66,7 @@ def distances(trace, threshold_mb):
 
 
 def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1):
-    """Find the size, in whole MB, whose stream has the share of short re-accesses closest to a published one.
+    """Find the first-level size, in whole MB, whose share of short re-accesses is closest to a published one.
 
     The share falls as the first level grows, so the size is found by bisection.
 
@@ -86,22 +86,22 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         First-level sizes that are tabulated next to the one found.
     reads : int, optional
         Length of every stream, in reads: the temporal distance of re-accesses and the number of blocks read for the
-        first time depend on it. By default all misses of the first level.
+        first time depend on it. By default, a stream has all read misses of its first level.
     threads : int, optional
-        First levels tabulated at a time.
+        Number of first levels that are tabulated concurrently.
 
     Returns
     -------
     stream : Trace
-        What the first level found lets through.
+        The stream behind the first level found.
     table : DataFrame
-        One row per first level, storage cache and policy: ``first_level_mb, chosen, target_pct``, those of
-        `distances`, ``reads``, ``cache_mb, policy, hit_ratio_pct``, writes being accesses.
+        One row per first level, storage cache and policy: ``first_level_mb, chosen, target_pct``, the shares of
+        `distances`, ``reads``, ``cache_mb, policy, hit_ratio_pct``; writes are accesses.
 
     Raises
     ------
     ParameterError
-        The published share is out of reach of the range.
+        No size in the range gives the published share.
     """
     found = {}
 
@@ -140,15 +140,15 @@ def claims_over_size(levels, ledger):
     Parameters
     ----------
     levels : DataFrame
-        Sizes tried by `calibrate`.
+        Table from `calibrate`.
     ledger : path-like
         ``studies/mq/ledger.yaml``.
 
     Returns
     -------
     DataFrame
-        ``first_level_mb, chosen, short_share_pct, judged``: claims decided by hit ratios alone, ``reproduced,
-        direction``: how many of these got that verdict.
+        ``first_level_mb, chosen, short_share_pct``; ``judged``, the number of claims decided by hit ratios alone;
+        ``reproduced, direction``, how many of these got that verdict.
     """
     claims = read_ledger(ledger)
     table = levels.rename(columns={"first_level_mb": "condition"})

@@ -1,11 +1,11 @@
-# What the rules of the study mq take.
+# Select the inputs and parameters of the MQ study's rules.
 from misspenalty_studies.common.claims import load_calibration
 
 MQ = config["mq"]
 CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
-VARIANT = "_calibrated"  # suffix of what is made from it instead of the server's
+VARIANT = "_calibrated"  # suffix of files made from it instead of the server's capture
 MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
-MQ_CAPTURES = [  # the capture over which first levels are simulated serves only that purpose
+MQ_CAPTURES = [  # the capture over which first levels are simulated is here only if it has another role
     name
     for name in CAPTURES
     if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])
@@ -19,53 +19,53 @@ wildcard_constraints:
 
 
 def mq_capture(wildcards):
-    """The capture that files of a variant are about."""
+    """Return the name of the stream from which the files of a variant are made."""
     return MQ_VARIANTS[wildcards.variant]
 
 
 def mq_trace(wildcards):
-    """Its compiled trace."""
+    """Return the compiled trace of that stream."""
     return f"results/traces/{mq_capture(wildcards)}.trace"
 
 
 def mq_first_priority(wildcards):
-    """Table 4 is about two of the streams; the other replays of its policies can wait."""
+    """Return the priority of a first replay: high for the two streams of Table 4, low for the others."""
     return SOON if wildcards.capture in MQ_VARIANTS.values() else 1
 
 
 def mq_source(stream):
-    """The capture that a stream comes from."""
+    """Return the capture that a stream comes from."""
     return MQ["calibrated"]["capture"] if stream == CALIBRATED else stream
 
 
 def mq_recorded(wildcards):
-    """The capture that the stream of a variant comes from."""
+    """Return the capture that the stream of a variant comes from."""
     return mq_source(mq_capture(wildcards))
 
 
 def mq_raw(wildcards):
-    """Its raw file."""
+    """Return the raw file of that capture."""
     return config["captures"][mq_recorded(wildcards)]
 
 
 def mq_facts(wildcards):
-    """What the capture program noted of it."""
+    """Return the file in which the capture program describes that capture."""
     return capture_facts(mq_recorded(wildcards))
 
 
 def mq_shorter():
-    """The compiled capture over which the first level is calibrated as a condition; none where there is none."""
+    """Return the compiled capture over which the first level is calibrated as a condition; empty if none is set."""
     name = MQ["calibrated"].get("shorter")
     return f"results/traces/{name}.trace" if name else []
 
 
 def mq_writes(wildcards):
-    """Treatments of writes: all of them on the server's capture."""
+    """Return the treatments of writes to replay: all on the server's capture, only the first on other streams."""
     return MQ["writes"] if wildcards.capture == MQ["server"] else MQ["writes"][:1]
 
 
 def mq_fitted():
-    """Bars of Figure 7 that a parameter was fitted to."""
+    """Return the bars of Figure 7 that a parameter was fitted to."""
     fits = load_calibration("data/calibration.yaml")
     cells = [
         target["where"]

@@ -1,4 +1,4 @@
-"""Put what the papers print into the columns that figures compare."""
+"""Convert the values that the paper prints to the columns that the figures compare."""
 
 import pandas as pd
 
@@ -21,8 +21,8 @@ def published_rates(published):
     Returns
     -------
     DataFrame
-        ``cache_mb, policy, normalized_rate, derived``; a bar is derived if it follows from another derived bar or from
-        "similar", and not directly from the baseline.
+        ``cache_mb, policy, normalized_rate, derived``; a bar is derived if its rate is not in `published` but follows
+        from a gain over another bar or from "similar".
     """
     need(published, ["cache_mb", "policy", "versus_cache_mb", "versus_policy", "relation", "normalized_rate"], "fig7")
     rows = published[published["cache_mb"] != "all"].astype({"cache_mb": float})

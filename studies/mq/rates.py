@@ -2,8 +2,8 @@
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty_studies.mq.storage_server.server`
-prices them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, LRU
-with a larger cache over LRU with the smallest, and every other bar is a prediction.
+prices them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, the
+rate of LRU with a larger cache over that of LRU with the smallest. Every other bar is a prediction.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ WHOLE = 0.999  # a stream that lasts this share of its capture counts as all of 
 
 
 class Rates(NamedTuple):
-    """What the model gives for one capture.
+    """The model's results for one capture.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def points(trace, cache_mb, policies=POLICIES, threads=None):
     cache_mb : sequence of float
     policies : sequence of str
     threads : int, optional
-        Replays at a time.
+        Number of concurrent replays.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def points(trace, cache_mb, policies=POLICIES, threads=None):
 def transaction_rates(
     trace, machine, found, reads_per_transaction, *, fitted_mb, target, span, seed, variant="", threads=None
 ):
-    """Fit the processor time, then time every point.
+    """Fit the processor time, then simulate every point with it.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ def transaction_rates(
     machine : Machine
         The testbed, from `load_machine`.
     found : dict
-        From `points`.
+        Outcomes from `points`.
     reads_per_transaction : float
-        Reads of the capture over the transactions that the database completed meanwhile.
+        Reads of the capture, divided by the transactions that the database completed meanwhile.
     fitted_mb : float
-        The fit is to LRU with this cache over LRU with the smallest.
+        Cache size of the fitted bar: the fit is to the rate of LRU with this cache over that of LRU with the smallest.
     target : float
         Its published ratio.
     span : (int, int)
@@ -107,9 +107,9 @@ def transaction_rates(
     seed : int
         Seed of the disks' service times, where they are exponential.
     variant : str
-        Name of the fit's row.
+        Name of the variant in the fit's row.
     threads : int, optional
-        Runs at a time; the result does not depend on it.
+        Number of concurrent runs; the result does not depend on it.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def transaction_rates(
     Raises
     ------
     ParameterError
-        The fitted point or the baseline is not among those found.
+        `found` lacks the fitted point or the baseline, or the two are the same point.
     """
     baseline = (min(mb for mb, _ in found), "lru")
     compared = (fitted_mb, "lru")
@@ -223,9 +223,9 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     trace, machine, found, reads_per_transaction, seed, threads
         As in `transaction_rates`.
     cpu_us : float
-        Processor time of a transaction that the fit found, us.
+        Fitted processor time of a transaction, us.
     references : int, optional
-        Length of the head of the trace that is simulated; by default all of it.
+        Number of references at the head of the trace that are simulated; by default all.
 
     Returns
     -------
@@ -240,13 +240,13 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
 
 
 def recorded_reads(trace, facts, raw):
-    """Return the reads that reach the server per transaction that the database completed meanwhile.
+    """Return the number of reads that reach the server per transaction of the database.
 
     Parameters
     ----------
     trace : Trace
-        A whole capture, or what a simulated first level lets through of it or of its head: fewer reads for the same
-        transactions, which a head shares in proportion to its duration.
+        A whole capture, or the stream behind a first level simulated over it or over its head. The stream has fewer
+        reads for the same transactions; a head has a share of the transactions in proportion to its duration.
     facts : path-like
         ``captures.yaml``, which the capture program wrote next to its captures.
     raw : path-like

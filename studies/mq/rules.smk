@@ -1,5 +1,5 @@
 # The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
-# those without from the server's capture.
+# those without it from the server's capture.
 plan = PLANS["mq"]
 
 
@@ -179,7 +179,7 @@ rule mq_first_level:
     priority: SOON
     conda:
         "../../environment.yml"
-    threads: min(HALF, 8)  # first levels shown
+    threads: min(HALF, 8)  # first levels tabulated concurrently
     params:
         threshold_mb=MQ["table3_mb"],
         cache_mb=MQ["cache_mb"],
@@ -211,7 +211,7 @@ plan.simulation(
         cache_mb=MQ["cache_mb"],
         threshold_mb=MQ["table3_mb"],
     ),
-    threads=4,  # sizes of a cache behind each first level
+    threads=4,  # cache sizes replayed concurrently behind each first level
 )
 
 
@@ -226,7 +226,7 @@ plan.simulation(
         writes=mq_writes,
         warm_up=MQ["warm_up"],
     ),
-    threads=min(HALF, 6),  # combinations of policy and treatment of writes
+    threads=min(HALF, 6),  # combinations of policy and treatment of writes, replayed concurrently
     priority=mq_first_priority,
 )
 
@@ -245,7 +245,7 @@ plan.simulation(
         writes=mq_writes,
         warm_up=MQ["warm_up"],
     ),
-    threads=16,  # combinations of policy, parameters and treatment of writes
+    threads=16,  # combinations of policy, parameters and treatment of writes, replayed concurrently
     priority=1,  # long jobs first, so that none is left alone at the end
 )
 

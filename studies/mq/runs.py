@@ -1,8 +1,8 @@
 """Run the MQ study: a storage cache behind a database's own cache.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
-ATC 2001. Hit ratios are over reads alone, as the paper's Table 3 implies. Nothing is excluded as warm-up unless asked
-for: the paper's own Table 2 follows from Table 3 only if its first-time reads count as misses.
+ATC 2001. Hit ratios are over reads alone, as the paper's Table 3 implies. By default nothing is excluded as warm-up,
+because the paper's Table 2 follows from its Table 3 only if first reads count as misses.
 """
 
 import itertools
@@ -27,7 +27,7 @@ KEYS = ["cache_mb", "policy", "writes"]
 
 
 def blocks_of(trace, cache_mb):
-    """Return the number of blocks of the trace's size in a cache of `cache_mb` MB; at least 1."""
+    """Return how many of the trace's blocks fit into a cache of `cache_mb` MB; at least 1."""
     return max(int(cache_mb * MB) // trace.block_bytes, 1)
 
 
@@ -51,20 +51,20 @@ def replay(
     trace : Trace
         Reads and writes that reach the storage server.
     policy : str
-        Policy replayed.
+        Name of the policy.
     cache_mb : sequence of float
         Cache sizes, MB.
     label : str, optional
         Name of the row; by default the policy's name.
-    writes : sequence of {"count", "ignore"}
-        Whether writes are accesses to the cache; the hit ratio is over reads either way.
+    writes : sequence of {"count", "ignore", "refresh"}
+        How the cache treats writes, as in `simulate`; the hit ratio is over reads in any case.
     warm_up : int
         References at the head of the trace that are not counted.
     parameters : dict, optional
         The policy's parameters.
     grid : dict of str to sequence, optional
-        Further parameters: every combination is tried and the best kept, size by size, as the authors did for FBR and
-        LFRU.
+        Values of further parameters: every combination is tried, and for each size the best is kept, as the authors
+        did for FBR and LFRU.
     threads, progress
         As in `hit_ratio_curve`.
 
@@ -117,7 +117,7 @@ def _best(curves):
 
 
 def distance_split(trace, policy, cache_mb, *, label=None, writes="count", parameters=None):
-    """Split a policy's hits into re-accesses below and beyond the cache size (the paper's Table 3).
+    """Split a policy's hits and misses by temporal distance, below and beyond the cache size (the paper's Table 3).
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def distance_split(trace, policy, cache_mb, *, label=None, writes="count", param
         As in `replay`.
     cache_mb : float
         Cache size C, MB.
-    writes : {"count", "ignore"}
-        Whether writes are accesses; distances are counted in accesses, and only reads are tallied.
+    writes : {"count", "ignore", "refresh"}
+        How the cache treats writes. Distances include writes unless they are ignored; only reads are tallied.
 
     Returns
     -------
@@ -193,13 +193,13 @@ def frequency_curve(trace):
 
 
 def behind(trace, cache_mb, reads=None):
-    """Return the trace that an LRU first level that writes back lets through: its read misses, and dirty blocks as they
-    leave.
+    """Return the trace behind an LRU first level that writes back: its read misses, and a write of each dirty block
+    that it evicts.
 
     Parameters
     ----------
     trace : Trace
-        Near-logical references.
+        Stream behind a much smaller first level, so that it has almost every logical reference.
     cache_mb : float
         Size of the first level, MB.
     reads : int, optional
@@ -213,7 +213,7 @@ def behind(trace, cache_mb, reads=None):
     Raises
     ------
     ParameterError
-        The first level absorbs every read, or fewer reads than asked for miss it.
+        The first level absorbs every read, or has fewer read misses than `reads`.
     """
     ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
     if not len(ids):
@@ -230,7 +230,7 @@ def behind(trace, cache_mb, reads=None):
 
 
 def _end_of(write, reads, cache_mb):
-    """Return the number of requests up to the last of that many reads."""
+    """Return the number of requests up to and including read number `reads`."""
     counted = np.cumsum(~write, dtype=np.uint32)
     if counted[-1] < reads:
         raise ParameterError(
@@ -246,9 +246,9 @@ def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None)
     Parameters
     ----------
     trace : Trace
-        Near-logical references.
+        As in `behind`, which simulates each first level.
     first_mb : sequence of float
-        Sizes of the first level, MB; it is that of `behind`.
+        Sizes of the first level, MB.
     cache_mb, threads
         As in `replay`.
     policies : sequence of str
@@ -303,7 +303,7 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
 
 
 def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads, known=None):
-    """Replay every policy on one capture: the capture's part of the paper's Table 2 (a workflow job).
+    """Replay every policy on one capture, for its part of the paper's Table 2 (a workflow job).
 
     Parameters
     ----------
@@ -316,10 +316,10 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
     cache_mb, writes, warm_up
         As in `replay`.
     threads : int
-        Combinations of policy, treatment of writes and parameters replayed at a time.
+        Number of combinations of policy, treatment of writes and parameters that are replayed concurrently.
     known : path-like, optional
-        Table of this function for some of the policies, with the same sizes, writes and warm-up: they are not replayed
-        again.
+        Earlier result of this function for some of the policies, with the same sizes, writes and warm-up; these
+        policies are not replayed again.
 
     Returns
     -------
@@ -352,7 +352,7 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
 
 
 def split_policies(trace, replays, capture, policies, cache_mb, threads):
-    """Split the hits of every policy by distance, with the settings that its replay found best (a workflow job).
+    """Split the hits of every policy by distance, with the parameters that its replay found best (a workflow job).
 
     Parameters
     ----------
@@ -384,17 +384,17 @@ def split_policies(trace, replays, capture, policies, cache_mb, threads):
 
 
 def stream_tables(traces, server, client, cache_mb, lru_curve_mb, variations, first_level_of, warm_up, threads):
-    """Compute the characteristics of the captures, LRU over a fine grid, MQ's parameters, and first levels (a workflow
-    job).
+    """Compute the captures' characteristics, LRU's hit ratios on a fine grid of sizes, MQ's sensitivity to its
+    parameters, and hit ratios behind simulated first levels (a workflow job).
 
     Parameters
     ----------
     traces : sequence of path-like
         Compiled traces, named after their captures.
     server, client : str
-        Names of captures: the server's stream, which is judged, and the client's side.
+        Names of the captures of the server's stream, which is judged, and of the client's side.
     cache_mb, lru_curve_mb : sequence of float
-        Storage caches; those of the LRU curve.
+        Storage cache sizes of the tables and of the LRU curve, MB.
     variations : dict
         As in `sensitivity`.
     first_level_of : dict

@@ -1,4 +1,4 @@
-"""Define the settings of the MQ study: what can be configured, what it means, and what is rejected at once."""
+"""Define and validate the settings of the MQ study."""
 
 import itertools
 from typing import Annotated, Literal
@@ -180,7 +180,7 @@ class MqSettings(Settings):
         return self
 
     def check_captures(self, captures):
-        """Stop if a role has no capture.
+        """Check that every role names one of the captures.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class MqSettings(Settings):
 
 
 def check_policy(policy, parameters=None, grid=None):
-    """Check every combination of parameters that `misspenalty_studies.mq.tables.replay` would try.
+    """Check every combination of parameters that `misspenalty_studies.mq.runs.replay` would try.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _listed(sizes):
 
 
 def _check_fit(fit, sizes):
-    """Check that the fit is to LRU with one cache over LRU with the smallest."""
+    """Check that the cache size of the fit is one of `sizes`, and not the smallest."""
     for cell in fit.published:
         fitted = cell["where"].get("cache_mb")
         if fitted is not None and (fitted not in sizes or fitted == min(sizes)):

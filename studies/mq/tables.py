@@ -12,7 +12,7 @@ def write_rules(runs, published, cache_mb):
     Parameters
     ----------
     runs : DataFrame
-        Of `misspenalty_studies.mq.runs.replay_policies`.
+        From `misspenalty_studies.mq.runs.replay_policies`.
     published : DataFrame
         ``studies/mq/published/table3.csv``, whose counts give the hit ratios of Table 2 at that size.
     cache_mb : float
@@ -33,12 +33,12 @@ def write_rules(runs, published, cache_mb):
 
 
 def table4(replays, rates, cache_mb):
-    """Compare MQ with LRU at the paper's cache sizes, writes counted as accesses (the paper's Table 4).
+    """Compare MQ with LRU at the paper's cache sizes, with writes counted as accesses (the paper's Table 4).
 
     Parameters
     ----------
     replays : DataFrame
-        Of `misspenalty_studies.mq.runs.replay_policies`, for one capture.
+        From `misspenalty_studies.mq.runs.replay_policies`, for one capture.
     rates : DataFrame
         `misspenalty_studies.mq.rates.Rates.rates` of the same capture, for the hit ratios of the live run.
     cache_mb : sequence of float
@@ -89,8 +89,8 @@ def bounds(table4, fig7, lru_curve):
     -------
     DataFrame
         Per ``cache_mb``: ``relative_miss_difference_pct`` (the paper's upper bound, a share of time),
-        ``rate_bound_pct`` (the same bound as a gain in rate), ``rate_gain_pct``, and ``equal_lru_mb``: the LRU cache
-        with MQ's hit ratio, interpolated, with its multiple ``equal_lru_factor``; NaN beyond the grid.
+        ``rate_bound_pct`` (the same bound as a gain in rate), ``rate_gain_pct``, and ``equal_lru_mb``: the interpolated
+        size at which LRU has MQ's hit ratio, and that size over MQ's, ``equal_lru_factor``; NaN beyond the grid.
     """
     hit = table4.pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
     rate = fig7.pivot(index="cache_mb", columns="policy", values="normalized_rate")

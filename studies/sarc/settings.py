@@ -1,4 +1,4 @@
-"""Define the settings of the SARC study: what can be configured, what it means, and what is rejected at once."""
+"""Define and validate the settings of the SARC study."""
 
 import math
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Simulate a storage server below database clients (MQ): cache, queue, disks, closed loop of transactions."""
+"""Simulate the MQ paper's storage server below a database: cache, queues, disks, and a closed loop of transactions."""

@@ -1,9 +1,9 @@
 """Kernel of the closed-loop storage server; the model is defined in server.py.
 
-A request is simulated at the points where streams of requests meet: the storage server's processor, the database's
-link. Where one FCFS station is fed by only one other (disk by processor, database processors by link), order is kept,
-and the second station's times follow at once; the reference has an event at every station. One kernel, two sources of
-outcomes: `run` prices the given ones in the trace's order, `run_live` asks a cache as the requests arrive.
+The kernel has events only where streams of requests meet: at the storage servers' processors and at the database's
+link. A FCFS station fed by only one other (a disk by a processor, the database processors by the link) receives the
+requests in order, so its times are computed without an event; the reference has an event at every station. `run` prices
+given outcomes in the trace's order; `run_live` obtains each outcome from a cache when the request arrives.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ cdef enum:                          # components of a latency
     DISK = 7
     COMPONENTS = 8
 
-cdef enum:                          # server classes that `busy` is kept for
+cdef enum:                          # classes of servers; `done` has one entry for each
     ALL_CPU = 0                     # database processors
     ALL_SERVERS = 1                 # storage servers' processors
     ALL_DISKS = 2
@@ -59,7 +59,7 @@ cdef struct machine_t:
     int64_t transfer                # time of one block over a link, ns
     int64_t reply                   # time from the end of a reply's transfer until the database continues, ns
     int64_t burst                   # database processor time after each read, ns
-    int64_t think                   # between transactions, ns
+    int64_t think                   # time between transactions, ns
     int64_t reads                   # reads per transaction, in units of 1 / CREDIT
     int64_t write_through           # 1 = written blocks go to disk
 
@@ -73,7 +73,7 @@ cdef struct terminal_t:
 
 
 cdef class Server(Kernel):
-    """One run: `Server(...).run(...)` once, then read the results."""
+    """One run: call `run` or `run_live` once, then read the results."""
 
     cdef machine_t machine
     cdef queue_t queue
@@ -90,9 +90,9 @@ cdef class Server(Kernel):
     cdef bint measuring
     cdef readonly int64_t transactions  # completed transactions
     cdef readonly int64_t writes    # writes sent
-    cdef int64_t[2] _reads          # completed, hits and misses
+    cdef int64_t[2] _reads          # completed reads: hits, misses
     cdef int64_t[3][COMPONENTS] _spent  # components of hits, misses and completed transactions, ns
-    cdef int64_t[CLASSES] _done     # service done in the measurement, ns
+    cdef int64_t[CLASSES] _done     # service time in the measurement, ns
 
     def __cinit__(self, terminals, processors, servers, disks, **machine):
         self.machine = machine
@@ -126,14 +126,14 @@ cdef class Server(Kernel):
 
     def run_live(self, Policy cache not None, const block_t[::1] ids, uint8_t[::1] outcome, const uint8_t[::1] disk,
                  const uint32_t[::1] access, int64_t warm_up):
-        """Simulate until every reference is served; `outcome` says which are writes and is filled in for the reads."""
+        """Simulate until every reference is served; `outcome` marks the writes, and is filled in for the reads."""
         cdef Py_ssize_t step = 1 if access.shape[0] > 1 else 0
         with self, cache, nogil:
             self.serve_live(cache, &ids[0], &outcome[0], &disk[0], &access[0], step, outcome.shape[0], warm_up)
 
     @property
     def reads(self):
-        """Reads completed, (hits, misses)."""
+        """Completed reads as (hits, misses)."""
         return self._reads[HIT], self._reads[MISS]
 
     @property
@@ -143,7 +143,7 @@ cdef class Server(Kernel):
 
     @property
     def done(self):
-        """Service done by database processors, servers, disks, link in, link out, ns."""
+        """Service time in the measurement of database processors, servers, disks, link in and link out, ns."""
         return [self._done[kind] for kind in range(CLASSES)]
 
     cdef int replay(self, const uint8_t* outcome, const uint8_t* disk, const uint32_t* access, Py_ssize_t step,
@@ -216,7 +216,7 @@ cdef class Server(Kernel):
         return 0
 
     cdef inline void deal(self, terminal_t* terminal, const uint8_t* outcome, int64_t n) noexcept nogil:
-        """Deal the terminal the next stretch of the trace, with the reads of its next transaction."""
+        """Assign the terminal the next stretch of the trace, which has the reads of its next transaction."""
         cdef int64_t reads = terminal.left
         terminal.next = self.dealt
         while reads > 0 and self.dealt < n:
@@ -224,7 +224,7 @@ cdef class Server(Kernel):
             self.dealt += 1
 
     cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
-        """Send the writes before the terminal's next read, then its request; when it has run out of reads, it retires."""
+        """Send the writes before the terminal's next read, then that read's request; without a next read, it stops."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t arrival = event.time
         pop(&self.queue)
@@ -240,7 +240,7 @@ cdef class Server(Kernel):
 
     cdef inline void take_read(self, event_t event, int64_t reference, uint8_t outcome, uint8_t disk,
                                int64_t access) noexcept nogil:
-        """Serve a request at its server: the processor, then the disk on a miss."""
+        """Serve a read request at its server's processor and, on a miss, at the disk."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.request)
         terminal.outcome = outcome
@@ -258,7 +258,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, reference, event.what))
 
     cdef inline void leave_disk(self, event_t event, uint8_t disk) noexcept nogil:
-        """Let a disk finish: an interrupt, then the reply; nobody (-1) waits for a write."""
+        """Handle the interrupt of a disk that has finished, then reply; a write (terminal -1) gets no reply."""
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.interrupt)
         if event.what < 0:
             pop(&self.queue)
@@ -290,7 +290,7 @@ cdef class Server(Kernel):
         return arrival
 
     cdef inline void store(self, event_t event, uint8_t disk, int64_t access) noexcept nogil:
-        """Serve a written block at its server: the processor, then the disk."""
+        """Serve a written block at its server's processor and, if writes go to disk, at the disk."""
         cdef int64_t done = serve(self.server_of(disk), event.time, self.machine.request)
         if not self.machine.write_through:
             pop(&self.queue)
@@ -299,7 +299,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, sequence_of(event), -1))
 
     cdef inline bint finish_read(self, terminal_t* terminal) noexcept nogil:
-        """Account for the terminal's last read, and its transaction if that ends; tell whether it starts another."""
+        """Count the terminal's finished read, and its transaction if that has ended; tell whether a new one begins."""
         cdef int i
         if terminal.outcome >= 0:
             for i in range(COMPONENTS):

@@ -1,4 +1,4 @@
-"""Fit the one parameter of the storage-server model, and vary those that no source states."""
+"""Fit the database's processor time in the storage-server model, and vary the parameters that no source states."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ class DatabaseCpuFit:
     Attributes
     ----------
     value : int
-        us per transaction.
+        Processor time, us per transaction.
     ratio : float
         Ratio of the rates that the model gives with `value`.
     target : float
@@ -29,7 +29,7 @@ class DatabaseCpuFit:
     reached : bool
         Whether the target lies between them; if not, `value` is the closest end of the range.
     evaluations : int
-        Processor times tried.
+        Number of processor times tried.
     """
 
     value: int
@@ -44,7 +44,7 @@ class DatabaseCpuFit:
 
     @property
     def note(self):
-        """A sentence for a report."""
+        """A sentence that reports the fit."""
         if self.reached:
             return f"database_cpu_us = {self.value} gives {self.ratio:.4f} for the published {self.target:g}"
         side = "above" if self.target > self.highest else "below"
@@ -57,20 +57,20 @@ class DatabaseCpuFit:
 def fit_database_cpu(run_ratio, target, low, high, step=1):
     """Find by bisection the processor time per transaction at which two rates have the published ratio.
 
-    The more a transaction computes, the less a larger cache helps: the ratio falls from its disk-bound value to 1,
-    except for the model's noise where the disks are the bottleneck; there `compatible` shows how little the value
-    means.
+    The more a transaction computes, the less a larger cache helps, so the ratio falls from its disk-bound value to 1.
+    Where the disks are the bottleneck, it is almost constant, and the model's noise can make it rise; there,
+    `compatible` shows how many processor times would fit as well.
 
     Parameters
     ----------
     run_ratio : callable
-        us per transaction (int) -> ratio of the rates, falling.
+        Maps the processor time, us per transaction (int), to the ratio of the rates, which falls.
     target : float
         Ratio to reach.
     low, high : int
         Range, us.
     step : int
-        Largest distance of the two times that bracket the target, us.
+        Largest allowed distance between the two times that bracket the target, us.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
 
 
 def compatible(run_ratio, target, low, high, step=1):
-    """Return the processor times whose ratio is indistinguishable from the published one, rounded as printed.
+    """Return the range of processor times whose ratio, rounded as printed, equals the published one.
 
     Parameters
     ----------
@@ -128,27 +128,27 @@ def sensitivity(
     Parameters
     ----------
     machine : Machine
-        Says which values to try.
+        Machine whose file lists the values to try.
     testbed : StorageServerTestbed
-        The study's own, with its fitted processor time.
+        The study's testbed, with its fitted processor time.
     trace : Trace
     outcomes : dict of hashable to uint8 array, shape (len(trace),)
         Outcome of each reference, by point, such as ``(cache_mb, policy)``.
     reads_per_transaction : float
     baseline : hashable
-        The point whose rate is 1 under each variation.
+        The point by whose rate the rates are divided, under each variation.
     seed : int
         Seed of the exponential service times; each run draws the same.
     references : int, optional
-        Length of the head of the trace that is simulated; by default all of it.
+        Number of references at the head of the trace that are simulated; by default all.
     threads : int, optional
-        Runs at a time; by default one per processor. The result does not depend on it.
+        Number of concurrent runs; by default one per processor. The result does not depend on it.
 
     Returns
     -------
     DataFrame
-        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows, parameter ``none``, are the
-        testbed's own.
+        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows, with parameter ``none``,
+        are for the unvaried testbed.
     """
     if baseline not in outcomes:
         raise ParameterError(f"baseline {baseline!r} is not one of the points {list(outcomes)}")

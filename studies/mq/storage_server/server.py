@@ -3,8 +3,8 @@
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
 
-`terminals` database processes run one transaction after another. A transaction is a number of reads, one after
-another; each takes
+`terminals` database processes run one transaction after another. A transaction is a number of consecutive reads; each
+of them passes through
 
 1. a request message to the storage server (constant latency),
 2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),
@@ -12,25 +12,25 @@ another; each takes
 4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
 5. a burst of database processor time (FCFS, one queue for all processors).
 
-The blocks read come from a real trace, and so do the writes: sent by the database's writer, they take the outgoing
-link, server processor and disk. No process waits for a write's disk, but the reads share it. There are two ways to
-decide whether the cache has a block:
+The blocks read come from a real trace, and so do the writes. The database's writer sends them over the outgoing link to
+the server's processor and the disk. No process waits until a write is on disk, but reads share the disks with writes.
+There are two ways to decide whether the cache has a block:
 
 - Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
   the terminal whose request reaches the servers next takes the next read with its outcome. Writes that the cursor
   passes are sent at that moment.
 - Live (`run_live`): the paper's implementation. The policy runs in the servers. A terminal that begins a transaction
   takes the next part of the trace, up to its number of reads, and works through it while the others work through
-  theirs. A read looks its block up when its request reaches the servers, a write is an access when the block reaches
-  them; so the timing decides the order in which the cache sees the references, and the cache in turn the timing. A
-  terminal sends the writes before its next read with that read's request, on one connection that keeps their order, as
-  a database writes a frame before it reads into it: the request queues behind them (``network_queue``) and no read
-  overtakes a write of its own stretch. With a single terminal the cache therefore sees exactly the trace's order.
+  theirs. The cache is accessed when a read's request or a written block reaches the servers. The timing thus decides
+  the order in which the cache sees the references, and the hits in turn affect the timing. A terminal sends the writes
+  before its next read together with that read's request, on one connection that keeps their order, because a database
+  writes a frame before it reads into it. The request queues behind the writes (``network_queue``), so no read overtakes
+  a write of its own stretch. With a single terminal the cache therefore sees exactly the trace's order.
 
-Deviations, each because the paper says nothing: see ``studies/mq/machine.yaml``. Log disks are left out, as in
-the paper. Priced, the cache's state follows the trace's order even where the model's timing would reorder two requests.
-Live, a block is in the cache from the request that missed it on, so a second request hits although the disk is still
-busy, and references are grouped into transactions by number, since a trace doesn't name its process.
+Where the paper states nothing, ``studies/mq/machine.yaml`` gives the value assumed, and why. Log disks are left out, as
+in the paper. In a priced run, the cache follows the trace's order even where the timing would reorder two requests. In
+a live run, a block is in the cache as soon as a request for it has missed, so a second request hits although the disk
+is still busy; references are grouped into transactions by number, since a trace does not name their processes.
 """
 
 from dataclasses import dataclass
@@ -56,27 +56,27 @@ COMPONENTS = (
 )
 STATIONS = ("database_cpu", "server_cpu", "disk", "link_in", "link_out")
 CREDIT = 1 << 20  # one read, in the fixed point that spreads a fractional number of reads over transactions
-LONGEST_ACCESS = 0xFFFFFFFF  # ns of disk service a kernel can hold
+LONGEST_ACCESS = 0xFFFFFFFF  # longest disk service time that the kernel can hold, ns
 
 
 @dataclass(frozen=True)
 class ClosedLoopResult:
-    """What happened between the end of the warm-up and the moment when a terminal ran out of reads.
+    """Results of a run, from the end of the warm-up until the first terminal ran out of reads.
 
-    A read or transaction counts when its terminal asks for its next block.
+    A read or transaction counts when its terminal requests the next block.
 
     Attributes
     ----------
     transactions, hits, misses : int
         Transactions and reads completed.
     writes : int
-        Blocks the writer sent.
+        Written blocks that were sent.
     elapsed_ns : int
         Length of the measurement.
     terminals : int
     hit_ns, miss_ns, transaction_ns : dict of str to int
-        Time spent by hits, by misses, by transactions (all their reads), by component of `COMPONENTS`; the
-        think time of a transaction is not included.
+        Time that hits, misses and transactions (all their reads) spent in each of `COMPONENTS`; the think time
+        between transactions is not included.
     utilisation : dict of str to float
         Mean over the servers of each of `STATIONS`, a fraction.
     """
@@ -127,7 +127,7 @@ class ClosedLoopResult:
         return pd.DataFrame(rows)
 
     def access_time_shares(self):
-        """Return the shares of hits and of misses in the time all reads spend outside the database, ``{"hit": …,
+        """Return the shares of hits and misses in the time that all reads spend outside the database, ``{"hit": …,
         "miss": …}``."""
         spent = {
             name: sum(ns for component, ns in part.items() if not component.startswith("database"))
@@ -153,12 +153,12 @@ class ClosedLoopResult:
 
 @dataclass(frozen=True)
 class LiveResult(ClosedLoopResult):
-    """An outcome whose hits were decided live.
+    """Results of a run in which a live cache decided which reads hit.
 
     Attributes
     ----------
     trace_reads, trace_hits : int
-        Over the whole trace, including the warm-up, as `misspenalty.simulate` counts them.
+        Reads and hits of the whole trace, including the warm-up, as `misspenalty.simulate` counts them.
     """
 
     trace_reads: int
@@ -195,8 +195,8 @@ def outcomes(hits, write):
 
 
 def disks_of(trace, testbed):
-    """Return the disk of each reference: `stripe_blocks` consecutive addresses on one, then the next; uint8, shape
-    (n,)."""
+    """Return the disk of each reference, uint8, shape (n,): `stripe_blocks` consecutive addresses are on one disk, the
+    following ones on the next."""
     disk = trace.address // np.uint64(testbed.stripe_blocks) % np.uint64(testbed.disks)
     return disk.astype(np.uint8)[trace.ids]
 
@@ -212,7 +212,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         Disk of each reference, below ``testbed.disks``.
     testbed : StorageServerTestbed
     reads_per_transaction : float
-        Mean, at least 1; kept to 2**-20 and spread evenly over the transactions.
+        Mean, at least 1; it is rounded to a multiple of 2**-20. The reads are spread evenly over the transactions.
     generator : numpy.random.Generator, optional
         Draws the disks' service times where ``testbed.disk_time`` is exponential.
 
@@ -241,7 +241,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     ----------
     trace : Trace
     policy : str
-        Name of a policy that needs no future; see `misspenalty.policies`.
+        Name of an online policy; see `misspenalty.policies`.
     cache_blocks : int
         Cache size, blocks.
     testbed, reads_per_transaction, generator
@@ -249,7 +249,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     hits : bool array, shape (len(trace),), optional
         Filled with whether each read found its block; False for writes.
     **parameters
-        The policy's own.
+        Parameters of the policy.
 
     Returns
     -------

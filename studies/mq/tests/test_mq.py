@@ -60,7 +60,7 @@ def test_a_grid_keeps_the_best_setting_size_by_size(busy):
 
 
 def test_settings_keep_their_digits(busy):
-    """The split by distances must run the policy with the settings as they are written."""
+    """Parameters must be written with all digits, because the split by distance runs the policy with them."""
     table = mq.replay(busy, "mq", [4], writes=["count"], parameters={"life_time": 1_234_567, "history": 0.25})
     assert table["parameters"].tolist() == ["life_time=1234567 history=0.25"]
 
@@ -70,7 +70,7 @@ def test_a_cache_is_never_smaller_than_a_block():
 
 
 def test_distance_split_by_hand():
-    # A B A C A B with C = 2 blocks of LRU: A returns at 2 (a hit, but not below C), A at 2 again (hit), B at 4 (miss)
+    # A B A C A B, LRU with 2 blocks: A returns at distance 2 (a hit, not below 2), A again at 2 (hit), B at 4 (miss)
     row = mq.distance_split(trace_of([0, 1, 0, 2, 0, 1]), "lru", 2).iloc[0]
     assert (row.hits_short, row.misses_short, row.hits_long, row.misses_long, row.first_reads) == (0, 0, 2, 1, 3)
     assert row.hit_ratio_pct == pytest.approx(100 * 2 / 6)
@@ -84,13 +84,13 @@ def test_distance_split_adds_up_to_the_replay(busy, writes):
         assert parts.sum() == busy.reads
         assert row.hits_short + row.hits_long == simulate(busy, policy, 32, writes=writes).hits
         if policy == "lru":
-            assert row.misses_short == 0  # fewer than C accesses cannot push a block out of C
+            assert row.misses_short == 0  # LRU with C blocks does not evict a block within fewer than C accesses
 
 
 def test_distance_histogram_bins_by_powers_of_two():
-    # distances 1, 2, 3 and 4: bins 1, 2-3, 4-7
+    # the bins are 1, 2-3, 4-7 and 8-15
     table = mq.distance_histogram(trace_of([0, 0, 1, 0, 2, 1, 3, 4, 5, 3, 5, 0]))
-    # 0-0: 1, 0-1-0: 2, 1..1: 3, 3..3: 3, 5-3-5: 2, 0..0: 8
+    # distances: 0-0: 1, 0-1-0: 2, 1..1: 3, 3..3: 3, 5-3-5: 2, 0..0: 8
     assert table["accesses"].tolist() == [1, 4, 0, 1]
     assert table["distance_low"].tolist() == [1, 2, 4, 8] and table["distance_high"].tolist() == [1, 3, 7, 15]
     assert table["cumulative_pct"].iloc[-1] == pytest.approx(100)
@@ -134,7 +134,7 @@ def test_bounds_follow_the_papers_arithmetic():
     assert row.rate_bound_pct == pytest.approx(22.7, abs=0.05)
     assert row.rate_gain_pct == pytest.approx(10)
     assert row.equal_lru_mb == pytest.approx(768) and row.equal_lru_factor == pytest.approx(1.5)
-    assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # beyond the curve: no value
+    assert mq_tables.bounds(table4, fig7, curve.iloc[:1])["equal_lru_mb"].isna().all()  # no value beyond the curve
 
 
 def test_the_fitted_time_reaches_its_target_and_the_objective_is_shown_beyond(busy):

@@ -1,4 +1,4 @@
-"""Test the simulated, calibrated first level: shares of distances by hand, and the size found among all sizes."""
+"""Test the calibrated first level: count shares of distances by hand, and compare the size found with all others."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def stream(n=60_000, blocks=6000, seed=3):
 
 
 def test_shares_count_reads_whose_distances_count_all_accesses():
-    # a read a, b; write c; read a (3 accesses ago), c (2), c (1), d
+    # read a, b; write c; read a (3 accesses ago), c (2), c (1), d
     trace = Trace.from_blocks([1, 2, 3, 1, 3, 3, 4], np.array([0, 0, 1, 0, 0, 0, 0], bool), block_bytes=MB)
     found = first_level.distances(trace, threshold_mb=3)
     assert found == {

@@ -1,4 +1,4 @@
-"""Test the closed-loop storage server by hand and against queueing theory; its parameters, fit and sensitivity."""
+"""Test the closed-loop storage server by hand and against queueing theory, and its parameters, fit and sensitivity."""
 
 import itertools
 import math
@@ -88,8 +88,8 @@ def test_reads_are_spread_evenly_over_transactions():
 
 
 def demands(testbed, outcome, reads_per_transaction):
-    """Return the service demands of a transaction at its busiest stations, in s: database processor, one disk of
-    many."""
+    """Return the service demands of a transaction at the stations that can limit the rate, in s: a database processor
+    and one of the disks."""
     reads, misses, writes = np.count_nonzero(outcome != WRITE), np.sum(outcome == MISS), np.sum(outcome == WRITE)
     visits = reads_per_transaction * (misses + testbed.write_through * writes) / reads
     return testbed.database_cpu_us / 1e6 / testbed.database_cpus, visits * testbed.disk_ns / 1e9 / testbed.disks
@@ -99,8 +99,8 @@ def demands(testbed, outcome, reads_per_transaction):
 @pytest.mark.parametrize("database_cpu_us", [0, 3000, 60_000])
 @pytest.mark.parametrize("disk_time", ["constant", "exponential"])
 def test_laws_of_queueing(terminals, database_cpu_us, disk_time):
-    """The asymptotic bounds, the utilisation law, Little's law and flow balance must hold, up to the requests in
-    progress at both ends."""
+    """The asymptotic bounds, the utilisation law, Little's law and flow balance must hold, except for the requests in
+    progress at the beginning and the end of the measurement."""
     testbed = replace(TESTBED, terminals=terminals, database_cpu_us=database_cpu_us, disk_time=disk_time)
     outcome, disk = references(100_000, seed=terminals)
     got = run(outcome, disk, testbed, 7.5, np.random.default_rng(5))
@@ -182,7 +182,7 @@ def test_outcomes_and_disks_of_a_trace():
 
 
 def test_tables_are_spread_evenly_over_the_disks():
-    """Addresses are as the capture reader makes them: a relation's number above a 32-bit block number."""
+    """Addresses are made like those of the capture reader, with a relation's number above a 32-bit block number."""
     relation, block = np.arange(9, dtype=np.uint64), np.arange(24_000, dtype=np.uint64)
     address = (relation[:, None] << np.uint64(32) | block).ravel()
     trace = Trace(np.arange(len(address), dtype=np.uint32), None, None, address, 8192, "made", "made")
@@ -192,7 +192,7 @@ def test_tables_are_spread_evenly_over_the_disks():
 
 
 def test_a_larger_cache_is_worth_a_higher_rate():
-    """The whole way from a trace to a rate must work: replay, count, price."""
+    """All steps from a trace to a rate must work together: the replay, its outcomes and their prices."""
     generator = np.random.default_rng(2)
     ids = (4000 * generator.random(40_000) ** 3).astype(np.uint32)
     trace = Trace(ids, generator.random(40_000) < 0.3, None, np.arange(4000, dtype=np.uint64), 8192, "made", "made")

@@ -1,4 +1,4 @@
-"""Test the storage server with its cache live: one process gives the untimed replay, several depend on timing."""
+"""Test the live storage server: one process has the hits of the untimed replay, those of several depend on timing."""
 
 import math
 from dataclasses import fields, replace
@@ -93,7 +93,7 @@ def test_timing_changes_the_hits_but_not_the_references():
 @pytest.mark.parametrize("terminals", [1, 7, 48])
 @pytest.mark.parametrize("reads_per_transaction", [1, 6.3, 60])
 def test_every_reference_reaches_the_cache_once(terminals, reads_per_transaction, monkeypatch):
-    """All blocks differ, so n look-ups that add n blocks and find none are one per reference."""
+    """All blocks differ, so if n look-ups find no block and add n, each reference was looked up once."""
     caches, make = [], storage_server.make_kernel
     monkeypatch.setattr(storage_server, "make_kernel", lambda *given: caches.append(make(*given)) or caches[0])
     write = np.random.default_rng(terminals).random(5000) < 0.4

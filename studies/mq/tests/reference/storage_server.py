@@ -1,7 +1,7 @@
-"""Slow, readable reference of the closed-loop storage server: every station has its queue, every arrival its event.
+"""Slow, readable reference of the closed-loop storage server, with a queue and events at every station.
 
 It implements the description in `misspenalty_studies.mq.storage_server.server` as processes that wait for each other,
-with Python's heapq and nothing of the kernel; tests compare the two.
+with Python's heapq and no code of the kernel; tests compare the two.
 """
 
 import heapq
@@ -33,7 +33,7 @@ class Station:
         self.periods = []  # when a server worked, (begin, end)
 
     def arrive(self, process, service):
-        """Let `process` wait here, be served, and continue with the time that it waited."""
+        """Queue `process` for service; once it is served, it resumes with the time that it waited."""
         self.queue.append((self.reference.now, process, service))
         self.start()
 
@@ -61,8 +61,8 @@ class Station:
 class Reference:
     """One run; the parameters are those of `misspenalty_studies.mq.storage_server.server.run`.
 
-    With a `cache`, the reference of a policy, and the `blocks` referenced, the run is live: `outcome` then says which
-    references are writes, and the others are overwritten. `served` lists the references in the order in which they
+    With a `cache` (a policy's reference) and the `blocks` referenced, the run is live: `outcome` then only marks the
+    writes, and the run fills in the outcomes of the reads. `served` lists the references in the order in which they
     reached the servers.
     """
 
@@ -82,7 +82,7 @@ class Reference:
         self.link_in, self.link_out = Station(self, 1), Station(self, 1)
         self.begin = self.end = None
         self.spent, self.count, self.writes = [Counter(), Counter(), Counter()], [0, 0, 0], 0
-        self.clock_ns = 0  # lengths of the completed transactions by the clock
+        self.clock_ns = 0  # total duration of the completed transactions, measured by the clock
 
     def run(self):
         """Simulate until no read is left or, live, until everything is served.
@@ -106,17 +106,17 @@ class Reference:
         return LiveResult(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
-        """Do `action` at `time`; without a `sequence` number, after the other actions of its kind."""
+        """Schedule `action`; without a `sequence` number, it comes after earlier actions of the same time and kind."""
         heapq.heappush(self.events, (time, kind, next(self.numbers) if sequence is None else sequence, action))
 
     def resume(self, process, value):
-        """Let a process continue; what it yields next says where it waits."""
+        """Continue a process until it yields a function, which is called with the process to make it wait."""
         wait = next(process) if value is None else process.send(value)
         if wait is not None:
             wait(process)
 
     def until(self, time, kind, sequence):
-        """Wait until `time`."""
+        """Return a function that makes a process wait until `time`."""
         return lambda process: self.at(time, kind, sequence, lambda: self.resume(process, 0))
 
     def terminal(self, number):
@@ -170,7 +170,7 @@ class Reference:
         bed, disk = self.testbed, self.disk[reference]
         server = self.servers[disk % bed.storage_servers]
         yield lambda process: self.link_out.arrive(process, bed.transfer_ns)
-        latency = 0 if self.cache else self.message  # live: passed while its terminal's request was on the way
+        latency = 0 if self.cache else self.message  # live: already spent on the terminal's request
         yield self.until(self.now + latency, AT_WRITE, reference)
         self.arrive(reference)
         if follow:
@@ -183,7 +183,7 @@ class Reference:
         yield None
 
     def arrive(self, reference):
-        """Note that a reference reaches the servers; live, look its block up."""
+        """Note that a reference reaches the servers; in a live run, look up its block."""
         self.served.append(reference)
         if self.cache:
             hit = self.cache.access(self.blocks[reference])
@@ -191,7 +191,7 @@ class Reference:
                 self.outcome[reference] = HIT if hit else MISS
 
     def deal(self, reads):
-        """Take the beginning of the trace up to its `reads`-th read."""
+        """Take the head of the trace, up to and including its `reads`-th read."""
         stretch = deque()
         while reads and self.trace:
             stretch.append(self.trace.popleft())
@@ -199,8 +199,8 @@ class Reference:
         return stretch
 
     def take(self, stretch, number):
-        """Take the next read of a stretch, None at its end; yield, if live, the sending of the writes before it, which
-        its request follows."""
+        """Send the writes before the next read of a stretch, and take that read, or None at the end; in a live run,
+        yield until the last of these writes has reached its server."""
         writes = list(itertools.takewhile(lambda reference: self.outcome[reference] == WRITE, stretch))
         if len(writes) == len(stretch):
             self.send(writes if self.cache else [], stretch)
@@ -219,7 +219,7 @@ class Reference:
         return stretch.popleft()
 
     def send(self, writes, stretch, follow=None):
-        """Send the stretch's next writes, one after another; `follow` comes after the last."""
+        """Send the stretch's next writes, one after another; call `follow` when the last reaches its server."""
         for write in writes:
             stretch.popleft()
             self.resume(self.write(write, follow if write == writes[-1] else None), None)
@@ -228,7 +228,7 @@ class Reference:
 
     @property
     def measuring(self):
-        """Whether the warm-up is over and whoever asked still found a read."""
+        """Whether the warm-up is over and no terminal has run out of reads."""
         return self.begin is not None and self.end is None
 
     def grant(self):
@@ -238,14 +238,14 @@ class Reference:
         return reads
 
     def book(self, finished):
-        """Count a read and, where it was the last, its transaction."""
+        """Count a finished read and, if it was the last of its transaction, the transaction."""
         for kind, spent, clock in finished if self.measuring else ():
             self.count[kind] += 1
             self.spent[kind].update(spent)
             self.clock_ns += clock
 
     def utilisation(self):
-        """Return the mean utilisation of each kind of station, exact."""
+        """Return the exact mean utilisation of each kind of station."""
         groups = ([self.database], self.servers, self.disks, [self.link_in], [self.link_out])
         return {
             name: sum(station.utilisation(self.begin, self.end) for station in group) / len(group)
