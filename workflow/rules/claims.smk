@@ -1,5 +1,5 @@
-# The ledger, judged on the tables: statements of papers, agreement with programs, own forecasts; what missing facts cost; then
-# the manifests of `make reproduce` and of what `make supplement` adds.
+# Judge the ledger on the tables: statements of papers, agreement with programs, own forecasts. Then tabulate what
+# missing facts cost, and write the manifests of `make reproduce` and of what `make supplement` adds.
 from misspenalty_studies.common.claims.reasons import tables_of
 
 
@@ -87,7 +87,7 @@ rule reasons:
 
 rule recomputed:
     input:
-        files="results/claims.csv",  # without an input, the archived table would be taken for done
+        files="results/claims.csv",  # without an input, Snakemake would take the archived table for up to date
     output:
         table="results/recomputed.csv",
     log:

@@ -1,4 +1,4 @@
-# Configuration, checks, and the plans to which every study's rule file adds. This file has no rules.
+# Read and check the configuration, and create the plans to which every study's rule file adds. This file has no rules.
 import re
 from pathlib import Path
 
@@ -21,7 +21,7 @@ try:
     files = [*workflow.configfiles, *workflow.overwrite_configfiles]
     root = "." if workflow.is_main_process else None
     config.update(checked(config, files, root))
-except MissPenaltyError as error:  # only the message, without lines of this file
+except MissPenaltyError as error:  # show only the message, without a traceback
     raise SystemExit(str(error)) from None
 
 CHECKOUT = Path(str(workflow.current_basedir)).parents[1]
@@ -32,7 +32,7 @@ if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
 CAPTURES = list(config["captures"])
 SOON = 8  # priority of jobs that the first figure waits for
 try:
-    HALF = max(workflow.cores // 2, 1)  # their threads: two of them run side by side
+    HALF = max(workflow.cores // 2, 1)  # threads of such a job, so that two of them run side by side
 except WorkflowError:  # on a cluster, or for a summary, there is no number of cores
     HALF = 8
 CODE = Sources()
@@ -53,7 +53,7 @@ if checkout["misspenalty"].is_dir() and CODE.digest() != Sources(checkout).diges
 
 
 def drawn(study, entries, form):
-    """Files of a study's figures in one form; those for the report have captions, which are made with them."""
+    """Return the files of a study's figures in one format; SVG files are shown in the report, with their captions."""
     paths = []
     for entry in entries:
         path = f"{entry['output']}.{form}"
@@ -67,24 +67,24 @@ def drawn(study, entries, form):
 
 
 def raw_capture(wildcards):
-    """The raw file of a capture, wherever the configuration says."""
+    """Return the raw file of a capture, which the configuration names."""
     return config["captures"][wildcards.capture]
 
 
 def capture_facts(capture):
-    """What the capture program noted of a capture, next to its file."""
+    """Return the file, next to a capture, in which the capture program describes it."""
     return str(Path(config["captures"][capture]).parent / "captures.yaml")
 
 
 def drive_files(*drives):
-    """What says what these drives are: descriptions, those they are like, their schema."""
+    """Return the files that describe these drives: their own, those that they are based on, and the schemas."""
     return sorted(
         {f"data/drives/{f}" for name in drives for f in description.files(name)}
     )
 
 
 def machine_drives(*paths):
-    """Files of the drives that files of parameters name, to be varied among them."""
+    """Return the files that describe all drives named in parameter files, as a value or as a variation."""
     entries = [read_yaml(path).get("drive", {}) for path in paths]
     named = {
         name
@@ -95,19 +95,19 @@ def machine_drives(*paths):
 
 
 def own_raw(wildcards):
-    """The raw file of a row, or the folder that it is fetched into."""
+    """Return the raw file of a row of the table of traces, or the folder that it is fetched into."""
     row = OWN_TRACES[wildcards.own]
     fetched = row.is_url or row.external
     return f"results/traces/raw/{wildcards.own}" if fetched else row.source
 
 
 def own_row(wildcards):
-    """The cells of a row."""
+    """Return the cells of a row of the table of traces."""
     return OWN_TRACES[wildcards.own].model_dump()
 
 
 def own_drive(wildcards):
-    """The files that say what its device is."""
+    """Return the files that describe the device of a row of the table of traces."""
     device = OWN_TRACES[wildcards.own].device
     if (description.folder() / f"{device}.yaml").is_file():
         return drive_files(device)
@@ -115,30 +115,30 @@ def own_drive(wildcards):
 
 
 def logged_tables(variant=""):
-    """Tables of values logged for claims that no table decides; with a suffix, those of a variant."""
+    """Return the tables of notes logged for claims; with a suffix, those of a variant."""
     made = (path for e in declared("tables") for path in e["outputs"].values())
     return [path for path in made if Path(path).name == f"logged{variant}.csv"]
 
 
 def claim_tables(wildcards):
-    """Tables that a study's claims read."""
+    """Return the tables that a study's claims read."""
     items = STUDIES[wildcards.study].TABLES
     return [f"results/{wildcards.study}/{item}.csv" for item in items]
 
 
 def paper_files(document):
-    """The files that the paper or its supplement reads, according to its own sources."""
+    """Return the files that the paper or its supplement reads, according to its own sources."""
     named = [str(path) for path in paper_inputs(f"paper/{document}.typ", ".")]
     return [*named, *(f"results/{study}/conditions.csv" for study in VARIED)]
 
 
 def declared(what):
-    """What the studies declare of one kind, as one list."""
+    """Return everything of one kind that the studies declare, as one list."""
     return [entry for plan in PLANS.values() for entry in getattr(plan, what)]
 
 
 def final_outputs():
-    """Every file of `make reproduce` except the manifest, which lists them."""
+    """Return every file of `make reproduce` except the manifest, which lists them."""
     return [
         *(path for plan in PLANS.values() for path in plan.files()),
         "results/reasons.csv",
@@ -155,13 +155,13 @@ def final_outputs():
 
 
 def further_outputs():
-    """Every file that `make supplement` adds except its manifest, which lists them."""
+    """Return every file that `make supplement` adds except its manifest, which lists them."""
     further = (path for plan in PLANS.values() for path in plan.files(supplement=True))
     return [*further, "results/supplement.pdf"]
 
 
 def index(wildcards=None):
-    """What the site says of the files of a run: figures and their captions, and what makes each file of which inputs."""
+    """Return the site's index of a run: its figures, and for each file the rule, function and inputs that make it."""
     made_by = {}
     for entry in declared("tables"):
         made_by |= dict.fromkeys(entry["outputs"].values(), entry)
@@ -203,7 +203,7 @@ def index(wildcards=None):
 
 
 def sources(document):
-    """Raw traces, published values, machines, the text of the paper: what a run reads and does not make."""
+    """Return the files that a run reads but does not make: raw traces, published values, machines, the paper's text."""
     files = [
         *declared("read"),
         *LEDGERS,

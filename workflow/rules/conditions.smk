@@ -1,5 +1,5 @@
-# One job per study judges the claims that are not reproduced, on the study's tables under other conditions (`conditions`
-# in its rule file).
+# One job per study judges, under other conditions, the claims that are not reproduced. The study's rule file lists the
+# tables made under these conditions (`conditions`).
 from misspenalty_studies.common.judge import table_files
 
 VARIED = [study for study, plan in PLANS.items() if plan.conditions]

@@ -1,4 +1,4 @@
-# One job per study and part draws its figures: PDF for print, SVG for the report, PNG for pages.
+# For each study and part, one job draws the figures: PDF for print, SVG for the report, PNG for pages.
 
 for plan in PLANS.values():
     for part, job_name, entries in plan.parts("figures"):

@@ -106,7 +106,7 @@ rule all_traces:
         "../scripts/all_traces.py"
 
 
-# The targets are named after the rows; `traces` is all of them.
+# Each row's name is a target that makes its page; `traces` makes all pages and the data set.
 OWN_TARGETS = {own: [f"results/traces/{own}/{own}.pdf"] for own in OWN_TRACES}
 OWN_TARGETS["traces"] = [*sum(OWN_TARGETS.values(), []), "results/traces/all"]
 for own, files in OWN_TARGETS.items():

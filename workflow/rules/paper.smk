@@ -1,4 +1,4 @@
-# The picture at the top of the README, and the report: the paper and its supplement, compiled from tables and figures.
+# Draw the picture at the top of the README, compile the paper and its supplement, and write the site's index.
 
 
 rule overview:

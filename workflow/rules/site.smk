@@ -1,4 +1,4 @@
-# What the results site needs in addition to the archived results: the rows that each claim reads. `make site` requests it.
+# Find the rows that each claim reads, which the results site needs besides the archived results; `make site` runs this.
 
 
 rule study_readings:

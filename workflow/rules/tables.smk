@@ -1,4 +1,4 @@
-# One job per study and part makes its light tables, one after another.
+# For each study and part, one job makes the light tables, one after another.
 
 for plan in PLANS.values():
     for part, job_name, entries in plan.parts("tables"):

@@ -1,4 +1,4 @@
-# Raw traces are compiled once: dense block ids in order of first use, memory-mapped by every later job.
+# Compile each raw trace once. Every later job maps the result, with dense block ids in order of first use, into memory.
 
 
 rule compile_trace:

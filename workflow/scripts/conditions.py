@@ -1,4 +1,4 @@
-"""Judge the claims that a study misses on its tables under other conditions."""
+"""Judge the claims that a study does not reproduce, on its tables under other conditions."""
 
 from misspenalty_studies.common.judge import write_conditions
 from misspenalty_studies.common.reporting.jobs import logged

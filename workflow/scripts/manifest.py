@@ -1,4 +1,4 @@
-"""Write down what the run used, what it made and what it cost."""
+"""Write the manifest of a run: what it used, what it made and what it cost."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Compile the report."""
+"""Compile the paper or its supplement."""
 
 import sys
 

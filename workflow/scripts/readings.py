@@ -1,4 +1,4 @@
-"""Write down which rows each claim of a study reads, and the line that decides it."""
+"""Write down which rows each claim of a study reads, and the line of code that decides it."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Bring README.md and ARTIFACT.md up to date with the claims, and with --cost with what the last run took; write
-results/README.md, the data dictionary.
+"""Update the claims in README.md and ARTIFACT.md and, with --cost, what the last run took; write results/README.md, the
+data dictionary.
 
-`make reproduce` does all but the cost, which is the same on every machine; `make cost` does everything.
+`make reproduce` updates everything that is the same on every machine; `make cost` also updates the cost.
 """
 
 import sys

@@ -1,16 +1,16 @@
 """Do the work of `make reproduce`, `make supplement` and `make smoke` from where the last run stopped; show progress.
 
-Without an option it makes what the papers print, the claims and the paper; with ``--supplement`` the rest, too; with
-``--first`` only the tables that every run makes first, compared with the archived ones.
+Without an option it makes what the papers print, the claims and the paper. With ``--supplement`` it makes the rest,
+too; with ``--first`` only the results that every run makes first, and it compares their tables with the archived ones.
 
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
 log is in ``.snakemake/log``; the output of an error is shown.
 
-Snakemake goes by the times of files. So before and after it runs, the files are compared with the digests in the
-manifests of the last complete run: an output that someone changed is made again, and so is what an input affects whose
-content changed without its time. A run that is stopped leaves no manifest; the digests that hold then are in its
-journal (`misspenalty_studies.common.reporting.journal`).
+Snakemake goes by the times of files. Before and after it runs, the files are therefore compared with the digests in the
+manifests of the last complete run. An output that someone changed is made again. If the content of an input changed but
+not its time, everything that depends on it is made again. A run that is stopped leaves no manifest; the digests are
+then in its journal (`misspenalty_studies.common.reporting.journal`).
 """
 
 import argparse
@@ -101,7 +101,7 @@ def unlock(command):
 
 
 def undo_changes(manifests, journal):
-    """Make Snakemake rebuild what is no longer as the last run left it, be it complete or stopped."""
+    """Delete outputs and touch inputs that changed since the last run, complete or stopped; Snakemake then rebuilds."""
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):
@@ -129,17 +129,17 @@ def check_results(manifests):
 
 
 def forget_last_run(since, paths, journal):
-    """Replace manifests of the last run by entries of the journal: a job of this one has made one of their files."""
+    """Replace the last run's manifests by journal entries, because a job of this run has made one of their files."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < since:
-                with contextlib.suppress(InputError):  # a damaged one tells nothing
+                with contextlib.suppress(InputError):  # a damaged manifest is not used
                     journal.take_manifest(read_manifest(path), supplement=path != MANIFESTS["manifest"])
                 path.unlink()
 
 
 def archived_costs(path=COSTS):
-    """Read the CPU seconds of a job of each rule in an earlier run; return an empty dict if there is no such table."""
+    """Read the mean CPU seconds per job of each rule in an earlier run; return an empty dict if there is no table."""
     if not path.is_file():
         return {}
     with path.open(newline="", encoding="utf-8") as stream:
@@ -149,19 +149,19 @@ def archived_costs(path=COSTS):
 class Progress:
     """Turns Snakemake's output into one line per finished job.
 
-    How much is done, and how long the rest takes, is judged by what jobs of the same rules cost in an earlier run. At
-    the start, that run's own speed counts as well as this one's.
+    The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. At
+    the start, the estimate of this run's speed includes the speed of that run.
     """
 
     def __init__(self, studies, cores=1, costs=None):
         self.studies, self.start, self.cores = studies, time.monotonic(), cores
         self.costs = costs or {}
         known = sorted(self.costs.values())
-        self.usual = known[len(known) // 2] if known else 1.0  # cost of a rule that is new
+        self.usual = known[len(known) // 2] if known else 1.0  # cost assumed for a new rule
         self.planned, self.done = collections.Counter(), collections.Counter()
-        self.total, self.past = 0.0, 0.0  # CPU seconds in the earlier run of the planned jobs, and of those done
+        self.total, self.past = 0.0, 0.0  # CPU seconds in the earlier run: of the planned jobs, of those done
         self.rule, self.counting, self.rules = None, False, set()
-        self.outputs, self.named, self.made = {}, [], []  # by job; of the job that is being read; of the last to finish
+        self.outputs, self.named, self.made = {}, [], []  # outputs by job, of the job being read, of the last to finish
 
     def cost(self, rule):
         """Return the CPU seconds that a job of a rule took in the earlier run."""
@@ -249,8 +249,8 @@ def _minutes(seconds):
 def run(command, progress, journal, always=(), supplement=False):
     """Run Snakemake, show its progress, and show its own messages if something fails; return its exit status.
 
-    Once a job has ended, the journal takes what the manifests say that the run will write again, and those in
-    `always`; they are deleted. Then it takes what the job has made.
+    When a job has ended, the manifests that this run will write again, and those in `always`, are added to the journal
+    and deleted. Then the files that the job has made are added to the journal.
     """
     kept, begun = collections.deque(maxlen=4000), time.time()
     with subprocess.Popen(
@@ -277,7 +277,7 @@ def run(command, progress, journal, always=(), supplement=False):
 
 
 def outcome():
-    """Return the verdicts and where to look, in two lines; no line if no claim has been judged."""
+    """Return a line with the verdicts and one with where to look, or no line if no claim has been judged."""
     path = Path("results/claims.csv")
     if not path.is_file():
         return []
@@ -289,7 +289,7 @@ def outcome():
 
 
 def fetch_registered(further):
-    """Get the registered files that are not here, with one line of progress; at the end, say how many are missing."""
+    """Fetch missing registered files, with one line of progress; at the end, say how many could not be fetched."""
     if not Path("data/external.yaml").is_file():
         return
     given = [word.partition("=")[2] for word in further if word.startswith("mirror=")]
@@ -308,7 +308,7 @@ class Line:
         self.stream, self.width = stream or sys.stdout, 0
 
     def show(self, text):
-        """Show a text instead of the one before."""
+        """Show a text in place of the previous one."""
         if self.stream.isatty():
             self.stream.write(f"\r{text:{self.width}}")
             self.width = len(text)

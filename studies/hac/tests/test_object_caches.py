@@ -34,7 +34,7 @@ class Graph:
 
 
 def make_graph(kinds, lengths, targets):
-    """Make objects of given classes; `targets` gives each reference in turn an object's number, -1 = null."""
+    """Make objects of given classes; `targets` lists the number of the object behind each reference, -1 = null."""
     pages = Pages((NODE,), kinds, lengths)
     numbers = iter(targets)
     for i, (kind, length) in enumerate(zip(kinds, lengths, strict=True)):
@@ -123,7 +123,7 @@ def test_no_object_is_lost_and_no_frame_leaks(database, frames, seed, table, sys
     for part in range(3):
         try:
             walk(database, cache, seed + part, 700)
-        except ParameterError as error:  # a few frames, all of them needed by the table or the stack
+        except ParameterError as error:  # there are few frames, and the table and the stack need all of them
             assert "no frame could be freed" in str(error) and cache.frames < 14
             return
         check(cache, database)
@@ -149,8 +149,8 @@ def test_kernel_equals_its_reference(database, frames, seed, table, pair):
         steps = generator.integers(0, 2**31, 400)
         try:
             program.walk(int(database.orefs[start]), steps)
-        except ParameterError:  # a buffer, a table and few frames
-            with pytest.raises(ValueError, match="empty"):  # nothing that the reference could choose from
+        except ParameterError:  # the buffer and the table leave too few frames
+            with pytest.raises(ValueError, match="empty"):  # the reference has no frame to choose from
                 reference.walk(int(database.orefs[start]), steps.tolist())
             return
         reference.walk(int(database.orefs[start]), steps.tolist())
@@ -209,7 +209,7 @@ PER_PAGE = (PAGE - 8) // 26
 
 
 def chain(pages):
-    """Make a graph of nodes that refer to the next page's first node (left), the next node (right) and nothing."""
+    """Make a graph of nodes that refer to the next page's first node (left) and to the next node (right)."""
     count = pages * PER_PAGE
     targets = [t for i in range(count) for t in ((i // PER_PAGE + 1) * PER_PAGE % count, (i + 1) % count, -1)]
     return make_graph([0] * count, [0] * count, targets)
@@ -225,7 +225,7 @@ def test_a_miss_fetches_installs_and_swizzles():
     cache = HAC(database, 8 * PAGE, table=False)
     Program(cache, database).walk(database.roots[0], [1, 1, 0])
     counts = one(cache)
-    # the start, its neighbour and the next, all on page 1; then by its left reference the first node of page 2
+    # the first three nodes of page 1; then, by the left reference of the third, the first node of page 2
     assert (counts["accesses"], counts["fetches"], counts["installed"], counts["swizzled"]) == (4, 2, 4, 3)
     frames = cache.contents()
     assert [(frame["kind"], frame["page"], frame["installed"]) for frame in frames[:2]] == [(1, 1, 3), (1, 2, 1)]
@@ -268,8 +268,8 @@ def test_pages_behind_4_gb_are_found(tmp_path):
 def compacted():
     """Use ten nodes of page 1 and twenty of each of the next three, in four frames, one of which has to stay free.
 
-    Page 4 is the last that finds a free frame. Page 1 is then the least valuable: its ten used nodes stay, the frame
-    becomes the target; the twenty nodes of the next victim go behind them, and its frame is free.
+    Page 4 takes the last free frame. Page 1 is then the least valuable: its ten used nodes stay, and its frame becomes
+    the target. The twenty used nodes of the next victim are moved behind them, which frees the victim's frame.
     """
     database = chain(6)
     cache = HAC(database, 4 * PAGE, table=False, secondary=0)
@@ -313,7 +313,7 @@ def test_entries_go_when_nothing_refers_to_them():
     for page in range(40):
         program.walk(int(database.orefs[page * PER_PAGE]), [1, 1])
     counts = one(cache)
-    held = 1 + 40  # the module's reference and the starts of the walks are the program's
+    held = 1 + 40  # the program holds the module's reference and the start of each walk
     assert counts["entries_freed"] > 0
     assert counts["entries"] <= held + 3 * 4
 
@@ -333,7 +333,7 @@ def test_clock_gives_accessed_pages_a_second_chance():
     program = Program(cache, database)
     for page in (0, 1, 2, 0, 3):
         program.walk(int(database.orefs[page * PER_PAGE]), [1])
-    # hand: pages 1, 2 and 3 were all accessed, so after one round the first goes
+    # the hand finds that pages 1, 2 and 3 were all accessed; after one round, it evicts the first of them
     fetched = [page for page in cache.log()[0] if page]
     assert fetched[:4] == [1, 2, 3, 1] or fetched[:4] == [1, 2, 3, 4]
 

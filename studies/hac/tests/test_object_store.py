@@ -1,4 +1,4 @@
-"""Test prices of what a client cache counted, and the page server in time: closed forms and hand-traced runs."""
+"""Test the prices of a client cache's counts and the times of the page server: closed forms and hand-traced runs."""
 
 from pathlib import Path
 

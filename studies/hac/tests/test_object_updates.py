@@ -1,4 +1,4 @@
-"""Test transactions on the client caches: what is modified stays until the commit, and all of it reaches the server."""
+"""Test transactions on the client caches: modified objects stay until the commit, and all of them reach the server."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_modified_objects_stay_until_the_commit():
     still = {t.oref for frame in cache.contents() for t, _, _, modified in frame["things"] if modified}
     assert still == dirty
     assert cache.commit()[1] == len(dirty)
-    with pytest.raises(ParameterError):  # the same in a cache that they do not fit into
+    with pytest.raises(ParameterError):  # a cache that is too small for the modified objects
         Program(HAC(database, 40 * PAGE), database).run("T2b")
 
 
@@ -30,19 +30,19 @@ UPDATES = ("T2a", "T1", "T6", "T2b", "T2a", "T1")
 
 
 def commits(cache, database):
-    """Run updates, each with its commit: objects shipped by each, the server's pages, sum of what was read."""
+    """Run and commit the updates; return how many objects each shipped, the server's pages, and the checksum."""
     program, shipped = Program(cache, database), []
     for name in UPDATES:
         program.run(name)
         shipped.append(cache.commit()[1])
         for thing, *_ in (thing for frame in cache.contents() for thing in frame["things"]):
-            assert thing == read_object(cache.pages, database.classes, thing.oref)  # no copy is older than the server
+            assert thing == read_object(cache.pages, database.classes, thing.oref)  # no copy is older than the server's
     return shipped, cache.pages, program.checksum
 
 
 @pytest.fixture(scope="module")
 def updated():
-    """Return a database of 63 pages, and what a cache that holds all of it makes of `UPDATES`."""
+    """Return a database of 63 pages, and the results of `UPDATES` in a cache that holds all of it."""
     parameters = oo7.Parameters(parts=20, composites=60, levels=3, document_bytes=2000, manual_bytes=9000)
     database = oo7.generate(parameters, np.random.default_rng(1))
     return database, commits(HAC(database, 2**24, writable=True), database)

@@ -87,7 +87,7 @@ def test_medium_has_the_benchmarks_counts(medium):
 
 
 def headers_of(database):
-    """Return the headers of all objects, page by page, and check that objects fill their pages without a gap."""
+    """Return the headers of all objects, page by page, and check that each page's objects are numbered in order."""
     headers = []
     for page in database.pages:
         _, packed = page[:8].view(np.uint32)
@@ -284,12 +284,12 @@ def accesses(name, parameters=TINY):
 
 
 def test_accesses_follow_from_the_structure():
-    """Accesses must be the module and, per assembly, itself and one array, then what each traversal does at its 9
+    """Accesses must be those of the module, of each assembly and its array, and of what each traversal does at its 9
     composite visits."""
     tree = 1 + (1 + 3) * 2
     visits, n = 9, TINY.parts
     assert accesses("T6") == tree + visits * 2
-    part = 1 + 3 * 2  # array; connection and target, three times; the root part is one access more
+    part = 1 + 3 * 2  # an array, and three times a connection and its target; the root part is one more access
     assert accesses("T1") == tree + visits * (2 + n * part)
     assert accesses("T1+") == tree + visits * (2 + 4 + n * (part + 2 + 3))
     assert accesses("T1-") < accesses("T1- by calls")

@@ -59,7 +59,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
 
     The more a transaction computes, the less a larger cache helps, so the ratio falls from its disk-bound value to 1.
     Where the disks are the bottleneck, it is almost constant, and the model's noise can make it rise; there,
-    `compatible` shows how many processor times would fit as well.
+    `compatible` shows the range of processor times that would fit as well.
 
     Parameters
     ----------

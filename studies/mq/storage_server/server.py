@@ -3,8 +3,8 @@
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
 
-`terminals` database processes run one transaction after another. A transaction is a number of consecutive reads; each
-of them passes through
+`terminals` database processes run one transaction after another. A transaction is a number of consecutive reads, each
+of which takes these steps:
 
 1. a request message to the storage server (constant latency),
 2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),

@@ -88,8 +88,8 @@ def test_reads_are_spread_evenly_over_transactions():
 
 
 def demands(testbed, outcome, reads_per_transaction):
-    """Return the service demands of a transaction at the stations that can limit the rate, in s: a database processor
-    and one of the disks."""
+    """Return the service demands of a transaction at its busiest stations, in s: at a database processor and at one of
+    the disks."""
     reads, misses, writes = np.count_nonzero(outcome != WRITE), np.sum(outcome == MISS), np.sum(outcome == WRITE)
     visits = reads_per_transaction * (misses + testbed.write_through * writes) / reads
     return testbed.database_cpu_us / 1e6 / testbed.database_cpus, visits * testbed.disk_ns / 1e9 / testbed.disks
