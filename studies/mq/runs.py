@@ -27,7 +27,7 @@ KEYS = ["cache_mb", "policy", "writes"]
 
 
 def blocks_of(trace, cache_mb):
-    """Return how many of the trace's blocks fit into a cache of `cache_mb` MB; at least 1."""
+    """Return the capacity of a cache of `cache_mb` MB in blocks of the trace's block size; at least 1."""
     return max(int(cache_mb * MB) // trace.block_bytes, 1)
 
 

@@ -1,4 +1,4 @@
-"""Calibrate MQ's first level on Table 3; write the stream behind that level, and a table of the sizes shown."""
+"""Calibrate MQ's first level on Table 3; write the stream behind that level, and hit ratios behind several sizes."""
 
 import misspenalty
 from misspenalty_studies.common.claims import load_calibration

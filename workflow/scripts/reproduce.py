@@ -101,7 +101,7 @@ def unlock(command):
 
 
 def undo_changes(manifests, journal):
-    """Delete outputs and touch inputs that changed since the last run, complete or stopped; Snakemake then rebuilds."""
+    """Let Snakemake rebuild what has changed since the last run, complete or stopped: delete outputs, touch inputs."""
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):

@@ -149,7 +149,7 @@ def test_kernel_equals_its_reference(database, frames, seed, table, pair):
         steps = generator.integers(0, 2**31, 400)
         try:
             program.walk(int(database.orefs[start]), steps)
-        except ParameterError:  # the buffer and the table leave too few frames
+        except ParameterError:  # the object buffer and the table leave too few frames
             with pytest.raises(ValueError, match="empty"):  # the reference has no frame to choose from
                 reference.walk(int(database.orefs[start]), steps.tolist())
             return
@@ -209,7 +209,7 @@ PER_PAGE = (PAGE - 8) // 26
 
 
 def chain(pages):
-    """Make a graph of nodes that refer to the next page's first node (left) and to the next node (right)."""
+    """Make a graph of nodes: left is the next page's first node, right is the next node, and far is null."""
     count = pages * PER_PAGE
     targets = [t for i in range(count) for t in ((i // PER_PAGE + 1) * PER_PAGE % count, (i + 1) % count, -1)]
     return make_graph([0] * count, [0] * count, targets)

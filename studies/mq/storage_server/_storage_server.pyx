@@ -1,7 +1,7 @@
 """Kernel of the closed-loop storage server; the model is defined in server.py.
 
 The kernel has events only where streams of requests meet: at the storage servers' processors and at the database's
-link. A FCFS station fed by only one other (a disk by a processor, the database processors by the link) receives the
+link. An FCFS station fed by only one other (a disk by a processor, the database processors by the link) receives the
 requests in order, so its times are computed without an event; the reference has an event at every station. `run` prices
 given outcomes in the trace's order; `run_live` obtains each outcome from a cache when the request arrives.
 """

@@ -1,4 +1,4 @@
-"""Test the live storage server: one process has the hits of the untimed replay, those of several depend on timing."""
+"""Test the live storage server: with one process it hits like the untimed replay, with several the timing matters."""
 
 import math
 from dataclasses import fields, replace
@@ -114,7 +114,7 @@ def test_no_read_overtakes_a_write_of_its_stretch(mb_per_s):
 
 
 def test_a_terminal_works_through_a_stretch_of_its_own():
-    """Two terminals with four reads each must both ask for their first block first, then for their second."""
+    """Both terminals, with four reads each, must request their first block before either requests its second."""
     trace, hits = trace_of([0, 1, 2, 3, 1, 0, 4, 5]), np.zeros(8, bool)
     bed = replace(TESTBED, terminals=2, warm_up_share=0, disks=6, stripe_blocks=1, storage_servers=6)
     got = run_live(trace, "lru", 8, bed, 4, hits=hits)
