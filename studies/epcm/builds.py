@@ -121,9 +121,8 @@ def foresee(capture, machine, copying, scale, build, settings, threads=1):
     DataFrame
         See `misspenalty_studies.epcm.conditions.surface`; ``demand_first`` names the disk queue.
     """
-    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
-    options, limits = setup.options(settings) | {"scale": _value(scale)}, settings["limits"]
-    study, _ = setup.set_up(build, setup.recorded(capture[0]), testbed, **options, between=True)
+    _, _, study, _ = _prepared(capture, machine, copying, scale, build, settings)
+    limits = settings["limits"]
     told = [runs.Setting("foresight", None, ahead) for ahead in limits["ahead"]]
     measured = settings["sensitivity"]["runs"]
     ceilings = [
@@ -146,16 +145,21 @@ def vary(capture, machine, copying, scale, build, settings, threads=1):
     DataFrame
         See `misspenalty_studies.epcm.sensitivity.sensitivity`.
     """
-    testbed = _machine(machine)
-    testbed = replace(testbed, testbed=replace(testbed.testbed, **_copy_times(copying)))
-    choices, recorded = settings["sensitivity"], setup.recorded(capture[0])
-    options = setup.options(settings) | {"scale": _value(scale), "between": True}
-    study, placement = setup.set_up(build, recorded, testbed.testbed, **options)
-    variations = sensitivity.variations_of(choices, testbed if build in choices["machine"] else None)
+    file, recorded, study, placement = _prepared(capture, machine, copying, scale, build, settings)
+    choices = settings["sensitivity"]
+    variations = sensitivity.variations_of(choices, file if build in choices["machine"] else None)
     variations = [one for one in variations if one.parameter != "passes" or build in settings["walked"]]
     return sensitivity.sensitivity(
         study, recorded, setup.varied(settings), variations, placement, choices["runs"], threads
     )
+
+
+def _prepared(capture, machine, copying, scale, build, settings):
+    """Return the machine's file with the fitted copy times, the recording, and the study and placement made of them."""
+    file = _machine(machine)
+    file = replace(file, testbed=replace(file.testbed, **_copy_times(copying)))
+    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
+    return file, recorded, *setup.set_up(build, recorded, file.testbed, **options, between=True)
 
 
 def both_queues(study):
@@ -172,9 +176,7 @@ def judge_others(capture, machine, copying, scale, build, settings, threads=1):
     DataFrame
         See `misspenalty_studies.epcm.conditions.other_workload`.
     """
-    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
-    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
-    study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
+    _, recorded, study, placement = _prepared(capture, machine, copying, scale, build, settings)
     return conditions.other_workload(study, recorded, setup.bars(settings), placement, threads)
 
 
@@ -211,9 +213,7 @@ def judge_otherwise(
         ``fig7`` (of all workloads) and ``fig8`` with the column ``condition``; ``surface``, ``learning``,
         ``recordings``.
     """
-    testbed = replace(_machine(machine).testbed, **_copy_times(copying))
-    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
-    study, placement = setup.set_up(build, recorded, testbed, **options, between=True)
+    file, recorded, study, placement = _prepared(capture, machine, copying, scale, build, settings)
     measured, bars = settings["sensitivity"]["runs"], setup.bars(settings)
     found = conditions.under_conditions(study, recorded, bars, placement, **settings["fig8"], threads=threads)
     found["fig7"] = pd.concat([found["fig7"], *map(pd.read_csv, more)], ignore_index=True)
@@ -227,7 +227,7 @@ def judge_otherwise(
     published = recordings.published(pd.read_csv(baselines), pd.read_csv(reductions), build)
     parts = [recordings.facts(recorded.name, study, bars, published)]
     for path in others[::3]:
-        name, study = _other_recording(path, testbed, calibration, build, settings)
+        name, study = _other_recording(path, file.testbed, calibration, build, settings)
         parts.append(recordings.facts(name, study, bars, published))
     return found | {"recordings": pd.concat(parts, ignore_index=True)}
 

@@ -181,16 +181,19 @@ plan.simulation(
 )
 
 
+EPCM_BUILD = dict(  # what a build is replayed with once its compute is scaled
+    capture=build_of,
+    machine=EPCM_FILES["machine"],
+    drives=EPCM_DRIVES,
+    copying="results/epcm/runs/copy.csv",
+    scale="results/epcm/runs/scale_{build}.csv",
+)
+
+
 plan.simulation(
     "epcm_limits",
     "epcm.builds.foresee",
-    inputs=dict(
-        capture=build_of,
-        machine=EPCM_FILES["machine"],
-        drives=EPCM_DRIVES,
-        copying="results/epcm/runs/copy.csv",
-        scale="results/epcm/runs/scale_{build}.csv",
-    ),
+    inputs=EPCM_BUILD,
     outputs=dict(table="results/epcm/runs/limits_{build}.csv"),
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
@@ -201,13 +204,7 @@ plan.simulation(
 plan.simulation(
     "epcm_sensitivity",
     "epcm.builds.vary",
-    inputs=dict(
-        capture=build_of,
-        machine=EPCM_FILES["machine"],
-        drives=EPCM_DRIVES,
-        copying="results/epcm/runs/copy.csv",
-        scale="results/epcm/runs/scale_{build}.csv",
-    ),
+    inputs=EPCM_BUILD,
     outputs=dict(table="results/epcm/runs/sensitivity_{build}.csv"),
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
@@ -218,13 +215,7 @@ plan.simulation(
 plan.simulation(
     "epcm_other_workloads",
     "epcm.builds.judge_others",
-    inputs=dict(
-        capture=build_of,
-        machine=EPCM_FILES["machine"],
-        drives=EPCM_DRIVES,
-        copying="results/epcm/runs/copy.csv",
-        scale="results/epcm/runs/scale_{build}.csv",
-    ),
+    inputs=EPCM_BUILD,
     outputs=dict(table="results/epcm/runs/conditions_{build}.csv"),
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
