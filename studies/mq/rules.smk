@@ -226,7 +226,9 @@ plan.simulation(
         writes=mq_writes,
         warm_up=MQ["warm_up"],
     ),
-    threads=min(HALF, 6),  # combinations of policy and treatment of writes, replayed concurrently
+    threads=min(
+        HALF, 6
+    ),  # combinations of policy and treatment of writes, replayed concurrently
     priority=mq_first_priority,
 )
 

@@ -32,7 +32,9 @@ if set("{}") & set(f"{CHECKOUT}{Path.cwd()}"):
 CAPTURES = list(config["captures"])
 SOON = 8  # priority of jobs that the first figure waits for
 try:
-    HALF = max(workflow.cores // 2, 1)  # threads of such a job, so that two of them run side by side
+    HALF = max(
+        workflow.cores // 2, 1
+    )  # threads of such a job, so that two of them run side by side
 except WorkflowError:  # on a cluster, or for a summary, there is no number of cores
     HALF = 8
 CODE = Sources()
