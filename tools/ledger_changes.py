@@ -21,7 +21,7 @@ BEFORE, CLAIMS = "data/published/claims.yaml", "results/claims.csv"  # one ledge
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 RULE = ("kind", "published", "unit", "tolerance", "complement", "tie", "clear")  # keys that decide a verdict
 WITHDRAWN = re.compile(r"^\| `([a-z0-9_.]+)` \| (.*) \|$", re.MULTILINE)
-ROLES = {"result": "claim", "setup": "condition"}  # names of roles in older ledgers
+ROLES = {"result": "claim", "setup": "given", "condition": "given"}  # names of roles in older ledgers
 
 
 def git(*words):

@@ -153,7 +153,7 @@ def write_conditions(study, results="results", out=None, *, root="."):
         for item in module.TABLES
         if (path := results / study / "runs" / "conditions" / f"{item}.csv").is_file()
     }
-    judged = base[base["role"] != "condition"].set_index("id")["verdict"].to_dict()
+    judged = base[base["role"] != "given"].set_index("id")["verdict"].to_dict()
     frame = under_conditions(ledger, study, module, judged, varied)
     write_table(frame, Path(out or results / study / "conditions.csv"))
     return frame

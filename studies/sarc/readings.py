@@ -307,7 +307,7 @@ def effects(ledger, table2, fig6, internals, refits):
         held = 0
         for claim in every:
             form = study.forms.get(claim.id)
-            if form is not None and form.complete() and claim.role != "condition":
+            if form is not None and form.complete() and claim.role != "given":
                 held += form.decide(claim).verdict == "reproduced"
         about = READINGS.get(name)
         ahead = {f"sarc_over_better_{c.removeprefix('cache_')}": _ahead(own["sarc_fig6"], c) for c in CONFIGS}

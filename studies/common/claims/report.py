@@ -138,7 +138,7 @@ def _remarks(read):
 def _decide(claim, study):
     form = study.forms[claim.id]
     if form is None:
-        return Outcome("not_testable", note=claim.note or "a condition of the experiment, not in a result table")
+        return Outcome("not_testable", note=claim.note or "a setting of the experiment, not in a result table")
     if claim.kind not in form.kinds:
         kind = type(form).__name__.lower()
         raise InputError(
@@ -148,7 +148,7 @@ def _decide(claim, study):
         )
     if not form.complete():
         return Outcome("not_testable", note=study.reasons[claim.id])
-    moved = Moved() if claim.role == "condition" else study.moved(claim.id)  # a condition holds in every run
+    moved = Moved() if claim.role == "given" else study.moved(claim.id)  # it holds in every run
     with np.errstate(all="ignore"):  # a deviation may be infinite
         outcome = form.decide(claim, moved)
     reports = [f"{name}: {text(values, rounded)}" for name, values in study.reports[claim.id].items()]

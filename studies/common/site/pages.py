@@ -54,7 +54,7 @@ FILTERS = {  # filters of the list of claims, by column: title, and words for th
         {
             "agreement": "agreement with another program",
             "claim": "statement of a paper",
-            "condition": "condition of a statement",
+            "given": "given in any simulator",
             "derived": "follows from statements",
             "forecast": "forecast made here",
             "observation": "observation made here",

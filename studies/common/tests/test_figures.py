@@ -38,7 +38,7 @@ def pair(tables, name):
 def verdicts(reproduced):
     rows = ["reproduced"] * reproduced + ["tie", "direction", "not_reproduced", "not_testable"]
     bases = ["fitted", "fitted", *["free"] * (len(rows) - 2)]
-    roles = ["claim", "claim", "condition", *["claim"] * (len(rows) - 3)]
+    roles = ["claim", "claim", "given", *["claim"] * (len(rows) - 3)]
     table = pd.DataFrame({"role": roles, "form": "number", "verdict": rows, "basis": bases})
     parts = [table.assign(study=study) for study in ("mq", "sarc", "vlog")]
     return pd.concat(

@@ -28,7 +28,7 @@ def table4(lru=1.0, mq=1.0, condition=None):
 
 
 def verdicts(frame):
-    return frame[frame["role"] != "condition"].set_index("id")["verdict"].to_dict()
+    return frame[frame["role"] != "given"].set_index("id")["verdict"].to_dict()
 
 
 def missed(frame):

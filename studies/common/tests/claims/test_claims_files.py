@@ -93,7 +93,7 @@ def test_every_table_that_claims_read_is_archived():
 
 def test_each_archived_claim_that_is_missed_has_its_measured_conditions(judged):
     judged = judged.frame
-    missed = judged[judged["verdict"].isin(MISSED) & (judged["role"] != "condition")].set_index("id")
+    missed = judged[judged["verdict"].isin(MISSED) & (judged["role"] != "given")].set_index("id")
     assert set(missed.index) >= NOT_VARIED
     for study, rows in missed[~missed.index.isin(NOT_VARIED)].groupby("study"):
         tried = pd.read_csv(ROOT / "results" / study / "conditions.csv")
@@ -224,7 +224,7 @@ def test_the_headline_gives_counts_and_totals_by_form_and_basis():
         ("claim", "comparison", "calibrated", "tie"),
         ("claim", "comparison", "", "not_testable"),
         ("derived", "number", "free", "reproduced"),
-        ("condition", "comparison", "free", "reproduced"),
+        ("given", "comparison", "free", "reproduced"),
     ]
     frame = pd.DataFrame(rows, columns=["role", "form", "basis", "verdict"]).assign(study="mq")
     assert (

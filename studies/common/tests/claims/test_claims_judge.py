@@ -131,7 +131,7 @@ def test_the_small_ledger_is_decided():
         "x.one": "reproduced", "x.order": "reproduced", "x.both": "reproduced", "x.words": "not_testable",
     }  # fmt: skip
     assert frame.loc["x.one", "note"] == "a caveat"
-    assert frame.loc["x.words", "note"] == "a condition of the experiment, not in a result table"
+    assert frame.loc["x.words", "note"] == "a setting of the experiment, not in a result table"
     assert frame.loc["x.order", "published"] == "lru < mq"
 
 
@@ -180,7 +180,7 @@ def test_the_first_thing_that_a_claim_lacks_is_named():
         "x.one": "x_rates has no row for mb 1, policy mq",
         "x.order": "x_rates has no row for mb 2, policy lru",
         "x.both": "x_rates has no row for mb 1, policy mq",
-        "x.words": "a condition of the experiment, not in a result table",
+        "x.words": "a setting of the experiment, not in a result table",
     }
     frame = small(rates(), hits().drop(columns=["hits"]))
     assert frame.loc["x.both", "note"] == "x_hits has no column hits"

@@ -73,7 +73,7 @@ def test_only_what_papers_say_is_a_claim_and_what_is_derived_names_claims():
             assert claim.status in ("computed", "stated"), claim.id
         if claim.role in ("forecast", "observation"):
             assert claim.status == "own" and claim.stated_on and claim.stated_in, claim.id
-        if claim.role == "condition":
+        if claim.role == "given":
             assert claim.note or ".setup." in claim.id or claim.changed or claim.status == "stated", claim.id
 
 

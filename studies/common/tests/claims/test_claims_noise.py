@@ -115,7 +115,7 @@ def test_every_form_knows_ties(kind, published, record, tie):
 
 
 def test_a_condition_is_decided_without_noise():
-    one = entry("x.one", "ratio", 10, role="condition")
+    one = entry("x.one", "ratio", 10, role="given")
     assert verdict(one, value, [11.4], [0.5])["verdict"] == "reproduced"
 
 
