@@ -1,4 +1,4 @@
-"""Replacement policies: ``<name>.py`` defines one (paper, parameters, reference), ``_<name>.pyx`` is its kernel.
+"""Replacement policies: ``<name>.py`` defines one (paper, parameters, reference); most kernels are ``_<name>.pyx``.
 
 The package can be called: ``misspenalty.policies()`` returns all known policies by name.
 """

@@ -1,7 +1,7 @@
 # AMP: sequential prefetching whose degree and trigger distance adapt to each stream; the definition is in
 # misspenalty.prefetch.sequential.amp.
-# A set is the group of tracks that one prefetch reads. Its last track keeps the degree of the next set and its trigger
-# distance, so there is no table of streams: cached tracks hold all state.
+# A set is the group of tracks that one prefetch reads. Its last track keeps the degree (number of tracks) of the next
+# set and the trigger distance, so there is no table of streams: cached tracks hold all state.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
@@ -52,7 +52,7 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """Handle a read that missed a sequential track: fetch it, then a set of the degree that the track before keeps."""
+    """Handle a read that missed a sequential track: fetch it, then a set of the degree kept by the track before it."""
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
     cache.insert(track, cache.whole, True)
@@ -83,7 +83,7 @@ cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t e
 
 
 cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept nogil:
-    """Handle a track that reaches the LRU end unread: lower degree and distance, since its stream fetches too much."""
+    """Handle a track that reaches the LRU end unread: its stream fetches too much, so lower its degree and distance."""
     cdef mark_t* kept = last_in_sequence(cache, track + mark.to_last)
     mark.flags = (mark.flags | AGED) & ~TRIGGER
     if kept != NULL:

@@ -6,18 +6,18 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
-    CACHED = 1                  # in the cache; each reference adds one
+    CACHED = 1                  # in the cache; each hit adds one, up to `top`
     FETCHED = 8                 # how many places ahead of the hand the states of blocks are prefetched
 
 
 cdef class Clock(Policy):
-    cdef uint8_t* states        # ABSENT or CACHED + references; one per block
+    cdef uint8_t* states        # ABSENT or CACHED + counter; one per block
     cdef block_t* circle        # blocks of the cache
     cdef uint32_t hand          # next place to examine
     cdef uint32_t room          # blocks the cache can hold
     cdef uint8_t top            # highest state
     cdef int64_t asked          # value of `evictions` when a victim was last asked for
-    cdef size_t passed          # number of places after the hand whose blocks had references at that time
+    cdef size_t passed          # number of places from the hand on whose blocks had counters above 0 at that time
 
     def __cinit__(self, capacity, blocks, bits):
         self.room = <uint32_t>self.max_resident()

@@ -1,6 +1,6 @@
 """Kernel of CLOCK-Pro; the definition is in clockpro.py.
 
-Each hand points to the oldest page that can be of its kind. No older page is, since a page becomes hot, in test or
+Each hand points to the oldest page that can be of its kind. No older page can, since a page becomes hot, in test or
 resident again only when it is put at the head. Reference bits and status are kept apart from the list's links, so that
 a hit touches one byte.
 """

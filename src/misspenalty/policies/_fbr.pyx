@@ -144,7 +144,7 @@ cdef class FBR(Policy):
                 self.remembered -= 1
 
     cdef inline block_t choose(self) noexcept nogil:
-        """Return the least recently used block of the lowest chain, or of the old section if no chain has blocks."""
+        """Return the least recently used block of the lowest chain that has blocks, else of the old section."""
         cdef uint64_t count
         cdef block_t head
         for count in range(1, self.c_max + 1):

@@ -2,7 +2,7 @@
 #
 # It serves policies in which a block's key only grows, and only when the block is used (access count, CRF,
 # second-to-last use). A use writes the block's node and nothing else, so keys in the ranking may be out of date, but
-# only too low: the lowest is found by updating the first entry until one comes first that is already up to date.
+# never too high: the lowest is found by updating the first entry until one comes first that is already up to date.
 # Blocks that are new to the policy rank in the order of their loads. They queue in a ring, and enter the heap only if
 # they were used again by the time they reach its front. The heap has four children per node, side by side.
 
@@ -22,7 +22,7 @@ cdef struct Rank:
 
 cdef struct Entry:
     uint64_t key                # lowest leaves first
-    uint32_t last               # last access when `key` was taken; breaks ties, lowest first
+    uint32_t last               # number of the last access when `key` was taken; breaks ties, lowest first
     block_t block
 
 
@@ -32,8 +32,8 @@ cdef struct Newcomer:
 
 
 cdef struct Ranking:
-    Entry* heap                 # one per resident block
-    Newcomer* ring              # one per resident block
+    Entry* heap                 # room for one per resident block
+    Newcomer* ring              # room for one per resident block
     uint32_t size               # entries in the heap
     uint32_t max_resident       # entries that the heap and the ring each have room for
     uint32_t front              # place of the ring's oldest

@@ -16,7 +16,7 @@ cdef struct History:
 
 
 cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
-    """Make a history of `multiple` times the cache; its positions begin with `first`."""
+    """Make a history of `multiple` times the cache, whose lowest position is `first`."""
     history.room = <uint32_t>policy.ghosts(multiple)
     cdef size_t live = <size_t>history.room + 1         # a new entry is added before the oldest is forgotten
     make_log(&history.log, policy.allocate_logs(live + first, 1), first, live)
@@ -24,7 +24,7 @@ cdef inline int make_history(History* history, Policy policy, double multiple, u
 
 
 cdef inline block_t remember(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Add an evicted block; return the block that is forgotten to make room (this one if there is none), or NOBODY."""
+    """Add an evicted block; return the block that this makes it forget (this one if `room` is 0), or NOBODY."""
     if history.room:
         add(&history.log, nodes, size, block)
         if history.held < history.room:

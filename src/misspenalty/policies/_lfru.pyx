@@ -19,7 +19,7 @@ cdef struct Node:
 
 
 cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
-    """Return the bits of log2(CRF) + lam * time of the last access, which order like it since it is never negative."""
+    """Return the bits of log2(CRF) + lam * time of the last access; they sort like it, as it is never negative."""
     cdef double key = log2((<const Node*>node).crf) + lam * node.last
     cdef uint64_t bits
     memcpy(&bits, &key, sizeof(double))
@@ -32,7 +32,7 @@ cdef class LFRU(Policy):
     cdef History history        # history of the CRFs of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
     cdef double lam             # lambda, 0 to 1
-    cdef uint32_t correlated    # a use followed by another within that many accesses no longer counts
+    cdef uint32_t correlated    # number of accesses: a use followed by another within so many no longer counts
 
     def __cinit__(self, capacity, blocks, lam, history=0, correlated_period=0):
         self.lam = lam

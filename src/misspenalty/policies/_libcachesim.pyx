@@ -112,7 +112,7 @@ cdef inline uint64_t rotated(uint64_t x, int bits) noexcept nogil:
 
 
 cdef inline uint32_t xxh64(uint64_t key, uint64_t seed) noexcept nogil:
-    """Return the low half of the XXH64 hash of eight bytes."""
+    """Return the low half of the XXH64 hash of the eight bytes of a number."""
     cdef uint64_t a = <uint64_t>0x9E3779B185EBCA87, b = <uint64_t>0xC2B2AE3D27D4EB4F, c = <uint64_t>0x165667B19E3779F9
     cdef uint64_t x = (seed + <uint64_t>0x27D4EB2F165667C5 + 8) ^ (rotated(key * b, 31) * a)
     x = rotated(x, 27) * a + <uint64_t>0x85EBCA77C2B2AE63

@@ -22,7 +22,7 @@ cdef class LIRS(Policy):
     cdef Node* nodes            # one per block
     cdef Log s                  # stack, bottom first
     cdef Log q                  # HIR blocks in the cache, the next victim first
-    cdef Py_ssize_t lirs        # LIR blocks when the cache is full
+    cdef Py_ssize_t lirs        # number of LIR blocks when the cache is full
     cdef Py_ssize_t lir         # LIR blocks now
     cdef Py_ssize_t limit       # maximum number of blocks in S
     cdef Py_ssize_t stacked     # blocks in S

@@ -1,7 +1,7 @@
 """Kernel of LRU Bottom; the definition is in lru_bottom.py.
 
 The merged list decides what is evicted; SEQ and RANDOM only record its contents. `top_low` is the track just below the
-insertion point: the last of the largest run from the LRU end whose pages are at most `insertion` of the resident ones.
+insertion point: the last of the longest run from the LRU end with at most a share `insertion` of the resident pages.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -14,7 +14,7 @@ from misspenalty.policies._track_cache cimport count_pages
 cdef class LRUBottom(TrackLists):
     cdef double insertion           # share of the resident pages below a sequential track when it enters
     cdef uint32_t top_low           # uppermost slot below the insertion point; the merged list's head if there is none
-    cdef int64_t low_pages          # pages below it
+    cdef int64_t low_pages          # pages below the insertion point
 
     def __cinit__(self, capacity, blocks, **settings):
         self.insertion = settings.pop("insertion", 0.1)

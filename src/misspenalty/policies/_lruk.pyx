@@ -95,7 +95,10 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """Remove the lowest block outside its correlated period, or the lowest of all; set aside those passed over."""
+        """Remove and return the lowest block outside its correlated period, or the lowest of all if there is none.
+
+        Blocks that are passed over are set aside.
+        """
         cdef Entry entry
         self.bring_back(now, size)
         while self.ranking.size or self.ranking.waiting:
@@ -144,7 +147,7 @@ cdef class LRUK(Policy):
             self.settle(at, self.aside[self.n_aside])
 
     cdef inline void settle(self, uint32_t at, Entry entry) noexcept nogil:
-        """Put an entry in an empty place of that heap and sift it to where it belongs."""
+        """Put an entry in an empty place of the heap of blocks set aside, and sift it to where it belongs."""
         cdef Entry* heap = self.aside
         cdef uint64_t child
         while at and entry.last < heap[(at - 1) >> 1].last:

@@ -25,7 +25,7 @@ cdef struct Node:
 
 cdef struct State:
     Node* nodes                 # one per block, then the heads of Qout and Q0 …
-    block_t qout                # head of Qout, number of blocks; Qk's is qout + 1 + k
+    block_t qout                # head of Qout, which follows the nodes of the blocks; the head of Qk is qout + 1 + k
     uint32_t queues             # m
     uint32_t soonest            # no head of a queue above Q0 expires earlier; blocks in Q0 do not expire
     uint64_t capacity           # cache size, blocks
@@ -47,7 +47,7 @@ cdef inline uint32_t log2_floor(uint32_t value) noexcept nogil:
 
 
 cdef inline void leave(State* s, block_t block) noexcept nogil:
-    """Unlink a block; if that gives a queue above Q0 a new head, let `soonest` allow for it."""
+    """Unlink a block; if a queue above Q0 gets a new oldest block, lower `soonest` to its expiry if that is sooner."""
     cdef Link link = s.nodes[block].link
     remove(s.nodes, sizeof(Node), block)
     if link.older > s.qout + 1:
@@ -167,7 +167,7 @@ cdef class MQ(Policy):
 
     @property
     def life_time(self):
-        """Current lifeTime: the accesses after which an unused block moves down."""
+        """Current lifeTime: the number of accesses after which an unused block moves down."""
         return self.state.life_time
 
     cdef bint holds(self, block_t block) noexcept nogil:

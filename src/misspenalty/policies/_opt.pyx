@@ -2,8 +2,8 @@
 
 Whether the optimum keeps a block between two uses can be decided at the second use, without looking ahead (as OPTgen of
 A. Jain, C. Lin, ISCA 2016, does for sets of a processor cache). At each reuse, in order of time, the block's stay since
-its previous use is given to the slot that became free last before the stay began: a hit. If no slot was free by then,
-it is a miss. This fits as many stays as possible into the slots, and drops those that MIN cuts short.
+its previous use gets the slot that became free last before the stay began, and the reuse is a hit. If no slot was free
+by then, the reuse is a miss. This fits as many stays as possible into the slots, and drops those that MIN cuts short.
 
 With bypass, a stay takes a slot from one use of its block up to the next use. Without bypass, one slot always belongs
 to the block that is being accessed. So a stay takes one of the other slots, from the access after the first use on, and
@@ -124,7 +124,7 @@ cdef class Claims(OPTBypass):
         """Check the next references; return the index of the first impossible claim, and whether its block was
         referenced before.
 
-        Return (n, False) if all n claims are possible. After an impossible one nothing more can be added.
+        Return (n, False) if all n claims are possible. After an impossible claim, no more references can be added.
 
         Raises
         ------

@@ -25,7 +25,7 @@ cdef class Policy(Kernel):
     cdef readonly int64_t memory            # bytes of all arrays
     cdef bint varies                        # whether a miss in a full cache may evict no block, or several
     cdef readonly bint offline              # whether outcomes depend on later references, so that contents are unknown
-    cdef Py_ssize_t beyond                  # how many ids after its n a `run` may read, to prefetch their nodes
+    cdef Py_ssize_t beyond                  # how many ids beyond its n `run` may read, to prefetch their nodes
     cdef void* arrays[ARRAYS]               # freed with the policy
     cdef int used                           # arrays in use
 
@@ -41,19 +41,19 @@ cdef class Policy(Kernel):
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
     # Make one reference, for a live cache inside a larger model, and return whether the block was in the cache.
-    # `evictions` and `holds` tell what was evicted, if anything.
+    # Afterwards, `evictions` and `holds` tell how many blocks were evicted, and which.
     cdef inline bint access(self, block_t block) noexcept nogil:
         cdef uint8_t hit
         self.run(&block, 1, &hit)
         self.requests += 1
         return hit
 
-    # Return a zeroed array of n items, owned by the policy; the MemoryError names the size.
+    # Return a zeroed array of n items, owned by the policy; the message of a MemoryError names n and the size.
     cdef void* allocate(self, size_t n, size_t size) except NULL
     # Allocate the entries that `logs` logs share, with at most `live` live blocks in total; raise ParameterError if
     # positions would not fit into 32 bits.
     cdef block_t* allocate_logs(self, size_t live, size_t logs) except NULL
-    # Also raise TypeError if the class is only a base of policies, which has no array.
+    # Do what `Kernel` does, and raise TypeError if the class is only a base of policies, which has no array.
     cdef int check_unused(self) except -1
     # Return how many blocks can be in the cache at once: the capacity, or all blocks if there are fewer.
     cdef Py_ssize_t max_resident(self)

@@ -79,9 +79,9 @@ cdef class Policy(Kernel):
         Returns
         -------
         int
-            Hits among them.
+            Number of hits among these references.
 
-        Ctrl-C stops it between two slices.
+        Ctrl-C stops the replay between two slices.
 
         Raises
         ------
@@ -143,7 +143,9 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
 cdef void run_counting(
     Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit, uint32_t* evicted
 ) noexcept nogil:
-    """Replay references and count the evictions of each; unless a policy `varies`, a miss in a full cache evicts one.
+    """Replay references and count the evictions of each.
+
+    Unless the policy `varies`, a miss in a full cache evicts exactly one block.
 
     `refresh` is NULL or marks references to skip if their block is not in the cache.
     """

@@ -1,7 +1,7 @@
 # The queues of S3-FIFO, for the policies that are built from them.
 #
-# S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in S
-# or M (its lowest two bits are then the counter), or, from GHOST on, in G at that position.
+# S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in
+# S or M (its lowest two bits are then the counter), or, from GHOST on, in G at that position.
 
 from libc.stdint cimport uint32_t
 
@@ -32,7 +32,7 @@ cdef struct State:
     uint32_t share              # number of blocks that S should hold
     uint32_t most               # M provides the victim if it holds more blocks than this
     uint32_t threshold          # lowest counter with which a block of S moves to M
-    bint filling                # whether new blocks enter M when S has its share, as before the first eviction
+    bint filling                # whether new blocks enter M when S has its share; only until the first eviction
 
 
 cdef inline int make_state(State* s, Policy policy, uint32_t share, double ghost) except -1:

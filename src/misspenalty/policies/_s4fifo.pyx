@@ -1,4 +1,4 @@
-"""Kernel of S4-FIFO; the definition is in s4fifo.py, the queues are S3-FIFO's, in _s3fifo.pxd.
+"""Kernel of S4-FIFO; the definition is in s4fifo.py, and the queues are S3-FIFO's, in _s3fifo.pxd.
 
 A block can be in the cache and in G at once, so G has nodes of its own, and the `ghost` of the queues has no room.
 """
@@ -13,7 +13,7 @@ from misspenalty.policies._s3fifo cimport ABSENT, COUNTER, MAIN, SMALL, State, e
 
 cdef struct Name:
     uint32_t position           # in G; NOWHERE if it is not there
-    uint32_t count              # hits in S, plus how often the name was looked up since
+    uint32_t count              # the block's counter when it left S, plus how often the name was looked up since
 
 
 cdef class S4FIFO(Policy):
@@ -23,7 +23,7 @@ cdef class S4FIFO(Policy):
     cdef uint32_t* entries      # value of `entered` when the block entered S; one per block
     cdef uint32_t entered       # blocks that entered S so far
     cdef uint32_t return_hits   # lowest count of a name with which its block enters M
-    cdef double window          # age from which a hit in S counts
+    cdef double window          # age from which a hit in S adds to the counter
 
     def __cinit__(self, capacity, blocks, small, ghost, threshold, skip, return_hits):
         make_state(&self.state, self, max(int(capacity * small), 1), 0)

@@ -20,7 +20,7 @@ cdef struct Queue:
     block_t* entries            # room for twice `max_resident`, so that the gap rarely has to be closed
     size_t kept                 # entries below survived this round of the hand
     size_t hand                 # next entry to examine; those from `kept` up to here are a gap
-    size_t end                  # end of the newest entry
+    size_t end                  # one past the newest entry
     size_t room                 # entries the array can hold
 
 
@@ -28,7 +28,7 @@ cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
     cdef int64_t asked          # value of `evictions` when a victim was last asked for
-    cdef size_t passed          # number of entries after the hand whose blocks were marked visited at that time
+    cdef size_t passed          # number of entries from the hand on whose blocks were marked visited at that time
 
     def __cinit__(self, capacity, blocks):
         self.states = <uint8_t*>self.allocate(blocks, sizeof(uint8_t))

@@ -1,6 +1,6 @@
 # Approximate access counts of blocks: a count-min sketch of four-bit counters, whose layout and ageing are Caffeine's.
 #
-# A block is known by its number in order of first use, from 1. All its counters lie in one line of 64 bytes.
+# A block is identified by its number in order of first use, from 1. All its counters lie in one line of 64 bytes.
 
 from libc.stdint cimport uint64_t, uint32_t, uintptr_t
 

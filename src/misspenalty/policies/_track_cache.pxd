@@ -36,7 +36,7 @@ cdef struct mark_t:
     uint8_t flags                   # TRIGGER, UNREAD, AGED, FIRST
     uint16_t to_last                # AMP: tracks from here to the last one of its set
     uint16_t degree                 # AMP, p: tracks of the next set; only in the last track of a set, else 0
-    uint16_t distance               # AMP, g: tracks from its trigger to its end; also only in the last track
+    uint16_t distance               # AMP, g: tracks from a set's trigger to its end; also only in the last track
 
 
 cdef struct sequential_t:
@@ -69,17 +69,18 @@ cdef class TrackCache(Policy):
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
-    cdef readonly int64_t unused        # tracks of fetched groups, even if cached earlier, evicted before an access
+    cdef readonly int64_t unused        # fetched tracks (including those cached earlier) that were evicted unaccessed
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
     # Return the mask of pages that were missing: 0 = hit. A write reads nothing. The caller issues reads[0:n_reads].
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
 
-    # Access pages from `page` on (0 = first of track 0); return whether all were cached. `reads` has the last track's.
+    # Access pages from `page` on (0 = first of track 0); return whether all were cached. Afterwards, `reads` has only
+    # the reads for the last of the tracks.
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
 
-    # Handle the arrival of a drive operation that began with this track, for which a read was waiting.
+    # Handle the arrival of a drive operation that began with this track while a read was waiting for the track.
     cdef void arrive_late(self, int64_t track) noexcept nogil
 
     # --- defined by each kind of cache -----------------------------------------------------------------------------
@@ -110,7 +111,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Prefetch the memory that a request for the track will touch: its entry, or else, later, what the entry leads to.
+    # Prefetch memory that a coming request for the track will touch: the track's `entry`, else what its entry leads to.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------

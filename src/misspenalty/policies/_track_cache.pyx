@@ -215,7 +215,7 @@ cdef class TrackCache(Policy):
         Returns
         -------
         int
-            0 = hit.
+            Mask of the missing pages; 0 = hit.
         list of (track, pages, why)
             `why` is 0 for the request's own read, 1 for a synchronous and 2 for an asynchronous prefetch.
         """

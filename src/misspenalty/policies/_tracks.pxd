@@ -41,7 +41,7 @@ cdef class TrackLists(TrackCache):
 
     # Return the slot of the track to evict; the lists must not be empty.
     cdef uint32_t victim(self) noexcept nogil
-    # Adapt after a track of this number of pages has been evicted.
+    # Adapt after a track with this number of pages has been evicted.
     cdef void adjust(self, int pages) noexcept nogil
     # Put a slot into its list, at the MRU end or where the policy inserts it; `detach` takes it out.
     cdef void attach(self, uint32_t slot) noexcept nogil

@@ -38,7 +38,7 @@ cdef inline void expect(const State* s, const Log* log) noexcept nogil:
 
 
 cdef inline uint64_t draw_of_next(State* s, block_t block) noexcept nogil:
-    """Return the draw of a block that is requested soon, after numbering it if it is new; prefetch its counters."""
+    """Return the draw of a block that will be requested soon (number it first if it is new); prefetch its counters."""
     cdef Node* node = &s.nodes[block]
     cdef uint64_t draw
     if node.number == 0:

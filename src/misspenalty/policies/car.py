@@ -1,15 +1,15 @@
 """CAR: ARC with two clocks in place of its two LRU lists, so that a hit only sets a bit.
 
-T1 and T2 are clocks, B1 and B2 LRU lists of names, |T1| + |B1| <= c and all four together hold at most 2c. A miss
-that finds the cache full turns a hand: if T1 holds at least its target p (and at least one block), the block at
-T1's hand leaves for B1 if its bit is clear, else it moves to the tail of T2 with the bit cleared; otherwise T2's hand
-does the same with B2, and a block whose bit is set goes to T2's tail. A block found in B1 or B2 moves p as in ARC and
-enters T2; a new block enters T1.
+T1 and T2 are clocks, and B1 and B2 are LRU lists of names; |T1| + |B1| <= c, and all four together hold at most 2c. A
+miss that finds the cache full turns the hands until a block leaves: if T1 holds at least its target p (and at least one
+block), the block at T1's hand leaves for B1 if its bit is clear, else it moves to the tail of T2 with the bit cleared;
+otherwise T2's hand does the same with B2, and a block whose bit is set goes to T2's tail. A block found in B1 or B2
+moves p as in ARC and enters T2; a new block enters T1.
 
 Paper: S. Bansal, D. S. Modha, "CAR: Clock with Adaptive Replacement", FAST 2004, figure 2.
 Authors' code: none published.
 
-Deviations and decisions: none from the figure. p is a real number, as in our ARC. The first reference of a block leaves
+Deviations and decisions: none from the figure. p is a real number, as in our ARC. The first reference to a block leaves
 its bit clear, as in the figure. CART, the paper's second policy, is not included.
 """
 

@@ -10,8 +10,8 @@ honor of P. M. Morse", MIT Press 1969).
 Authors' code: none.
 
 Deviations and decisions: a block is loaded with its bit cleared, as in libCacheSim. (Where hardware sets the bit, the
-access that missed sets it too, and a block used once survives a turn of the hand.) Counters of
-several bits are the generalisation that libCacheSim and S3-FIFO use.
+access that missed sets it too, and a block used once survives a turn of the hand.) Counters of several bits are the
+generalisation that libCacheSim and S3-FIFO use.
 """
 
 from misspenalty.policies._clock import Clock as Kernel
@@ -30,7 +30,7 @@ class Clock(Reference):
         self.capacity = capacity
         self.most = 2**bits - 1
         self.circle = []
-        self.references = {}  # references of the blocks in the cache
+        self.references = {}  # counters of the blocks in the cache
         self.hand = 0
 
     def access(self, block):

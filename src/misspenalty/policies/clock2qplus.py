@@ -30,19 +30,19 @@ from misspenalty.policies.s3fifo import S3FIFO
 PARAMETERS = (
     Parameter("small", 0.1, "share of the cache used for S", 0, 1, float),
     Parameter("ghost", 0.9, "names G holds, in multiples of the cache", 0, 1000, float),
-    Parameter("window", 0.5, "share of S whose blocks do not count hits", 0, 1, float),
+    Parameter("window", 0.5, "share of S in which hits are ignored", 0, 1, float),
 )
 
 
 class Windowed(S3FIFO):
-    """S3-FIFO whose newest blocks of S, a share `window` of it, do not count hits."""
+    """S3-FIFO that ignores hits on the newest blocks of S, a share `window` of it."""
 
     def __init__(self, capacity, small, ghost, threshold, window):
         super().__init__(capacity, small, ghost, threshold)
         self.window = self.share * window
 
     def counts_hit(self, block):
-        """Return whether a hit on a block of the cache counts."""
+        """Return whether a hit on a block of the cache is remembered."""
         return block not in self.small or self.entered_after(block) >= self.window
 
     def entered_after(self, block):

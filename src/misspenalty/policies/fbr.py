@@ -1,4 +1,4 @@
-"""FBR: count the uses of a block, but not those close together; evict the lowest count among blocks unused for long.
+"""FBR: count a block's uses, but not those close together; of the blocks unused for long, evict the least counted.
 
 The blocks form an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was
 in the new section, the top of the stack: that factors locality out. The victim is the block of the old section, the
@@ -11,10 +11,10 @@ Authors' code: none published.
 Deviations and decisions (the paper's tables were not available; the defaults are recalled from it and its successors,
 so vary them):
 
-- f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, the old one holds at least
+- f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, but the old one holds at least
   one.
-- c_max bounds the counts kept in order: if all blocks of the old section have higher counts, the least recently used is
-  evicted. Its default is usually high enough to have no effect: the victim then has the lowest count.
+- Blocks are ordered by counts of up to c_max: if all blocks of the old section have higher counts, the least recently
+  used of them is evicted. The default is usually high enough to have no effect: the victim then has the lowest count.
 - While the cache fills, the sections fill from the top.
 - `history` (none in the original, four times the cache in the MQ paper) keeps the counts of evicted blocks in FIFO
   order; a returning block resumes its count plus one. Halving does not change the history.

@@ -1,19 +1,20 @@
 """Hyperbolic caching: evict, of a few blocks drawn at random, the one used least per unit of time in the cache.
 
-The priority of a block is n / t: its n references since it was loaded, over the t references of any block since then.
-Each priority falls with time at its own rate, so no list or heap can hold the order of all blocks. Therefore the victim
-is the block with the lowest priority among `candidates` blocks drawn at random.
+The priority of a block is n / t, where n is the number of references to it since it was loaded, that one included, and
+t the number of references to any block after its loading. Each priority falls with time at its own rate, so no list or
+heap can hold the order of all blocks. Therefore the victim is the block with the lowest priority among `candidates`
+blocks drawn at random.
 
 Paper: A. Blankstein, S. Sen, M. J. Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC
 2017, whose abstract names the two parts: random sampling and a priority that is evaluated when a victim is sought.
 Authors' code: not at hand. libCacheSim has the policy (Hyperbolic.c); its hits equal ours where all blocks are compared
-and no two priorities are the same. Elsewhere its hit ratios agree with ours within one percent: it draws buckets of a
-hash table, and sees one block of each.
+and no two priorities are the same. Elsewhere its hit ratios agree with ours within one percentage point: it draws
+buckets of a hash table, and sees one block of each.
 
 Deviations and decisions:
 
-- A cache of at most `candidates` blocks compares them all, once each. A larger one draws `candidates` times, each time
-  from all of its blocks, so that one may be drawn twice; the draws are SplitMix64's.
+- A cache of at most `candidates` blocks compares all of them, once each. A larger one draws `candidates` times, each
+  time from all of its blocks, so that a block may be drawn twice; the draws are SplitMix64's.
 - Of two blocks with the same priority the one that was loaded first leaves.
 - The new block is not among those compared; t is at least 1.
 - The cost of a miss, classes of cost, expiry and windows, which the paper adds to the priority, are left out.
@@ -72,6 +73,6 @@ class Hyperbolic(Reference):
         return lowest
 
     def _below(self, one, other):
-        """Return whether the first priority is lower, in whole numbers; on a tie, the block loaded first is lower."""
+        """Return whether the first priority is lower, without rounding; on a tie, the block loaded first is lower."""
         left, right = one[0] * (self.now - other[1]), other[0] * (self.now - one[1])
         return left < right or (left == right and one[1] < other[1])

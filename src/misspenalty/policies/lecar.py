@@ -1,23 +1,24 @@
 """LeCaR: at each eviction, LRU or LFU, drawn with weights that regret adjusts, chooses the victim.
 
 Each of the two experts has a weight; LRU chooses the victim with a probability equal to its weight, else LFU does. The
-names of victims go to a history of the expert that chose them. If a block in a history returns, that expert was wrong:
-its weight is multiplied by exp(-`rate` * d**age), where age is the number of references since the eviction and d is
-`discount` to the power of 1 / capacity, and the weights are scaled to a sum of 1.
+name of a victim goes to the history of the expert that chose it. If a block in a history returns, that expert was
+wrong: its weight is multiplied by exp(-`rate` * d**age), where age is the number of references since the eviction and d
+is `discount` to the power of 1 / capacity, and the weights are scaled to a sum of 1.
 
 Paper: G. Vietri, L. V. Rodriguez, W. A. Martinez, S. Lyons, J. Liu, R. Rangaswami, M. Zhao, G. Narasimhan, "Driving
 cache replacement with ML-based LeCaR", HotStorage 2018, section 3 and algorithm 1, which multiplies the other expert's
 weight by the inverse: the same after scaling.
-Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which decides the following.
+Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which we follow in what the paper leaves open, except as
+stated below.
 
 Deviations and decisions:
 
 - Each history holds `histories` times the cache, half by default, and forgets the oldest eviction.
 - A block that both experts choose enters no history.
-- A block that returns from a history has the references of its last stay, and one more, as its count for LFU; any other
-  starts at 1. (libCacheSim's LeCaR.c starts all at 1: `recall` = 0.)
+- The count of a block that returns from a history is, for LFU, the count with which it was evicted, plus one; that of
+  any other missed block is 1. (In libCacheSim's LeCaR.c, the count of every missed block is 1: `recall` = 0.)
 - No weight exceeds 0.99, as in that code; the paper does not say so.
-- A tie of LFU goes to the least recently used block; the authors' code takes the lowest block number.
+- On a tie, LFU chooses the least recently used block; the authors' code takes the lowest block number.
 - A number is drawn only if the experts disagree; draws are SplitMix64's. With `rate` 0 the weights do not change.
 """
 

@@ -1,8 +1,8 @@
 """LFRU: evict the block with the lowest combined recency and frequency (CRF).
 
 Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in accesses. With lam = 0 this is the access
-count, so the policy is LFU; with lam = 1 a use outweighs all earlier ones, so it is LRU. CRFs of evicted blocks stay in
-a bounded history and are resumed when the block returns.
+count, so the policy is LFU; with lam = 1 a use outweighs all earlier ones, so the policy is LRU. The CRF of an evicted
+block stays in a bounded history and is resumed when the block returns.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "On the existence of a spectrum of
 policies that subsumes the least recently used (LRU) and least frequently used (LFU) policies", SIGMETRICS 1999, where

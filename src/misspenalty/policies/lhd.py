@@ -2,28 +2,30 @@
 
 The age of a block is the time since its last reference. From the ages at which blocks were hit and evicted so far, LHD
 estimates for each age the hit density: the probability of another hit divided by the expected time until a hit or an
-eviction. Blocks are divided into classes by the logarithm of the sum of the ages at their last two hits. The victim has
-the lowest density of `candidates` blocks drawn at random and the last eight loaded that looked worse than past victims.
+eviction. Blocks are divided into classes by the logarithm of the sum of the ages at their last two hits. The victim is
+the block with the lowest density among `candidates` blocks drawn at random and the last eight blocks that, when they
+were loaded, had a density below the mean of recent victims.
 
 Paper: N. Beckmann, H. Chen, A. Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018.
-Authors' code: CMU-CORGI/LHD, which libCacheSim contains (LHD/lhd.cpp); it decides the following. With `initial` 17 our
-hit ratios agree with libCacheSim's within half a percent.
+Authors' code: CMU-CORGI/LHD, which libCacheSim contains (LHD/lhd.cpp) and from which most of the following is taken.
+With `initial` 17 our hit ratios agree with libCacheSim's within half a percentage point.
 
 Deviations and decisions:
 
 - Densities are estimated again every `period` references, from counts that decay by a tenth each time. Until the first
-  estimate, a block's density is its class, numbered from `initial`, divided by its age, counted from 1; on a shorter
-  trace LHD learns nothing. The code numbers the classes of all applications; libCacheSim makes its only application the
-  second one, so its 16 classes have numbers 17 to 32, and ours have 1 to 16.
-- Ages are counted in units of 2**`shift` references, up to 20,000 units; older blocks are the first to leave. At
-  the sixth and the 26th estimate the unit is set so that the blocks of the cache spread over a hundredth of
-  that range.
+  estimate, a block's density is its class, numbered from `initial`, divided by its age, counted from 1; on a trace of
+  fewer than `period` references LHD learns nothing. The authors' code numbers the classes of all applications together;
+  libCacheSim makes its only application the second one, so its 16 classes have numbers 17 to 32, and ours have 1 to 16.
+- Ages are counted in units of 2**`shift` references, up to 20,000 units; older blocks are the first to leave. At the
+  sixth and the 26th estimate the unit is set so that a hundredth of this range covers at least as many references as
+  the cache has blocks.
 - Eight blocks are drawn for each eviction of the first 51 periods, `candidates` after that. To learn the densities of
   blocks that would otherwise not be kept, one loaded or hit block in 32 is kept as an explorer in the first 50 periods,
-  at most a hundredth of the cache at a time. A cache of no more blocks than are drawn compares each of them once.
+  at most a hundredth of the cache at a time. A cache of no more blocks than are drawn compares all of them, once each.
 - Of blocks with the same density the one drawn first leaves; if all are compared, the least recently used.
-- All objects have one size and one application, so the parts of the classes and densities for these are left out.
-- Draws are SplitMix64's, numbers have double precision. A new block takes the place of the evicted one.
+- All objects have the same size and belong to one application, so whatever depends on these in the classes and the
+  densities is left out.
+- Draws are SplitMix64's, and numbers have double precision. A new block takes the place of the evicted one.
 """
 
 import numpy as np
@@ -37,7 +39,7 @@ PARAMETERS = (
     Parameter("period", 2**20, "accesses between two estimates", 256, 2**31, accesses=1),
     Parameter("shift", 10, "binary logarithm of the unit of ages at first, in accesses", 0, 31),
     Parameter(
-        "initial", 1, "density of the lowest class before the first estimate, each further one having 1 more", 0, 1000
+        "initial", 1, "density of the lowest class at age 1 at first; it is 1 more for each higher class", 0, 1000
     ),
     Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),
 )
@@ -48,8 +50,8 @@ EARLY_SAMPLE, EARLY = 8, 50  # blocks drawn, up to this number of estimates
 EXPLORER = 32  # one block in this many may be kept as an explorer
 EXPLORERS = 0.01  # maximum number of explorers, as a share of the cache
 DECAY = 0.9  # factor of the counts at each estimate, and of the victims' density at each eviction
-SPREAD = 0.01  # part of the ages over which the blocks of the cache spread
-COARSENING = (5, 25)  # numbers of the estimates that set the unit
+SPREAD = 0.01  # part of the range of ages that covers as many references as the cache has blocks
+COARSENING = (5, 25)  # numbers of the estimates that set the unit, counted from 0
 LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest 32-bit float: density of a block beyond the last age
 
 
@@ -108,7 +110,7 @@ class LHD(Reference):
         return min((self.now - self.last[block]) >> self.shift, AGES - 1)
 
     def _class(self, block):
-        """Return the class of a block, which is higher the sooner its last two hits came, and highest at age 0."""
+        """Return the class of a block, which is higher the lower the ages at its last two hits, and highest at 0."""
         age, doublings = sum(self.ages[block]), 0
         if age == 0:
             return CLASSES - 1

@@ -22,7 +22,7 @@ W-TinyLFU:
 
 LIRS: S holds at most twice the cache; above that, the block that was evicted first leaves it, not the lowest. A hit on
 a block that is in Q but not in S moves the lowest LIR block to Q although no block takes its place; the block that was
-hit may be the one that leaves Q for it, and still counts as being in the cache.
+hit may be the one that Q evicts for it, but still counts as being in the cache.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
 found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace
@@ -37,7 +37,7 @@ from misspenalty.policies.registry import Definition, Parameter, Reference
 
 SEEDS = (0x12345678, 0x12344321)  # seeds of the two hashes
 ERROR = 0.001  # error of the Bloom filter
-SAMPLE = 32  # hits of the main region before counters are halved, in multiples of its size
+SAMPLE = 32  # hits in the main region before counters are halved, in multiples of its size
 PRIMES = (
     0x9E3779B185EBCA87,
     0xC2B2AE3D27D4EB4F,
@@ -48,7 +48,7 @@ PRIMES = (
 
 
 class Segments:
-    """An SLRU with a limit on each segment, the lowest first."""
+    """An SLRU with a limit on each segment; the lowest segment comes first."""
 
     def __init__(self, capacity, parts):
         self.capacity = capacity
@@ -167,7 +167,7 @@ class WTinyLFU(Reference):
         self.window = OrderedDict()  # oldest first
         self.main = Segments(capacity - self.limit, (1, 4))
         self.counters = Counters(self.main.capacity)
-        self.hits = 0  # hits of the main region since counters were halved
+        self.hits = 0  # hits in the main region since counters were halved
         self.number = {}  # number of each block, from 1, in order of first use
 
     def access(self, block):

@@ -3,8 +3,9 @@
 A block's inter-reference recency (IRR) is the number of other blocks used between its last two uses. Blocks of low IRR
 (LIR) fill all but a small share of the cache; those of high IRR (HIR) that are in the cache wait in the queue Q, whose
 front is the victim. The stack S holds, by recency, the LIR blocks and every HIR block, in the cache or not, that was
-used after the lowest LIR block. A HIR block used while it is in S has a lower IRR than the lowest LIR block and takes
-its place; the latter becomes HIR, at the end of Q. HIR blocks that become the lowest in S leave it (pruning).
+used after the lowest LIR block. A HIR block used while it is in S has a new IRR below the recency of the lowest LIR
+block (the number of other blocks used since its last use), so it becomes LIR, and the lowest LIR block becomes HIR, at
+the end of Q. HIR blocks that become the lowest in S leave it (pruning).
 
 Paper: S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy to improve buffer
 cache performance", SIGMETRICS 2002, section 3; 1 % of the cache for HIR blocks as in section 4.
@@ -13,9 +14,9 @@ Authors' code: lirs.c by S. Jiang, 15 November 2002, whose rules are followed wh
 Deviations and decisions:
 
 - As in the authors' code: the first blocks become LIR until their share is full; a victim of Q that is in S stays
-  there; a HIR block used again in Q but not in S moves to the end of Q and nothing else changes; S has no limit by
+  there; a HIR block used again in Q but not in S moves to the end of Q, enters S and stays HIR; S has no limit by
   default (the code allows one: the lowest HIR block leaves S first).
-- At least one block of the cache is for HIR blocks, as in libCacheSim; the authors' code keeps two.
+- The cache keeps room for at least one HIR block, as in libCacheSim; the authors' code keeps room for two.
 - The authors' code skips a reference to the block referenced just before. Here it counts as a use like any other, so it
   makes a HIR block LIR.
 """
@@ -47,7 +48,7 @@ class LIRS(Reference):
 
     def __init__(self, capacity, hirs=0.01, stack_limit=None):
         self.capacity = capacity
-        self.lirs = capacity - max(int(hirs * capacity), 1)  # LIR blocks when the cache is full
+        self.lirs = capacity - max(int(hirs * capacity), 1)  # number of LIR blocks when the cache is full
         self.limit = None if stack_limit is None else int(stack_limit * capacity)
         self.lir = set()
         self.s = OrderedDict()  # bottom first

@@ -1,7 +1,7 @@
-"""LRFU: evict the block with the lowest combined recency and frequency (CRF) of its uses while it was in the cache.
+"""LRFU: evict the block with the lowest combined recency and frequency (CRF) of its uses since it was loaded.
 
-Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in accesses. With lam = 0 this is LFU; with
-lam = 1 a use outweighs all earlier ones, so it is LRU. The uses of a block are forgotten when it is evicted.
+Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in accesses. With lam = 0 the policy is LFU;
+with lam = 1 a use outweighs all earlier ones, so the policy is LRU. A block's uses are forgotten when it is evicted.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "LRFU: a spectrum of policies that subsumes
 the least recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001; first in
@@ -13,7 +13,7 @@ Deviations and decisions:
 - As in LFRU without its history (see lfru.py), with which LRFU shares the kernel, log2(CRF) + lam * (time of last use)
   ranks the blocks, and ties go to the least recently used.
 - `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
-  within that many accesses no longer counts, so a burst counts as its last use.
+  within that many accesses no longer counts, so that only the last use of a burst counts.
 - The default lam = 0.001 is of the order of the best values in the paper as we remember it, found with small caches; as
   lam times the cache size grows beyond 1 the policy approaches LRU, so try several values.
 """

@@ -77,6 +77,6 @@ class LRUK(Reference):
             self.history.popitem(last=False)
 
     def _rank(self, block):
-        """Return the K-th-to-last use, 0 if it is not known, and the last use, which breaks ties."""
+        """Return the K-th-to-last use (0 if it is not known) and the last use, which breaks ties."""
         uses = self.hist[block]
         return uses[-1] if len(uses) == self.k else 0, self.last[block]

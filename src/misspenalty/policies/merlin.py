@@ -2,14 +2,15 @@
 core.
 
 A new block enters `filter`. One whose name the history remembers enters `core` if its count reaches the guard, else
-`staging`. A hit adds one to the block's three-bit count and moves nothing. The guard is the count that about as many
-blocks and names reach as `core` holds blocks, and is adjusted at each eviction.
+`staging`. A hit adds one to the block's three-bit count and moves nothing. The guard is the count that is reached by
+about as many blocks and names as `core` holds blocks; it is adjusted at each eviction.
 
 If the filter has its share, it makes room: its oldest blocks whose count reaches the guard move to the core, with their
-count cleared, and the first one below is evicted and its name remembered. But if staging's oldest block has no hit and
-a lower count in the sketch, it is evicted and the filter's moves to staging; the sketch counts exits from the filter,
-returns to staging, and promotions. Otherwise staging makes room: the oldest blocks of a core above its share move to
-staging, the oldest of staging with hits are promoted to the core with one hit less, and the first without is evicted.
+count cleared, and the first one with a lower count is evicted and its name remembered. But if staging's oldest block
+has no hit and a lower count in the sketch, that block is evicted, and the filter's block moves to staging. The sketch
+counts exits from the filter, returns to staging, and promotions. If the filter is below its share, staging makes room:
+the oldest blocks of a core above its share move to staging, the oldest of staging with hits are promoted to the core,
+with one hit less, and the first one without hits is evicted.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
 was not at hand; the definition is its authors' code.
@@ -106,7 +107,7 @@ class Merlin(Reference):
         self.also_named = set()  # blocks that have entered staging with their name in the history
         self.reaching = [0] * (MAX_COUNT + 2)  # number of blocks and names with at least each count
         self.guard = 2
-        self.rounds = 0  # rounds of making room
+        self.rounds = 0  # rounds of making room since the sketch was halved
         self.sketch = Sketch(counters(capacity, sketch))
         self.number = {}  # number of each block, in order of first use
 
@@ -148,7 +149,7 @@ class Merlin(Reference):
             self.reaching[counts[block]] += 1
 
     def _discount(self, above, to=-1):
-        """Take one block or name off the numbers of those that reach each count from `to` + 1 to `above`."""
+        """Subtract one block or name from `reaching`, for each count from `to` + 1 to `above`."""
         for count in range(to + 1, above + 1):
             self.reaching[count] -= 1
 
@@ -169,7 +170,7 @@ class Merlin(Reference):
             self._discount(self.ghost.popitem(last=False)[1])
 
     def _adjust_guard(self):
-        """Move the guard to the count that about as many blocks and names reach as the core holds blocks."""
+        """Move the guard to the count that is reached by about as many blocks and names as the core holds blocks."""
         if self.reaching[self.guard] > len(self.core):
             while self.reaching[self.guard] > len(self.core):
                 self.guard += 1

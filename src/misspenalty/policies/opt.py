@@ -8,8 +8,8 @@ none.
 ``opt_bypass`` also leaves out the missed block if its own next use is farther than that of every cached block. No cache
 that holds only referenced blocks has fewer misses, whether or not it loads every miss.
 
-Both count every reference that they are given, so their hits over all references are maximal: if a trace has writes or
-a warm-up, another policy may have more hits among the references that count.
+Both maximise the hits over all references that they are given. If a trace has writes or a warm-up, another policy may
+therefore have more hits among the references that are counted.
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
 1966 (MIN); proof of optimality in Mattson et al. 1970. With bypass: S. McFarling, "Cache replacement with dynamic

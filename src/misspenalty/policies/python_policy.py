@@ -39,7 +39,7 @@ class PythonPolicy:
     capacity : int
         Cache size, blocks.
     address : uint64, shape (blocks,)
-        Address of each dense id, which is what ``access`` is given.
+        Address of each dense id; ``access`` is given addresses.
     """
 
     def __init__(self, name: str, policy: Any, capacity: int, address: np.ndarray) -> None:
@@ -77,13 +77,14 @@ class PythonPolicy:
         Returns
         -------
         int
-            Hits among them.
+            Number of hits among these references.
 
         Raises
         ------
         ParameterError
-            ``access`` raised an exception, returned something other than a boolean, or claims a hit that a cache of
-            this capacity cannot have; or `refresh` is given and the policy has no ``__contains__``.
+            A method of the policy raised an exception; ``access`` returned something other than a boolean, contradicted
+            ``__contains__``, or claims a hit that a cache of this capacity cannot have; the policy's own count of
+            evictions is not a whole number; or `refresh` is given and the policy has no ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
@@ -133,8 +134,9 @@ class PythonPolicy:
     def check_size(self) -> None:
         """Raise a `ParameterError` if the policy now has more blocks than its capacity.
 
-        A policy with ``__contains__`` is asked about every block. Otherwise a copy of the policy accesses every block,
-        and the check is left out if the policy cannot be copied or looks into the future.
+        A policy with ``__contains__`` is asked about every block. Otherwise a copy of the policy accesses every block;
+        the check is left out if copying or accessing raises an exception, as it may in a policy that looks into the
+        future.
         """
         if hasattr(self.policy, "__contains__"):
             held = sum(bool(self._ask("__contains__", block)) for block in self.address.tolist())
@@ -262,7 +264,7 @@ def load_class(text: str) -> type:
     InputError
         The file is missing or cannot be run.
     ParameterError
-        It has no such class.
+        The file has no such class or, if the text names none, does not have exactly one with ``access``.
     """
     file, _, name = (text, "", "") if text.endswith(".py") else text.rpartition(":")
     path = Path(file)

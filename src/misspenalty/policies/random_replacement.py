@@ -7,9 +7,9 @@ references is that of FIFO.
 Authors' code: none.
 
 Deviations and decisions: the draws come from SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable
-pseudorandom number generators", OOPSLA 2014), started at `seed`; one draw per eviction. The upper 32 bits r
-of a draw choose place floor(r * capacity / 2**32), which favours no place by more than capacity / 2**32. The new block
-takes the place of the victim.
+pseudorandom number generators", OOPSLA 2014), started at `seed`, with one draw per eviction. The upper 32 bits r of a
+draw choose place floor(r * capacity / 2**32), which favours no place by more than capacity / 2**32. The new block takes
+the place of the victim.
 """
 
 from misspenalty.policies._random_replacement import Random as Kernel

@@ -33,7 +33,7 @@ class Parameter:
     Attributes
     ----------
     name : str
-        The field's standard name.
+        The name that is usual in the literature.
     default : int, float or None
         None = chosen by the policy as explained in `doc`.
     doc : str
@@ -43,7 +43,7 @@ class Parameter:
     kind : type
         int or float.
     accesses : int
-        How its unit counts accesses: 1 if it is a number of accesses, -1 if it is per access, 0 if neither.
+        How the value scales with accesses: 1 if it is a number of accesses, -1 if it is per access, 0 if neither.
     """
 
     name: str
@@ -55,8 +55,7 @@ class Parameter:
     accesses: int = 0
 
     def in_sample(self, value: Any, rate: float) -> Any:
-        """Return the value scaled to a cache that sees a share `rate` of the blocks, and so of the accesses, but kept
-        in its range.
+        """Return the value for a cache that sees a share `rate` of blocks, and so of accesses; it stays in its range.
 
         Examples
         --------
@@ -86,8 +85,8 @@ class Reference(ABC):
     Attributes
     ----------
     CACHED, GHOSTS : tuple of str
-        Attributes that hold the blocks of the cache, and evicted blocks that the policy remembers. A block in both is
-        in the cache.
+        Names of the attributes that hold the blocks in the cache, and of those that hold the evicted blocks that the
+        policy remembers. A block in both is in the cache.
     """
 
     CACHED: ClassVar[tuple[str, ...]] = ()
@@ -150,7 +149,7 @@ class Definition:
         Raises
         ------
         ParameterError
-            A name is unknown or a value is invalid; the message names policy, parameter and range.
+            A name is unknown, a value is invalid, or the values are incompatible; the message says what was expected.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
@@ -180,12 +179,13 @@ class Definition:
         parameters: Mapping[str, Any],
         future: Callable[[], Iterable[np.ndarray]] | None = None,
     ) -> Any:
-        """Return a kernel for a cache of `capacity` blocks over the blocks at these addresses, by dense id.
+        """Return the kernel of a cache of `capacity` blocks for a trace whose blocks have these addresses.
 
         Parameters
         ----------
         capacity : int
         address : uint64, shape (blocks,)
+            Address of each dense id.
         parameters : mapping
         future : callable, optional
             Yields the ids of all references to come, in arrays; needed by an offline policy that exists only in Python.
@@ -209,7 +209,7 @@ class OwnParameter(Parameter):
     """A parameter of a user's own class; only the constructor knows which values are valid."""
 
     def check(self, value: Any, policy: str) -> Any:
-        """Return `value` unchanged; raise a `ParameterError` if it has no default and none is given."""
+        """Return `value` unchanged; raise a `ParameterError` if no value is given and the parameter has no default."""
         if value is inspect.Parameter.empty:
             raise ParameterError(f"{policy}: parameter {self.name} has no default; set its value")
         return value
@@ -222,7 +222,7 @@ class OwnDefinition(Definition):
     further: bool = False  # whether the constructor takes further parameters of any name
 
     def takes(self, name: str) -> bool:
-        """Return whether it has a parameter of this name."""
+        """Return whether the constructor accepts a parameter of this name."""
         return self.further or super().takes(name)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,14 +293,14 @@ def register(
     kernel : callable, optional
         Its compiled form; without one the class itself is used, like a user's own class.
     parameters : iterable of Parameter
-        The policy's parameters; if it has no kernel and none are named, those of the class's constructor.
+        The policy's parameters; if it has no kernel and none are given, those of the class's constructor.
     offline, spatial, check
         As in `Definition`, where `check` is called ``together``.
 
     Raises
     ------
     ParameterError
-        The name is not in lower case, or belongs to another policy.
+        The name is empty or not in lower case, or belongs to another policy.
 
     Examples
     --------
@@ -370,7 +370,8 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Parameters
     ----------
     policy : str or type
-        A name in either case, also after ``tinylfu+`` (see `misspenalty.policies.tinylfu`), or a class with ``access``.
+        A name in upper or lower case, which ``tinylfu+`` may precede (see `misspenalty.policies.tinylfu`), or a class
+        with ``access``.
 
     Raises
     ------

@@ -1,15 +1,15 @@
-"""S3-FIFO: a small FIFO filters blocks used once, a main FIFO reinserts used ones, a ghost FIFO names evicted blocks.
+"""S3-FIFO: a small FIFO filters out blocks used once, a main FIFO reinserts used ones, and a ghost FIFO keeps names.
 
 A new block enters the small queue S, or the main queue M if the ghost queue G remembers it. A hit adds one to the
 block's two-bit counter and moves nothing. While M is within its share, the victim comes from S: the oldest blocks of S
-with a counter of at least `threshold` move to M with the counter cleared; the first one below is evicted, and its name
-goes to G. Otherwise the victim comes from M: the oldest blocks of M with a counter above zero are reinserted with the
-counter lowered by one; the first at zero is evicted.
+with a counter of at least `threshold` move to M with the counter cleared; the first one with a lower counter is
+evicted, and its name goes to G. Otherwise the victim comes from M: the oldest blocks of M with a counter above zero are
+reinserted with the counter lowered by one; the first one with a counter of zero is evicted.
 
 Paper: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023,
 section 4 and algorithm 1.
-Authors' code: Thesys-lab/sosp23-s3fifo (6bc49d9); the policy is maintained in libCacheSim (S3FIFO.c,
-035d832), whose misses ours equal by default.
+Authors' code: Thesys-lab/sosp23-s3fifo (6bc49d9); the policy is maintained in libCacheSim (S3FIFO.c, 035d832). With the
+default parameters our misses equal its misses.
 
 Deviations and decisions:
 
@@ -31,7 +31,7 @@ from misspenalty.policies.registry import Parameter, Reference, register
 PARAMETERS = (
     Parameter("small", 0.1, "share of the cache used for S", 0, 1, float),
     Parameter("ghost", 0.9, "names G holds, in multiples of the cache", 0, 1000, float),
-    Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
+    Parameter("threshold", 2, "hits in S that a block needs to move to M", 0, 3),
     Parameter("fill_main", 1, "1 = before the first eviction, blocks beyond the share of S enter M", 0, 1),
 )
 MAX_COUNT = 3  # highest value of the two-bit counter

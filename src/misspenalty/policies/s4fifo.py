@@ -1,8 +1,8 @@
-"""S4-FIFO: S3-FIFO with a part of the small queue in which hits do not count, and a ghost queue that counts returns.
+"""S4-FIFO: S3-FIFO with a part of the small queue in which hits are ignored, and a ghost queue that counts returns.
 
-The newest blocks of S, `skip` of its share, are on probation: a hit there adds nothing. A name in G keeps the count
-that its block had when it left S. A missed block whose name has a count of at least `return_hits` leaves G for M; any
-other enters S, and its name, if G has one, stays there and its count grows by one.
+The newest blocks of S, a share `skip` of it, are on probation: a hit on one of them adds nothing to its counter. A name
+in G keeps the count that its block had when it left S. A missed block whose name has a count of at least `return_hits`
+leaves G for M. Any other enters S; if G has its name, the name stays there, and its count grows by one.
 
 Paper: H. Xia, W. Nixon, B. D. Marthen, P. Bhandari, J. Yang, "Learning-augmented heuristics: simple, yet smart, robust
 and interpretable cache eviction", OSDI 2026: a model trained on thousands of traces chooses the five parameters of this
@@ -27,9 +27,9 @@ from misspenalty.policies.s3fifo import MAX_COUNT
 PARAMETERS = (
     Parameter("small", 0.1, "share of the cache used for S", 0, 1, float),
     Parameter("ghost", 0.9, "names G holds, in multiples of the cache", 0, 1000, float),
-    Parameter("threshold", 2, "hits in S that let a block move to M", 0, 3),
-    Parameter("skip", 0, "share of S whose blocks do not count hits", 0, 1, float),
-    Parameter("return_hits", 0, "count of a name in G that lets its block enter M", 0, 255),
+    Parameter("threshold", 2, "hits in S that a block needs to move to M", 0, 3),
+    Parameter("skip", 0, "share of S in which hits are ignored", 0, 1, float),
+    Parameter("return_hits", 0, "count that a name in G needs for its block to enter M", 0, 255),
 )
 
 

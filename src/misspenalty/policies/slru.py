@@ -14,8 +14,8 @@ Deviations and decisions:
 
 - `protected` is 0.8 by default, as in Caffeine and in the W-TinyLFU paper.
 - More than two segments are libCacheSim's generalisation. The upper ones share `protected` equally.
-- `fill_up=1` is another rule of libCacheSim's: until the cache is full a new block enters the lowest segment with
-  room, so that the first blocks are protected without a hit. The paper has no such rule.
+- `fill_up=1` is another rule of libCacheSim's: until the cache is full, a new block enters the lowest segment with
+  room, so that some of the first blocks are protected without a hit. The paper has no such rule.
 - libCacheSim's SLRU is `segments=4, protected=0.75, fill_up=1`, with equal misses if the cache size is a multiple of
   four. If not, libCacheSim limits the lowest segment too, and a hit may then evict a block although no room is needed:
   see `libcachesim`.

@@ -1,10 +1,10 @@
 """TinyLFU: a filter before any policy (``tinylfu+lru``, ``tinylfu+arc``, …) that decides which missed blocks are
 admitted.
 
-All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. While the
-cache has room, and for a block that is in it, the policy behind the filter sees the access. If the cache is full, a
-missed block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If
-not, the policy does not see the access, and nothing in it changes: neither its hand nor its queues nor its history.
+All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. If the block
+is in the cache or the cache has room, the policy behind the filter sees the access. If the cache is full, a missed
+block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If it is
+not admitted, the policy does not see the access, and neither its hand nor its queues nor its history change.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017, section 3: the filter (3.1), counting with ageing (3.2, 3.3).
@@ -17,10 +17,10 @@ Deviations and decisions:
 - A refused block evicts nothing. A cache that refuses blocks can have fewer misses than OPT, which loads all of them;
   ``opt_bypass`` is the bound.
 
-``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies of `FAST` have a
+``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies in `FAST` have a
 kernel that can tell its victim in advance. Any other policy that is defined in Python runs as defined here, slowly: its
 victim is the block that a copy of it evicts. Policies that look into the future or at neighbouring blocks, and
-W-TinyLFU, which has this filter, cannot be filtered.
+policies that already have this filter, cannot be filtered.
 """
 
 import copy
@@ -37,7 +37,7 @@ SAMPLE_SIZE = next(parameter for parameter in PARAMETERS if parameter.name == "s
 
 
 class TinyLFU(Reference):
-    """TinyLFU before another policy, whose definition the class `behind` has."""
+    """TinyLFU as a filter before the policy that the class `behind` defines."""
 
     behind: type[Reference]
 

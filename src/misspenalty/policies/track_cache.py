@@ -113,7 +113,7 @@ class Tracks(Reference):
         """Move up a prefetched track that a trigger renews."""
 
     def arrive_late(self, track):
-        """Handle the arrival of an operation that began with this track while a read waited; only AMP uses this."""
+        """Handle the arrival of an operation that begins with this track, which a read waits for; only AMP uses it."""
 
     def count_sequential_miss(self):
         """Handle a read that missed a sequential track."""

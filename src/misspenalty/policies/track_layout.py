@@ -17,7 +17,7 @@ def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
     address : uint64, shape (blocks,)
         Address of each dense id.
     reach : int
-        Blocks after a referenced one that a prefetch may touch.
+        Number of blocks after a referenced one that a prefetch may touch.
 
     Returns
     -------

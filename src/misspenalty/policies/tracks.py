@@ -19,7 +19,7 @@ DELTA = Parameter("delta", 0.05, "deltaL, the bottom of a list, as a share of th
 
 
 class TrackLists(Tracks):
-    """Both lists, LRU end first."""
+    """A cache of tracks with the lists SEQ and RANDOM, each with its LRU end first."""
 
     CACHED = ("pages",)
 
@@ -107,4 +107,4 @@ class TrackLists(Tracks):
         self.adjust(pages)
 
     def adjust(self, pages):
-        """Adapt after a track of this number of pages has been evicted; by default, do nothing."""
+        """Adapt after a track with this number of pages has been evicted; by default, do nothing."""

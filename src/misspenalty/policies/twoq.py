@@ -5,7 +5,7 @@ When A1in holds more than Kin blocks, its oldest is the victim and its name goes
 otherwise the victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
 
 Simplified version (`simplified=1`): a new block enters A1, a FIFO, and a hit there moves it to Am. When A1 holds more
-blocks than a threshold its oldest is the victim, otherwise the least recently used of Am; neither is remembered.
+blocks than a threshold, its oldest is the victim, otherwise the least recently used of Am; neither is remembered.
 `kin` is then the threshold, and `kout` is ignored.
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB

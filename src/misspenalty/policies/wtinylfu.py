@@ -1,4 +1,4 @@
-"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides which blocks are kept after it.
+"""W-TinyLFU: a small LRU window, and a sketch of recent access counts that decides which blocks stay after leaving it.
 
 New blocks enter the window, an LRU list for a share `window` of the cache. A block that overflows the window is the
 candidate for the main region, an SLRU. It is admitted while there is room; after that, its count is compared with that
@@ -27,7 +27,7 @@ Deviations and decisions:
 Other programs' versions have different misses. Caffeine's simulator (3.1.8) halves its counters after ten increments
 per word of counters, and has as many words as the next power of two above the cache size. A `sample_size` of 10 times
 that power divided by the cache size comes close; the remaining difference is due to the hash. libCacheSim's rules
-differ, see `libcachesim`.
+differ; see `libcachesim`.
 """
 
 from collections import OrderedDict

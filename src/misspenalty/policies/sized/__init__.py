@@ -28,7 +28,7 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Name of the policy for blocks that this policy equals when all objects have one size.
+        Name of the policy for blocks that this policy equals when all objects have one size (except for `fixed`).
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str
@@ -58,7 +58,7 @@ class SizedPolicy:
         Raises
         ------
         ParameterError
-            A name is unknown or a value is invalid.
+            A name is unknown, or is that of a parameter left out, or a value is invalid.
         """
         for name in self.left_out:
             if name in parameters:
@@ -66,7 +66,7 @@ class SizedPolicy:
         return {n: value for n, value in self.blocks.check(parameters).items() if n not in self.left_out}
 
     def cache(self, room: int, sizes: np.ndarray, changes: str, parameters: Mapping[str, Any]) -> Any:
-        """Return a kernel for a cache of `room` bytes over objects of these sizes, by dense id."""
+        """Return the kernel of a cache of `room` bytes for objects of these sizes, which are given by dense id."""
         own = self.check(parameters) | dict(self.fixed)
         if self.name == "wtinylfu":
             own["mean_bytes"] = max(int(sizes.sum()) // max(len(sizes), 1), 1)

@@ -9,7 +9,7 @@ from misspenalty.policies._policy cimport block_t
 from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 
 cdef enum:
-    MAX_USES = 64                       # maximum number of uses that LRU-K can know of an object
+    MAX_USES = 64                       # maximum number of uses that LRU-K can remember of an object
 
 
 cdef struct rank_t:

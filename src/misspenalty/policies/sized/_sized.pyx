@@ -16,11 +16,11 @@ cdef class SizedCache(Policy):
     Parameters
     ----------
     capacity, blocks : int
-        As in `Policy`; `capacity` is the room if none is given, and every object then takes one byte.
+        As in `Policy`.
     room : int, optional
-        Bytes of the cache.
+        Bytes of the cache; by default `capacity`.
     sizes : int64, shape (blocks,), optional
-        Bytes of each object.
+        Bytes of each object; by default one byte.
     changes : {"keep", "replace", "new"}
         What happens if a cached object is requested with another size.
     """

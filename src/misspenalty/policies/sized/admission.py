@@ -1,12 +1,12 @@
-"""W-TinyLFU for objects of different sizes: a candidate has to be used more often than all its victims together.
+"""W-TinyLFU for objects of different sizes: a candidate must have been used more often than all its victims together.
 
 The window has a share of the bytes, the main region the rest; each is kept within its limit on its own. An object that
-overflows the window is the candidate. If it does not fit into the main region, its victims are the objects that would
-be evicted for it, the oldest of the probation segment first, then the oldest protected ones. It is admitted if its
-count is above the sum of theirs, otherwise it is evicted and they stay where they are.
+overflows the window is the candidate. If the main region has too little room left for it, its victims are the objects
+that would be evicted for it, the oldest of the probation segment first, then the oldest protected ones. It is admitted
+if its count is above the sum of theirs; otherwise it is evicted, and they stay where they are.
 
 Paper: G. Einziger, O. Eytan, R. Friedman, B. Manes, "Lightweight robust size aware cache management", ACM Transactions
-on Storage 18(3), 2022: the aggregated victims (AV) method, over the W-TinyLFU of `misspenalty.policies.wtinylfu`.
+on Storage 18(3), 2022: the aggregated victims (AV) method, applied to our W-TinyLFU (`misspenalty.policies.wtinylfu`).
 Authors' code: Caffeine's simulator; none of it is copied here.
 
 Deviations and decisions:
@@ -45,7 +45,7 @@ class WTinyLFU(SizedReference):
         self.sketch.increment(self.number.setdefault(block, len(self.number)))
 
     def touch(self, block):
-        """Move the object to the newest end, from probation to the protected segment."""
+        """Move the object to the newest end of its queue or, if it is in probation, of the protected segment."""
         if block in self.probation:
             self.protected[block] = self.probation.pop(block)
             self._demote()

@@ -96,7 +96,7 @@ class SLRU(SizedReference):
         return self.segments
 
     def touch(self, block):
-        """Move the object up a segment."""
+        """Move the object up a segment, or to the newest end of the highest."""
         at = self.segments.index(self.where(block))
         size = self.segments[at].pop(block)
         at = min(at + 1, len(self.segments) - 1)

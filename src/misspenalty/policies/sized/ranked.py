@@ -8,11 +8,11 @@ the rank of the object that was evicted last. So small objects and often used on
 used fall behind in rank.
 
 Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
-Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which favours many hits, not many bytes hit.
+Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which favours the number of hits over the bytes hit.
 Authors' code: none published.
 
 As in the paper, a new object is ranked before others are evicted for it. If it has the lowest rank itself, it is not
-loaded. In a cache of blocks, where no other policy refuses a block, it is always loaded, and ranked afterwards.
+loaded. In a cache of blocks, by contrast, GDSF always loads the new block, and ranks it after the evictions.
 
 Deviations and decisions:
 
@@ -26,7 +26,7 @@ from misspenalty.policies.sized.reference import Queue, SizedReference, remember
 
 
 class Ranked(SizedReference):
-    """Evict the object of the lowest rank, the least recently used on a tie."""
+    """Evict the object with the lowest rank, the least recently used on a tie."""
 
     def __init__(self, room, changes="replace", history=0.0):
         super().__init__(room, changes)
@@ -36,7 +36,7 @@ class Ranked(SizedReference):
         self.rank, self.last, self.now = {}, {}, 0
 
     def see(self, block):
-        """Count all references."""
+        """Count a reference."""
         self.now += 1
 
     def touch(self, block):
@@ -45,7 +45,7 @@ class Ranked(SizedReference):
         self.rank[block] = self.use(block)
 
     def load(self, block, size):
-        """Load an object, and keep counting its earlier uses if the history still has them."""
+        """Load an object, and take up its earlier uses if the history still has them."""
         known = self.history.pop(block, None) is not None
         if not known:
             self.facts.pop(block, None)
@@ -98,7 +98,7 @@ class GDSF(Ranked):
         self.clock = 0.0
 
     def load(self, block, size):
-        """Load an object; with `bypass` it enters the ranking before others leave, and may be the first to leave."""
+        """Load an object; with `bypass` it is ranked before others are evicted, and not loaded if it ranks lowest."""
         own = self.clock + 1 / max(size, 1)
         while self.bypass and self.used + size > self.room:
             if min(self.rank[block] for block in self.queue) > own:

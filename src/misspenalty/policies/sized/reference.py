@@ -1,14 +1,15 @@
 """Define what all caches of objects of different sizes have in common, in slow, readable form.
 
 An object that does not fit evicts others, in the order of the policy, until it does. One that is larger than the whole
-cache is a miss, evicts nothing and is not admitted; such references are counted as ``refused``.
+cache (in W-TinyLFU, larger than both of its regions) is a miss, evicts nothing and is not admitted; such references are
+counted as ``refused``.
 
 If an object in the cache is requested with another size than it has there, the rule ``size_changes`` decides:
 
 - ``replace``: a hit, and the new size replaces the old one; other objects are evicted if it grew, in the order of the
   policy. Caffeine's simulator does so. An object that has become larger than the cache leaves it and is a miss.
 - ``keep``: a hit; the object keeps the size with which it was loaded until it is evicted. libCacheSim does so.
-- ``new``: a miss. The cached version is out of date and leaves the cache, then the new one is loaded. Simulators whose
+- ``new``: a miss. The cached version is out of date and leaves the cache; then the new one is loaded. Simulators whose
   objects are pairs of number and size, such as webcachesim, come close to this, but there the old version stays.
 """
 
@@ -44,7 +45,7 @@ def remember(history, block, size, room):
 class SizedReference(ABC):
     """A cache of `room` bytes.
 
-    A policy has its objects in the queues that ``queues`` returns, and defines ``touch(block)`` for a hit,
+    A policy keeps its objects in the queues that ``queues`` returns, and defines ``touch(block)`` for a hit,
     ``load(block, size)`` for a miss of an object of at most `largest` bytes, and ``evict()``, which removes an object
     or moves some closer to eviction.
     """
