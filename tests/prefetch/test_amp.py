@@ -211,7 +211,7 @@ def test_settings():
         with pytest.raises(ParameterError, match=message):
             check(wrong)
     for policy in ("lru", "arc"):
-        with pytest.raises(ParameterError, match=rf"amp needs a policy on tracks \(sarc, .*\); {policy} is none"):
+        with pytest.raises(ParameterError, match=rf"amp needs a policy on tracks \(sarc, .*\); {policy} is not one"):
             track_cache(policy, 70, 100, prefetch="amp")
     with pytest.raises(ParameterError, match="most is 257; expected 0 to 256 tracks per set"):
         find_policy("sarc").kernel(10, 9, most=257)

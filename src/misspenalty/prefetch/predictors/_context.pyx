@@ -3,8 +3,9 @@
 The model is a trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely
 children are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right
 after it, as along most chains, the node records how many nodes continue in this way: its run. Contexts mostly predict
-the same files, and after a predicted event the same files except the first. So each context remembers how much of its
-run has the same files as that of a longer context, and its predictions begin after that part.
+the same files as each other and, after an event that was predicted, the same files as before except the first. So each
+context remembers how much of its run has the same files as that of a longer context, and its predictions begin after
+that part.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -94,7 +95,7 @@ cdef class ContextModel(Predictor):
         return self.partitions[file].used
 
     def count(self, sequence):
-        """Return how often `sequence` of files was counted; 0 if it has no node."""
+        """Return the count of a sequence of files; 0 if it has no node."""
         cdef const node_t* nodes
         cdef int32_t node = 0
         self.check_unused()
@@ -172,7 +173,7 @@ cdef class ContextModel(Predictor):
         return known or not self.one_node
 
     cdef inline int32_t counted(self, node_t* nodes, int32_t parent, file_t file) noexcept nogil:
-        """Count the child for `file` once more, move it before all less frequent siblings, and return it or NOTHING."""
+        """Count the child for `file`, move it before all less frequent siblings, and return it (NOTHING if none)."""
         cdef int32_t first = child_of(nodes, parent), node = self.promoted(nodes, &first, file)
         if node == NOTHING:
             return NOTHING
@@ -387,7 +388,7 @@ class PCM(ContextModel):
 
 
 class EPCM(ContextModel):
-    """Kernel whose partitions grow by one node per recurrence and predict sequences."""
+    """Kernel in which each occurrence of a pattern adds at most one node, and which predicts sequences."""
 
     def __new__(cls, files, partition, order, threshold, corrected, product, longest, most=None):
         return ContextModel.__new__(

@@ -18,7 +18,7 @@ cdef class Predictor(Kernel):
 
     # Process an event, then `emit` the files predicted to follow it; each predictor implements this core method.
     cdef int access(self, file_t file) except -1 nogil
-    # Begin the predictions that follow the next event.
+    # Count an event, and begin the list of the files predicted to follow it.
     cdef void renew(self) noexcept nogil
     # Predict a file, unless it has already been predicted; return whether there was room for it.
     cdef bint emit(self, file_t file) noexcept nogil

@@ -53,7 +53,7 @@ cdef class Predictor(Kernel):
         Parameters
         ----------
         ids : uint32, shape (n,)
-            Files.
+            File of each event.
         rank : uint32, shape (n,)
             Filled in: the place of ``ids[i]``, from 1, among the files predicted after event ``i - 1``; 0 = not predicted.
         number : uint32, shape (n,)
@@ -62,7 +62,7 @@ cdef class Predictor(Kernel):
         Raises
         ------
         IndexError
-            An id is not a file, or the output is shorter than `ids`.
+            An id is not below `files`, or `rank` or `number` is shorter than `ids`.
         """
         cdef Py_ssize_t i, n = ids.shape[0]
         cdef uint32_t place

@@ -6,7 +6,7 @@ from misspenalty.errors import ParameterError
 
 
 cdef class PythonPredictor(Predictor):
-    """Calls ``predictor.access(file)`` for each event; it holds the GIL while it does."""
+    """A predictor that calls ``predictor.access(file)`` for each event, with the GIL held."""
 
     cdef object predictor
     cdef str name

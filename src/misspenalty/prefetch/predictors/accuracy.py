@@ -43,7 +43,7 @@ def measure_accuracy(ids, predictor, **parameters):
     ids : array-like of int, shape (n,)
         Files in the order of their events, as dense ids; blocks of any trace will do.
     predictor : str or type
-        See `known_predictors`; or a class with ``access(file)``.
+        A name (see `known_predictors`), or a class with ``access(file)``.
     **parameters
         Parameters of the predictor.
 
@@ -54,7 +54,7 @@ def measure_accuracy(ids, predictor, **parameters):
     Raises
     ------
     InputError
-        `ids` is empty or holds negative numbers or ids beyond 32 bits.
+        `ids` is empty, or holds negative numbers or ids of 2**31 or more.
     ParameterError
         The predictor or a parameter is unknown or invalid.
     """

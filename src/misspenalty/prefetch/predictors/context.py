@@ -14,7 +14,8 @@ Deviations and decisions, where the papers are silent:
   just been counted has no follower yet. The divisor is at least one.
 - The longest context predicts first, and each file is predicted only once.
 - Siblings are ordered by count; on a tie the one that reached the count first comes first.
-- A new node counts 1. No node deeper than `order` is kept, so a model of order 2 predicts from the last file only.
+- A new node has a count of 1. No node deeper than `order` is kept, so a model of order 2 predicts from the last file
+  only.
 - A full partition is halved once for each node that it cannot take: all counts are halved and rounded down, and nodes
   with a count of zero are dropped, with their descendants and any context there, except for the first-order node.
 """

@@ -12,11 +12,12 @@ Deviations and decisions, beyond those of context.py:
 
 - One node per instance of a pattern, "similar to how Lempel-Ziv encoding builds contexts": a walk ends where it
   makes a node.
-- Along a chain, too, a child's likelihood is its count over its parent's count less one, now because the occurrence
+- Along a chain, too, a child's likelihood is its count over its parent's count less one, here because the occurrence
   that made the parent ended its walk there and could have no follower. With `corrected` 0 the divisor is the whole
   count: the k-th node of a chain seen n times then has likelihood (n - k) / (n - k + 1), and a threshold cuts every
   chain short before its end.
-- Likelihoods are taken step by step; with `product` 1 they multiply along the chain.
+- The likelihood of each step is compared with the threshold; with `product` 1, it is multiplied by those of the steps
+  before it in the chain.
 - All live contexts predict; with `longest` 1 only the longest one that can predict anything does.
 - If the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
 - The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.

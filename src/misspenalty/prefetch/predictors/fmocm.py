@@ -15,7 +15,7 @@ from misspenalty.prefetch.predictors.registry import register
 
 @register("fmocm", Kernel, (ORDER, THRESHOLD, MAX_FILES))
 class FMOCM(ContextReference):
-    """Finite multi-order context model: predict what likely followed the latest sequences of files."""
+    """Finite multi-order context model: predict what is likely to follow the latest sequences of files."""
 
     def __init__(self, order=2, threshold=0.1, most=None):
         super().__init__(order, threshold, most)

@@ -4,7 +4,7 @@ Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive 
 2001, section 2, the baseline there; one file is remembered per file, O(n) in total.
 Authors' code: none published.
 
-Deviations and decisions: none. A file that has only ever been the last event predicts nothing.
+Deviations and decisions: none. A file that no event has followed yet predicts nothing.
 """
 
 from misspenalty.prefetch.predictors._last_successor import LastSuccessor as Kernel

@@ -35,7 +35,7 @@ def register(name, kernel=None, parameters=(), check=None):
     """Decorate a `Reference` so that the predictor is known under `name`.
 
     The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``. Without a
-    kernel the reference itself is used; its parameters are those of its constructor, if none are named.
+    kernel the reference itself is used; its parameters are those of its constructor, if none are given here.
     """
 
     def enter(reference):
@@ -109,7 +109,7 @@ def find_predictor(name):
     Raises
     ------
     ParameterError
-        No predictor has this name.
+        No predictor has this name, or the class has no ``access``.
     """
     if isinstance(name, type):
         return define(name)

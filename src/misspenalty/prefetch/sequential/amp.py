@@ -1,12 +1,13 @@
 """Define AMP, sequential prefetching whose degree and trigger distance adapt to each stream.
 
-The group of tracks that one prefetch reads is a set. The last track of a set keeps p, the tracks of the next set, and
-g, the trigger's distance from the end of a set; so there is no table of streams, and no limit to their number.
+The group of tracks that one prefetch reads is a set. The last track of a set keeps p, the number of tracks in the next
+set, and g, the trigger's distance from the end of a set; so there is no table of streams, and no limit to their number.
 
 - A read that misses a sequential track whose predecessor keeps p also reads the next p tracks. The missed track keeps p
   plus the tracks of the read and, if that is above `ahead_above`, g = ``ahead_above // 2``.
-- A set keeps the p of the track before it, at least g + 1, and its g. If p is above `ahead_above`, the track g
-  from its end carries a trigger: a read hit there reads the next p tracks ahead of the stream.
+- The last track of a set takes over g and p, which is at least g + 1, from the track before the set. If p is above
+  `ahead_above`, the track g from the end of the set carries a trigger: a read hit there reads the next p tracks ahead
+  of the stream.
 - p grows by the number of tracks of the read if the last track of a set is hit, unless it has had its second chance.
 - A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. This shows that p is
   too large: p falls by 1 but not below 1, and g falls by 1 and is then kept from 0 to p - 1.
@@ -24,9 +25,9 @@ of CMimircache, give):
 
 - Text: p and g live in the page's metadata; the set behind a miss has the p of the page before (20-23); a trigger's
   hit resets it and fetches the p of the last page of its set (27-30); p grows by the size of the read at a hit on the
-  last page of a read set that is not marked old (31-35); sets are fetched ahead from p above 4 on, with g = 4 / 2
-  (41, 49); a trigger g from the end (49); g grows if a read waits for the first page (47); an unread page at the LRU
-  end goes to MRU and is marked old (53), which lowers p (56); g falls when p does.
+  last page of a read set that is not marked old (31-35); sets are fetched ahead if p is above 4, with g = 4 / 2 at
+  first (41, 49); a trigger g from the end (49); g grows if a read waits for the first page (47); an unread page at the
+  LRU end goes to MRU and is marked old (53), which lowers p (56); g falls when p does.
 - Only the port: what a missed page keeps; at least g + 1 pages in a set; the bounds to which p and g fall; the use of
   the last page of the following set; where nothing is kept, the set has the size of the read; an old page has no
   trigger; the first read does not move the page.

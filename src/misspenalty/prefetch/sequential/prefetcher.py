@@ -2,11 +2,12 @@
 
 A cached track has a counter, the length of the run that ends there. On the first access to the track, whether it is
 fetched by that access or was prefetched, the counter is set to one more than that of the previous track if that is
-cached, otherwise to 1; it stays until the track is evicted. At `threshold` the track is sequential. A read that misses
-a sequential track also reads the next `degree` tracks (synchronous prefetch). The track `trigger` from the end of such
-a group carries a trigger: a read hit there reads the next group of `degree` tracks ahead of the stream (asynchronous
-prefetch), and sets a trigger in it. A trigger also moves the tracks of its own group that are still unread to the MRU
-end: they are needed before the new ones, and could otherwise be evicted first (`remedy`).
+cached, otherwise to 1; it is at most `threshold`, and stays until the track is evicted. A track whose counter is
+`threshold` is sequential. A read that misses a sequential track also reads the next `degree` tracks (synchronous
+prefetch). The track that lies `trigger` tracks before the last one of such a group carries a trigger: a read hit there
+reads the next group of `degree` tracks ahead of the stream (asynchronous prefetch), and sets a trigger in it. A trigger
+also moves the tracks of its own group that are still unread to the MRU end: they are needed before the new ones, and
+could otherwise be evicted first (`remedy`).
 
 Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX 2005, sections
 II-A (detection), II-B (prefetching) and II-C (the anomaly). The form of the remedy is that of the authors' US patents
@@ -135,7 +136,7 @@ def track_cache(
     observe : mapping, optional
         For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of the ratio that they only observe, as in SARC.
     **parameters
-        The policy's own.
+        The policy's own parameters.
 
     Returns
     -------
@@ -144,8 +145,8 @@ def track_cache(
     Raises
     ------
     ParameterError
-        The policy looks into the future, or "amp" was asked for and it is not a policy on tracks, or a value is
-        invalid.
+        The policy looks into the future or, with "amp", is not a policy on tracks; both or neither of `tracks` and
+        `address` are given; or a value is invalid.
 
     Examples
     --------
@@ -169,7 +170,7 @@ def track_cache(
     if isinstance(definition.kernel, type) and issubclass(definition.kernel, TrackCache):
         return definition.kernel(capacity, blocks, **parameters, **settings)
     if settings.get("most"):
-        raise ParameterError(f"amp needs a policy on tracks (sarc, lru_top, lru_bottom); {policy} is none")
+        raise ParameterError(f"amp needs a policy on tracks (sarc, lru_top, lru_bottom); {policy} is not one")
     if tracks * track_pages >= 1 << 32:
         raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected less than 2**32 pages")
     return Behind(capacity, blocks, definition.kernel(capacity, tracks * track_pages, **parameters), **settings)
@@ -220,9 +221,9 @@ class BehindReference(Tracks):
                 self.policy.access_block(track * self.track_pages + page)
 
     def use(self, track, pages):
-        """Reference those of the pages that are still cached."""
+        """Reference those pages of a track that are still cached."""
         self.add_pages(track, pages & self.cached(track))
 
     def insert(self, track, pages, sequential):
-        """Reference those of the pages that are not cached."""
+        """Reference those pages of a track that are not cached."""
         self.add_pages(track, pages & ~self.cached(track))
