@@ -1,7 +1,7 @@
 """Draw all figures in the same style, and save them in the same way.
 
-`style` defines the look and `save_figure`; each study has its own module, whose functions take the study's tidy tables
-and return a Matplotlib figure. Scripts and notebooks import this package; nothing in the library does.
+`style` defines the look and `save_figure`, `parts` draws what figures of several studies share, and `curve` what the
+command line plots. Each study's own functions take its tidy tables and return a Matplotlib figure.
 """
 
 from misspenalty.plotting.style import save_figure

@@ -23,7 +23,7 @@ def hit_ratio(table, block_bytes=None, title=None):
     table : DataFrame
         From `misspenalty.hit_ratio_curve`, or several of these concatenated.
     block_bytes : int, optional
-        Block size. If it is given, or the table has a column ``cache_bytes``, the sizes are in bytes (KB, MB, …, by
+        Block size. If it is given, or the table has a column ``cache_bytes``, the sizes are in bytes (KB, MB, …, as
         powers of 2**10), else in blocks.
     title : str, optional
 
@@ -104,7 +104,7 @@ def response_time(table, block_bytes=None, title=None):
 
 
 def _by_size(table, block_bytes):
-    """Return the table, sized in ``cache_blocks``, and the block size; a cache of bytes has blocks of one byte."""
+    """Return the table with sizes in ``cache_blocks``, and the block size, which is one byte for sizes in bytes."""
     if "cache_bytes" in table:
         return table.rename(columns={"cache_bytes": "cache_blocks"}), 1
     return table, block_bytes
@@ -126,7 +126,7 @@ def _line(policy, points):
 
 
 def _size_axis(axes, sizes, block_bytes):
-    """Make the axis logarithmic, and label round sizes: powers of two of bytes, powers of ten of blocks."""
+    """Make the axis logarithmic, and label round sizes (powers of two in bytes, of ten in blocks) or the only one."""
     base = 2 if block_bytes else 10
     axes.set_xscale("log", base=base)
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)

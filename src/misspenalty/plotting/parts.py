@@ -57,7 +57,7 @@ def hit_ratio_lines(axis, table):
 
 
 def size_and_policy_lines(axis, table, x, y):
-    """Draw `y` over `x`, one line per cache size and policy; colour and marker show the size, and only MQ's are filled.
+    """Draw `y` over `x`, one line per cache size and policy; colour and marker show the size, filled markers show MQ.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _mark(axis, x, y, width, derived):
 
 
 def _write(axis, x, value, top, text, policy, mark):
-    """Write a bar's value at its foot, or above the bar if it is too short for that."""
+    """Write a bar's value at its foot or, if the bar is too short for that, above the bar."""
     if value > 0.14 * top:
         _plate(axis, x, 0.035 * top, text, policy_line(policy)["color"])
     else:

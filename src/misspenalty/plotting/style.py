@@ -1,6 +1,6 @@
 """Define the look that all figures share, and how they are saved.
 
-Figures have the sizes of a printed page with two columns: they are placed without scaling, and their text has the size
+Figures are sized for a printed page with two columns: they are placed without scaling, and their text has the size
 given here. Marker, line style or hatching repeat what colour shows, and colours also differ in lightness, so every
 figure is readable in greyscale and for colour-blind readers (the hues are those of Okabe and Ito).
 """
@@ -213,7 +213,7 @@ def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
     Raises
     ------
     InputError
-        A format is not one of the three, or the folder cannot be written to.
+        No format is given, a format is not one of the three, or the folder cannot be written to.
     """
     odd = [form for form in formats if form not in FORMATS]
     if odd or not formats:
