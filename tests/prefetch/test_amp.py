@@ -1,4 +1,4 @@
-"""AMP follows traces by hand and closed forms, keeps its invariants, and its kernel equals its reference."""
+"""Test AMP on traces worked out by hand, by closed forms and invariants, and its kernel against its reference."""
 
 import pytest
 from hypothesis import given, settings
@@ -26,10 +26,11 @@ def reads(why, *tracks):
 
 def test_a_stream_traced_by_hand():
     # 11 is the first sequential miss; 10 keeps nothing, so a set of one track, 12, follows, and 11 and 12 keep p = 1.
-    # The hit on 12, the end of its set, makes that 2. The miss on 13 reads two more and keeps 3, as does their last,
-    # 15; the hit there makes it 4. The miss on 16 reads four more, and keeps 5: above 4, so that g = 2, and 18, two
-    # from the end of the set, carries a trigger. Its hit reads the five tracks 21 to 25 ahead, whose trigger is on
-    # 23; the hit on 20, which ends its set, makes the p of 25 one more, so that 23 reads six tracks.
+    # The hit on 12, the end of its set, raises the p of 12 to 2. The miss on 13 reads two more tracks; 13 and the last
+    # of them, 15, keep p = 3, and the hit on 15 raises its p to 4. The miss on 16 reads four more tracks and keeps
+    # p = 5: above 4, so that g = 2, and 18, two tracks from the end of the set, carries a trigger. The hit on 18 reads
+    # ahead the five tracks 21 to 25, whose trigger is on 23; the hit on 20, which ends its set, raises the p of 25 by
+    # one, so that the hit on 23 reads six tracks.
     cache = track_cache("lru_top", 100, 200, prefetch=AMP)
     assert whole_tracks(cache, 10, 11, 12) == [reads(DEMAND, 10), reads(DEMAND, 11) + reads(SYNCHRONOUS, 12), []]
     assert (cache.kept(11), cache.kept(12)) == ((1, 0), (2, 0))
@@ -46,7 +47,7 @@ def test_a_stream_traced_by_hand():
 
 def test_a_read_that_waits_makes_the_trigger_come_sooner():
     # As above up to the trigger on 18. The set from 21 arrives, and a read waits for its first track: g = 3 for the
-    # next set, so that 29, and not 30, is its trigger. It counts once, and only for the first track of a set.
+    # next set, so that 28, and not 29, is its trigger. A late set counts once, and only if its first track is awaited.
     cache = track_cache("lru_top", 100, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 19))
     for track in (17, 22, 150, 21, 21):
@@ -69,8 +70,8 @@ def test_g_makes_p_at_least_one_more():
 
 def test_a_second_chance_traced_by_hand():
     # A cache of six tracks holds 10 to 15; 14 and 15 are unread. 50, 60, 70, 80 drive out 10, 11, 12, 13; then 90
-    # finds 14 at the LRU end, which goes back up, as does 15: p falls by one each time, 3, 2, 1. 50 leaves in their
-    # place.
+    # finds 14 at the LRU end, which goes back up, as does 15: p falls by one each time, from 3 to 2 to 1. 50 leaves in
+    # their place.
     cache = track_cache("lru_top", 6, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 14), 50, 60, 70, 80)
     assert [track for track in range(10, 16) if track in cache] == [14, 15]
@@ -96,7 +97,7 @@ def test_an_aged_track_loses_its_trigger():
 
 
 def test_the_first_read_of_a_prefetched_track_does_not_move_it():
-    # 12 comes with 11 and is older than 50, whether it has been read once or not; a second read moves it.
+    # 12 is fetched with 11 and is older than 50, whether it has been read once or not; a second read moves it.
     for again in (0, 1):
         cache = track_cache("lru_top", 4, 200, prefetch=AMP)
         whole_tracks(cache, 10, 11, 50, 12, *[12] * again)

@@ -1,4 +1,4 @@
-"""Every registered predictor equals its definition, follows the paper's examples, and keeps its invariants."""
+"""Test every registered predictor against its definition, the paper's examples and its invariants."""
 
 import itertools
 import random
@@ -194,7 +194,7 @@ def test_an_uncorrected_chain_stops_at_the_threshold():
 def test_pcm_predicts_all_likely_files_the_likeliest_first():
     kernel = make("pcm", 26, threshold=0.25)
     fed(kernel, letters("ABACABADABA"))
-    # A was followed by B 3 times, by C and D once each, of 5
+    # of 5 times, A was followed by B 3 times, and by C and D once each
     assert kernel.predictions() == letters("B")
     kernel = make("pcm", 26, threshold=0.2)
     fed(kernel, letters("ABACABADABA"))
@@ -230,7 +230,7 @@ def test_impossible_parameters_are_named(name):
 
 
 class Neighbours:
-    """A predictor of the next `ahead` files by number, of files 0 to 4."""
+    """A predictor of the `ahead` files with the next higher numbers, of the files 0 to 4."""
 
     def __init__(self, ahead=1):
         self.ahead = ahead

@@ -1,4 +1,4 @@
-"""The sequential prefetcher follows traces by hand and closed forms; kernels equal references, also with the remedy."""
+"""Test the sequential prefetcher on traces worked out by hand and by closed forms, and kernels against references."""
 
 import itertools
 import json
@@ -53,8 +53,8 @@ def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
 
 
 def test_tracks_of_pages_traced_by_hand():
-    # Tracks of four pages. Pages 0 and 1 of track 5 are read alone, then page 2 of it; 6 is in run with 5, so all of it
-    # is read although one page is asked for, and all of 7. Page 3 of 5 is a miss in a track that is cached.
+    # Tracks have four pages. Pages 0 and 1 of track 5 are read alone, then page 2 of it; 6 continues the run of 5, so
+    # all of it is read although one page is asked for, and all of 7. Page 3 of 5 is a miss in a track that is cached.
     cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch={"threshold": 2, "degree": 1, "trigger": -1})
     assert cache.access_pages(5, 0b0011) == (0b0011, [(5, 0b0011, DEMAND)])
     assert cache.access_pages(5, 0b0110) == (0b0100, [(5, 0b0100, DEMAND)])
@@ -66,8 +66,8 @@ def test_tracks_of_pages_traced_by_hand():
 
 @pytest.mark.parametrize("policy", [*LISTED, *OTHERS])
 def test_track_0_has_no_track_before_it(policy):
-    # At threshold 1 every track is in run with the one before it, if that is cached: track 0 has none and comes alone,
-    # whatever lies in memory before the first slot.
+    # At threshold 1 every track continues a run if the one before it is cached: track 0 has none before it and is read
+    # alone, whatever lies in memory before the first slot.
     cache = track_cache(policy, 50, 100, prefetch={"threshold": 1, "degree": 2, "trigger": 0})
     for _ in range(2):
         assert cache.access_pages(99) in ((1, [(99, 1, DEMAND)]), (0, []))
@@ -78,8 +78,8 @@ def test_track_0_has_no_track_before_it(policy):
 
 
 def test_writes_enter_but_read_nothing():
-    # Writes count in the run: 9 is the second of it, goes to SEQ with its two pages, and nothing is fetched. The read
-    # of a page of 9 that was not written reads all the rest, as 9 is sequential; 10 follows as a sequential miss.
+    # Writes count towards a run: 9 is its second track, goes to SEQ with its two pages, and nothing is fetched. The
+    # read of a page of 9 that was not written reads all the rest, as 9 is sequential; then 10 is a sequential miss.
     settings = {"threshold": 2, "degree": 1, "trigger": 0}
     cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch=settings)
     assert cache.access_pages(8, 0b1111, write=True) == (0b1111, [])
@@ -104,7 +104,7 @@ def test_a_volume_ends():
 
 
 def test_the_counter_stays_until_the_track_leaves():
-    # 4 is read alone and has counter 1; that 3 comes into the cache later does not change it, so 5 has 2 and not 3.
+    # 4 is read alone and has counter 1; that 3 enters the cache later does not change this, so 5 has counter 2, not 3.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 2, "trigger": -1})
     whole_tracks(cache, 4, 3, 4, 5)
     assert cache.sequential_misses == 0
@@ -112,15 +112,16 @@ def test_the_counter_stays_until_the_track_leaves():
 
 
 def test_a_prefetched_track_has_no_counter_before_its_first_access():
-    # The miss on 11 fetches 12 to 14. 15 comes behind a track that nothing has accessed: counter 1, it is read alone,
-    # as is 17 behind nothing. Once 12, 13 and 14 are read in order they are sequential, and 16 is in run with 15.
+    # The miss on 11 fetches 12 to 14. 15 follows a track that nothing has accessed, so it has counter 1 and is read
+    # alone, as is 17, which follows an absent track. Once 12, 13 and 14 are read in order they are sequential, and 16
+    # continues the run of 15.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11)
     assert whole_tracks(cache, 15, 17) == [(1, [(15, 1, DEMAND)]), (1, [(17, 1, DEMAND)])]
     whole_tracks(cache, 12, 13, 14)
     assert cache.sequential_misses == 1
     assert cache.access_pages(16)[1] == [(16, 1, DEMAND)] + [(track, 1, SYNCHRONOUS) for track in (18, 19)]
-    # Read out of order the same group is no stream: 14 behind unread 13 has counter 1.
+    # If it is read out of order, the same group is no stream: 14, which follows the unread 13, has counter 1.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11, 12, 15)
     assert whole_tracks(cache, 14, 16) == [(0, []), (1, [(16, 1, DEMAND)])]
@@ -187,7 +188,7 @@ def test_lru_behind_the_prefetcher_is_lru_top(threshold):
 
 
 def test_tracks_evicted_unread_are_counted_when_they_are_requested_again():
-    """A policy does not tell what it evicts, so 12, 13 and 14, evicted unread, count only when they come back."""
+    """A policy does not tell what it evicts, so 12, 13 and 14, evicted unread, are counted only when they come back."""
     cache = track_cache("lru", 4, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11, 50, 60, 70, 80)
     assert not any(track in cache for track in (12, 13, 14)) and cache.unused == 0
