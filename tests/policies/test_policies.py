@@ -24,7 +24,7 @@ CAPACITIES = (1, 2, 3, 7, 40, 500)
 
 
 def values_of(parameter):
-    """Return values worth trying: the ends of the range if they are small, one between, the default."""
+    """Return values worth trying: the lowest, a limited highest one, one between them, and the default."""
     low, high = parameter.minimum, min(parameter.maximum, parameter.minimum + 40)
     if parameter.kind is float:
         high = min(high, low + 3)
@@ -33,7 +33,7 @@ def values_of(parameter):
 
 
 def settings_of(name):
-    """Return parameter sets of a policy: the defaults, each parameter varied alone, some random combinations."""
+    """Return parameter sets of a policy: the defaults, each parameter varied alone, and some random combinations."""
     definition = find_policy(name)
     alone = [{p.name: value} for p in definition.parameters for value in values_of(p)]
     every = list(itertools.product(*(values_of(p) for p in definition.parameters)))
@@ -267,7 +267,7 @@ def test_lru_inclusion(kind):
 
 @pytest.mark.parametrize("name", [n for n in POLICIES if any(p.name == "history" for p in find_policy(n).parameters)])
 def test_history_remembers(name):
-    """In A B A with a cache of one block, A is remembered if and only if the history has an entry."""
+    """In A B A with a cache of one block, A is remembered if and only if the history has room for an entry."""
     first = {"recall_first": 1} if name == "mq" else {}
     for history, known in ((0, 0), (0.9, 0), (1, 1), (1000, 1)):
         _, kernel = kernel_outcome(name, 1, [0, 1, 0], {"history": history, **first})

@@ -64,8 +64,8 @@ def test_lfu_breaks_ties_by_recency():
 
 
 def test_lfu_with_history_takes_up_the_count():
-    # B (1) evicted by C is remembered, returns with 2 and evicts C (1); C returns with 2 and evicts A (2, older than
-    # B): B is there at the end. In-cache LFU counts from 1 again and A keeps its place.
+    # B (count 1), evicted by C, is remembered; it returns with count 2 and evicts C (1); C returns with 2 and evicts A
+    # (2, older than B): B is there at the end. In-cache LFU counts from 1 again, and A keeps its place.
     assert outcome("lfu", 2, "AABCBCB", history=1) == "mhmmmmh"
     assert outcome("lfu", 2, "AABCBCB") == "mhmmmmm"
 
@@ -169,10 +169,11 @@ def test_fbr_halves_the_counts():
 
 
 def test_fbr_takes_the_oldest_where_all_counts_are_above_c_max():
-    # A counts 3, B 2, A older. With c_max 1 neither is ranked: C evicts A. With c_max 2 B is: C evicts B.
+    # A has count 3 and is older than B, with count 2. With c_max 1 neither is ranked: C evicts A. With c_max 2 B is
+    # ranked: C evicts B.
     assert outcome("fbr", 2, "AAABBCA", f_new=0, f_old=1, c_max=1) == "mhhmhmm"
     assert outcome("fbr", 2, "AAABBCA", f_new=0, f_old=1, c_max=2) == "mhhmhmh"
-    # By default counts up to 256 are ranked, here one of B's 256, not of 257.
+    # By default counts up to 256 are ranked: B's is ranked if it is 256, but not if it is 257.
     by_default = {"f_new": 0, "f_old": 1, "a_max": 10_000}
     assert outcome("fbr", 2, "A" * 258 + "B" * 256 + "CA", **by_default)[-1] == "h"
     assert outcome("fbr", 2, "A" * 258 + "B" * 257 + "CA", **by_default)[-1] == "m"
@@ -190,7 +191,7 @@ def test_2q_promotes_what_comes_back_from_a1out():
 
 def test_2q_hits_in_a1in_change_nothing():
     # Kin 1, Kout 1. A hits in A1in but is first out at C; found in A1out it evicts B and enters Am. At D A1in holds C
-    # alone, no more than Kin: the victim is A of Am, which A1out does not get to know. So A enters A1in, not Am.
+    # alone, no more than Kin: the victim is A of Am, whose name A1out does not get. So A enters A1in, not Am.
     assert outcome("2q", 2, "ABACADA", kin=0.5, kout=0.5) == "mmhmmmm"
 
 
@@ -203,7 +204,7 @@ def test_simplified_2q_promotes_what_is_hit_in_a1():
 
 
 def test_simplified_2q_without_threshold_keeps_am_alone():
-    # kin 0: A1 always gives the victim while it holds one, so A, promoted, stays for good
+    # kin 0: A1 provides the victim whenever it holds a block, so A, once promoted, stays for good
     assert outcome("2q", 2, "AABCDEA", kin=0, simplified=1) == "mhmmmmh"
 
 

@@ -151,12 +151,13 @@ def test_clockpro_history_bounds_the_evicted_pages():
 
 
 def test_clockpro_may_end_the_test_of_the_page_that_returns():
-    # history for one page: c is it when C returns, and d's eviction before C enters ends the oldest test, c's own.
+    # The history has room for one page, which is c when C returns; d's eviction, before C enters, ends the oldest test,
+    # c's own.
     assert outcome("clockpro", 3, "ABCDCEA", history=0.34) == outcome("clockpro", 3, "ABCDCEA", history=0)
 
 
 def test_clockpro_cold_share_can_be_fixed():
-    # m_c stays 1: C becomes hot and A alone cold: B (d) a C, whose next victim is a; B stays
+    # m_c stays 1: C becomes hot, and only A becomes cold: B (d) a C; the next victim is a, and B stays
     assert outcome("clockpro", 3, "ABCDCEB", max_cold=0) == "mmmmmmh"
     assert outcome("clockpro", 3, "ABCDCEAB") == "mmmmmmmm"
 
@@ -193,7 +194,7 @@ def test_lrfu_spans_from_lfu_to_lru():
 
 @pytest.mark.parametrize("name, parameters", [("lrfu", {}), ("lfru", {"history": 0})])
 def test_kernel_and_definition_agree_to_the_bit_where_only_rounding_decides(name, parameters):
-    # with 2**lam the golden ratio, 1 + 2**-lam = 2**lam: a block used at 1 and 2 weighs as much as one used at 3
+    # if 2**lam is the golden ratio, 1 + 2**-lam = 2**lam: a block used at 1 and 2 weighs as much as one used at 3
     ratio = (1 + 5**0.5) / 2
     assert 1 + 1 / ratio == pytest.approx(ratio, rel=1e-15)
     for seed in range(150):

@@ -23,9 +23,9 @@ MQ as its own paper has it            +3.13  +1.39  +0.65  +1.03  +2.14
 lifeTime is the cause. A short one, about the same for all sizes, gives the published column within 0.3 points; neither
 the history nor the number of queues does. On OLTP the temporal distances peak at 1024 to 2047 whatever the cache
 (11.6 % of the re-accesses), as in a first-level trace. The MQ paper's rule looks only at distances above the cache
-size, which makes lifeTime longer for larger caches, and better on this trace. We keep the MQ paper's rule. With a
-lifeTime of the same value our MQ and libCacheSim's have equal miss counts (tested below), so the steps of the algorithm
-are not in question.
+size, which makes lifeTime longer for larger caches, and hit ratios higher on this trace. We keep the MQ paper's rule.
+With a lifeTime of the same value our MQ and libCacheSim's have equal miss counts (tested below), so the steps of the
+algorithm are not in question.
 
 LRU-2 has no correlated reference period by default and then loses 5 points, because OLTP has bursts. With 500 accesses
 for all sizes it is within 1.3 points of the published column. The published LFU (marked "definition unclear") is 14 to

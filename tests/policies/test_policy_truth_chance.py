@@ -37,7 +37,7 @@ def theirs(name, blocks, capacity):
 @pytest.mark.parametrize("kind", ["zipf", "mixed"])
 @pytest.mark.parametrize("capacity", [500, 4000])
 def test_hit_ratios_are_libcachesims(policy, kind, capacity):
-    """Its Hyperbolic sees only the first block of each bucket of a hash table, so it is not as near as the others."""
+    """libCacheSim's Hyperbolic sees only one block of each bucket of a hash table, so its hit ratio is less close."""
     name, parameters = SAME[policy]
     blocks = blocks_of(kind)
     expected = np.mean(theirs(name, blocks, capacity))
@@ -47,7 +47,7 @@ def test_hit_ratios_are_libcachesims(policy, kind, capacity):
 
 
 def test_hyperbolic_has_libcachesims_hits_where_all_are_compared():
-    """64 draws leave out one of six blocks only once in 100,000 evictions; traces with tied priorities are skipped."""
+    """64 draws miss a given block of six about once in 100,000 evictions; traces with tied priorities are skipped."""
     rng, checked = np.random.default_rng(4), 0
     for _ in range(300):
         blocks = rng.integers(0, 9, 25)

@@ -2,7 +2,7 @@
 
 They differ as follows: libCacheSim's SLRU limits its lowest segment, so only multiples of four are compared; its
 S3-FIFO and Clock2Q+ hold nothing if the share of S is below two blocks; its W-TinyLFU counts other accesses than the
-paper (libcachesim.py says which, and meets the counts); its Random draws other numbers.
+paper's does (libcachesim.py says which, and has its misses); its Random draws other numbers.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # of the footprint, in thousandths
 
 
 def sizes_of(trace):
-    """Return eight sizes that libCacheSim's SLRU and S3-FIFO can take."""
+    """Return up to eight sizes that libCacheSim's SLRU and S3-FIFO can take."""
     return sorted({max(trace.blocks * share // 4000 * 4, 20) for share in SHARES})
 
 

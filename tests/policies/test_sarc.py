@@ -49,11 +49,11 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
     for track in (10, 11, 100, 200):
         cache.access_pages(track)
     assert (cache.seq_pages, cache.random_pages, cache.desired) == (3, 3, 0)
-    # Start-up: the desired size is 0, so SEQ has more than that and loses 11; then it is what SEQ has.
+    # At the start the desired size is 0, so SEQ has more than that and loses 11; then it is set to what SEQ has.
     cache.access_pages(300)
     assert held(cache, (10, 11, 12, 13, 100, 200, 300)) == [10, 12, 13, 100, 200, 300]
     assert cache.desired == 2
-    # SEQ has no more than desired: RANDOM loses its oldest. adapt is 0 still.
+    # SEQ has no more than desired: RANDOM loses its oldest. adapt is still 0.
     cache.access_pages(400)
     assert held(cache, (10, 12, 13, 100, 200, 300, 400)) == [12, 13, 100, 200, 300, 400]
     # A hit in RANDOM's bottom (100, stamp 3, is the oldest) with one sequential miss: ratio 2 * 1.2 / 2 = 1.2.
@@ -73,7 +73,7 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
 
 
 def test_below_delta_the_older_lru_track_is_evicted():
-    # Four pages, deltaL = 0.5 * 4 = 2. SEQ 11 12 13 is full size, RANDOM holds 10 alone, below deltaL: the older of
+    # Four pages, deltaL = 0.5 * 4 = 2. SEQ holds 11, 12 and 13, RANDOM only 10 and is thus below deltaL: the older of
     # the two LRU tracks goes, which is 10.
     cache = track_cache("sarc", 4, 1000, prefetch=PREFETCH, delta=0.5)
     for track in (10, 11, 100):
@@ -82,8 +82,7 @@ def test_below_delta_the_older_lru_track_is_evicted():
 
 
 def test_emergency_growth():
-    # A hit in SEQ's bottom sets adapt to 1 if the ratio is above large_ratio, here 2 * 1 * 10 / 3 = 6.7.
-    # With 0 any such hit does.
+    # A hit in SEQ's bottom sets adapt to 1 if the ratio, here 2 * 1 * 10 / 3 = 6.7, is above large_ratio.
     for large_ratio, expected in ((0, 1), (6, 1), (7, 0)):
         cache = track_cache("sarc", 10, 100, prefetch=PREFETCH, delta=1, large_ratio=large_ratio)
         for track in (10, 11, 11):
@@ -100,14 +99,15 @@ def test_write_hits_adapt_only_where_they_count():
 
 
 def test_insertion_point_of_lru_bottom_traced_by_hand():
-    # Ten pages, insertion 0.3. Random 10 20 30 40 50 60, then 61 (a run with 60) brings 61, 62: with seven pages cached
-    # two tracks (10, 20) fit below 61 (at most 2.1 pages), with eight still two (2.4) below 62, so 62 lies below 61.
+    # Ten pages, insertion 0.3. Random 10 20 30 40 50 60, then the miss on 61 (a run with 60) fetches 61 and 62. With
+    # seven pages cached, two tracks (10, 20) fit below 61 (at most 2.1 pages); with eight, still only two (2.4) fit
+    # below 62, so 62 lies below 61.
     cache = track_cache("lru_bottom", 10, 1000, prefetch=PREFETCH | {"degree": 1}, insertion=0.3)
     for track in (10, 20, 30, 40, 50, 60, 61):
         cache.access_pages(track)
     order = [10, 20, 62, 61, 30, 40, 50, 60]
     assert held(cache, order) == order
-    # Two more fit; then tracks leave in that order.
+    # Two more tracks fit; after that, tracks leave in this order.
     cache.access_pages(70)
     cache.access_pages(80)
     for new, gone in zip(range(100, 150, 10), order, strict=False):
@@ -117,7 +117,8 @@ def test_insertion_point_of_lru_bottom_traced_by_hand():
 
 
 def test_hit_on_a_sequential_track_re_inserts_it_near_the_bottom():
-    # As above; a hit on 61 puts it above 10, 20, 62 (three of eight pages are 2.4: only two fit, so between 20 and 62).
+    # As above; a hit on 61 moves it from above 62 to between 20 and 62, because at most 0.3 * 8 = 2.4 pages, and so two
+    # tracks, fit below it.
     cache = track_cache("lru_bottom", 8, 1000, prefetch=PREFETCH | {"degree": 1}, insertion=0.3)
     for track in (10, 20, 30, 40, 50, 60, 61, 61):
         cache.access_pages(track)
@@ -148,7 +149,7 @@ def test_lru_bottom_at_the_top_is_lru_top():
 
 
 def mixed_load(name, capacity=400, n=60_000, **own):
-    """Mix random reads of a small set with streams that are read once; return hits, mean size of SEQ, median ratio."""
+    """Mix random reads of a small set with streams read once; return hits, mean size of SEQ and median ratio."""
     rng = np.random.default_rng(9)
     cache = track_cache(name, capacity, 200_000, prefetch={"threshold": 4, "degree": 8, "trigger": 4}, **own)
     hot = (rng.zipf(1.1, n) % 3000 * 40).tolist()

@@ -1,4 +1,4 @@
-"""Test policies for objects of different sizes: kernels against definitions, sizes of 1, an independent program."""
+"""Test policies for objects of different sizes against definitions, policies for blocks, and an independent program."""
 
 import dataclasses
 from pathlib import Path
@@ -76,9 +76,10 @@ def test_objects_of_one_size_are_blocks(name, blocks, capacity):
 
 
 def test_gdsf_by_hand():
-    """Room for 10 bytes. 2 (5 bytes, rank 1/5) leaves for 3 (2 bytes, rank 1/2), and the clock is then 1/5.
+    """In 10 bytes, object 2 (5 bytes, rank 1/5) leaves for object 3 (2 bytes, rank 1/2); the clock is then 1/5.
 
-    When 2 returns its rank is 1/5 + 1/5, below the 2/4 of 1: it is not loaded, and the clock moves to its rank.
+    When object 2 returns, its rank is 1/5 + 1/5, below the 2/4 of object 1: it is not loaded, and the clock moves to
+    its rank.
     """
     cache = SIZED["gdsf"].reference(10)
     outcomes = [cache.access(block, size) for block, size in [(1, 4), (2, 5), (1, 4), (3, 2), (2, 5), (1, 4)]]
@@ -88,7 +89,7 @@ def test_gdsf_by_hand():
 
 
 def test_aggregated_victims_by_hand():
-    """9 needs the room of two objects that were used once each, so it is only admitted when it is used a third time."""
+    """Object 9 needs the room of two objects used once each, so it is admitted only when it is used a third time."""
     cache = SIZED["wtinylfu"].reference(12, window=0.17, mean_bytes=1)
     assert (cache.window_room, cache.main_room) == (3, 9)
     for block in (1, 2, 3):
@@ -104,7 +105,7 @@ def test_aggregated_victims_by_hand():
 
 @pytest.mark.parametrize(("rule", "hits", "held"), [("replace", 2, 9), ("keep", 2, 3), ("new", 0, 3)])
 def test_size_changes_by_hand(rule, hits, held):
-    """An object of 3 bytes is requested with 9 bytes twice, which are hits or misses according to the rule."""
+    """An object of 3 bytes is requested with 9 bytes twice; the rule decides whether these requests hit or miss."""
     trace = Trace.from_blocks([7, 7, 7], object_bytes=[3, 9, 9])
     table = byte_hit_ratio_curve(trace, "lru", 10, size_changes=rule)
     assert table["requested_bytes"].tolist() == [21]
