@@ -13,7 +13,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 cdef enum:
     CLEAR = 1                   # in the cache, not used since the hand passed
     SET = FIRST                 # in the cache, used since the hand passed; positions in B1 begin at SET + 1
-    HAND = 16                   # how many blocks ahead of a hand nodes are prefetched
+    HAND = 16                   # nodes are prefetched this many blocks ahead of a hand
 
 
 cdef struct Ring:

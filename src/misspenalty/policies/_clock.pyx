@@ -7,7 +7,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 cdef enum:
     ABSENT = 0                  # state of a block outside the cache
     CACHED = 1                  # in the cache; each hit adds one, up to `top`
-    FETCHED = 8                 # how many places ahead of the hand the states of blocks are prefetched
+    FETCHED = 8                 # the states of blocks are prefetched this many places ahead of the hand
 
 
 cdef class Clock(Policy):

@@ -17,7 +17,7 @@ cdef enum:
 cdef struct Node:
     Link link                   # section or history
     Link chain                  # blocks of the old section with the same count, least recently used first
-    uint32_t count              # accesses outside the new section, kept while in the history
+    uint32_t count              # accesses outside the new section, after halvings; kept while in the history
     uint32_t place              # ABSENT, a section or HISTORY
 
 

@@ -6,7 +6,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef enum:
-    SOON = 8                    # how many draws ahead the entries drawn are prefetched; a power of two
+    SOON = 8                    # the entries drawn are prefetched this many draws ahead; a power of two
 
 
 cdef struct Entry:

@@ -19,7 +19,7 @@ cdef struct Node:
 
 
 cdef inline uint64_t timeless(const Rank* node, double lam) noexcept nogil:
-    """Return the bits of log2(CRF) + lam * time of the last access; they sort like it, as it is never negative."""
+    """Return the bits of log2(CRF) + lam * time of the last access; they sort like this number, which is at least 0."""
     cdef double key = log2((<const Node*>node).crf) + lam * node.last
     cdef uint64_t bits
     memcpy(&bits, &key, sizeof(double))

@@ -10,8 +10,8 @@ cdef extern from *:
     void prefetch "__builtin_prefetch" (const void*) noexcept nogil
 
 cdef enum:
-    AHEAD = 24                              # how many requests ahead nodes are prefetched
-    NEAR = 10                               # how many requests ahead the data that a node refers to are prefetched
+    AHEAD = 24                              # nodes are prefetched this many requests ahead
+    NEAR = 10                               # the data that a node refers to are prefetched this many requests ahead
     ARRAYS = 8                              # maximum number of arrays of one kernel
 
 
@@ -37,7 +37,7 @@ cdef class Policy(Kernel):
     cdef bint holds(self, block_t block) noexcept nogil
 
     # Return the block that a reference to a missed block would evict from the full cache; asking changes no later
-    # outcome. The policies listed in `FAST` of `misspenalty.policies.tinylfu` implement this.
+    # outcome. The kernels that TinyLFU filters (see `FAST` in `misspenalty.policies.tinylfu`) implement this.
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
     # Make one reference, for a live cache inside a larger model, and return whether the block was in the cache.

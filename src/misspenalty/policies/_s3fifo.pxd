@@ -14,7 +14,7 @@ cdef enum:
     SMALL = 4                   # in S, counter 0
     MAIN = 8                    # in M, counter 0
     GHOST = 12                  # lowest position in G
-    FETCHED = 8                 # how many entries ahead of a ring's front the states of blocks are prefetched
+    FETCHED = 8                 # the states of blocks are prefetched this many entries ahead of a ring's front
 
 
 cdef struct Ring:

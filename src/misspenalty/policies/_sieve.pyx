@@ -13,12 +13,12 @@ cdef enum:
     ABSENT = 0                  # state of a block outside the cache
     CACHED = 1                  # in the cache, not visited since the hand passed
     VISITED = 2
-    FETCHED = 8                 # how many entries ahead of the hand the states of blocks are prefetched
+    FETCHED = 8                 # the states of blocks are prefetched this many entries ahead of the hand
 
 
 cdef struct Queue:
     block_t* entries            # room for twice `max_resident`, so that the gap rarely has to be closed
-    size_t kept                 # entries below survived this round of the hand
+    size_t kept                 # entries below this one survived the current round of the hand
     size_t hand                 # next entry to examine; those from `kept` up to here are a gap
     size_t end                  # one past the newest entry
     size_t room                 # entries the array can hold

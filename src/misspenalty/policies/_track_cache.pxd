@@ -111,7 +111,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Prefetch memory that a coming request for the track will touch: the track's `entry`, else what its entry leads to.
+    # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else what that leads to.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------

@@ -1,5 +1,5 @@
-# Two lists of tracks, SEQ and RANDOM, in the order of their last move to the MRU end, shared by SARC, LRU Top and LRU
-# Bottom. These policies differ in the victim and in where sequential tracks enter.
+# SEQ and RANDOM, the two lists of tracks that SARC, LRU Top and LRU Bottom share. Each is in the order of the tracks'
+# last moves to the MRU end. The policies differ in the victim and in where sequential tracks enter.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -31,7 +31,7 @@ cdef class TrackLists(TrackCache):
     cdef int64_t pages_in[2]        # pages of RANDOM and SEQ
     cdef int64_t tracks_in[2]       # tracks of RANDOM and SEQ
     cdef double delta               # deltaL: number of pages in the bottom of a list
-    cdef double large_ratio         # LargeRatio: ratio from which SEQ grows at a hit in its bottom
+    cdef double large_ratio         # LargeRatio: ratio above which SEQ grows at a hit in its bottom
     cdef bint count_writes          # whether a write hit in RANDOM's bottom ends the interval
     cdef readonly int64_t seq_miss  # sequential misses of the running interval
     cdef readonly double adapt      # direction and pace at which the desired size changes, -1 to 1

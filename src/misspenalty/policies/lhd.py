@@ -52,7 +52,7 @@ EXPLORERS = 0.01  # maximum number of explorers, as a share of the cache
 DECAY = 0.9  # factor of the counts at each estimate, and of the victims' density at each eviction
 SPREAD = 0.01  # part of the range of ages that covers as many references as the cache has blocks
 COARSENING = (5, 25)  # numbers of the estimates that set the unit, counted from 0
-LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest 32-bit float: density of a block beyond the last age
+LEAST = -(2 - 2.0**-23) * 2.0**127  # the lowest 32-bit float: density of a block at the last age or beyond
 
 
 @register("lhd", Kernel, PARAMETERS)

@@ -22,7 +22,8 @@ Deviations and decisions:
 
 - The sketch hashes a block's number in order of first use, as in wtinylfu.py; that code hashes the key.
 - As in that code, the sketch is a counting Bloom filter for as many blocks as the cache holds, at an error of 0.001.
-  Counting a block raises all its ten counters. All counters are halved after `epoch` evictions per block of the cache.
+  Counting a block raises all its ten counters. All counters are halved after `epoch` rounds of making room (most of
+  which evict a block) per block of the cache.
 - As in that code, a count above `epoch` in the sketch is taken for an error and never wins; as long as filter and
   staging are both empty, all blocks enter the core, which the first eviction then shrinks to its share; a hot block
   enters the core even if the eviction for it made the history forget its name.

@@ -5,8 +5,8 @@ used again. No policy that loads every block it misses has fewer misses. A polic
 cache can have fewer: on 1 2 1 2 … a cache of one block that keeps block 1 hits every other access, while ``opt`` hits
 none.
 
-``opt_bypass`` also leaves out the missed block if its own next use is farther than that of every cached block. No cache
-that holds only referenced blocks has fewer misses, whether or not it loads every miss.
+``opt_bypass`` leaves out the missed block if the cache is full and no cached block has a later next use. No cache that
+holds only referenced blocks has fewer misses, whether or not it loads every miss.
 
 Both maximise the hits over all references that they are given. If a trace has writes or a warm-up, another policy may
 therefore have more hits among the references that are counted.
@@ -63,6 +63,6 @@ class OPTBypass(OPT):
     """Optimal for a cache that need not load a missed block: no policy has more hits over all references."""
 
     def load(self, block):
-        """Load a missed block, unless all cached blocks are used again before it."""
+        """Load a missed block if there is room, or if some cached block has a later next use."""
         if len(self.cached) < self.capacity or self.next_use(block) < max(map(self.next_use, self.cached)):
             super().load(block)

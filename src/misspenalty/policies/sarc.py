@@ -29,7 +29,7 @@ from misspenalty.policies.tracks import DELTA, TrackLists
 PARAMETERS = [
     THRESHOLD,
     DELTA,
-    Parameter("large_ratio", 20.0, "ratio from which SEQ grows at a hit in its bottom", 0, 1e9, float),
+    Parameter("large_ratio", 20.0, "ratio above which SEQ grows at a hit in its bottom", 0, 1e9, float),
     Parameter("count_writes", 1, "1: a write hit in RANDOM's bottom adapts like a read hit", 0, 1),
 ]
 
@@ -41,7 +41,7 @@ class SARC(TrackLists):
     desired = 0.0  # desired size of SEQ, pages; 0 = not known yet
 
     def victim(self):
-        """Return the LRU track of the list that is larger than desired, or the older one if a list is below deltaL."""
+        """Return the LRU track of the list that is too large, or the older LRU track while a list is below deltaL."""
         if not self.seq or not self.random:
             return next(iter(self.seq or self.random))
         seq, random = next(iter(self.seq)), next(iter(self.random))

@@ -1,7 +1,7 @@
 """FIFO, LRU, CLOCK, SIEVE, SLRU, S3-FIFO and ARC for objects of different sizes.
 
-Papers and parameters are those of the policies of the same names. Shares of the cache are shares of its bytes, and
-if all objects have one byte, each policy equals the one for blocks.
+Papers and parameters are those of the policies of the same names (except that SLRU has no `fill_up`). Shares of the
+cache are shares of its bytes, and if all objects have one byte, each policy equals the one for blocks.
 
 Deviations and decisions, beyond those of the policies for blocks:
 
@@ -52,7 +52,7 @@ class Clock(FIFO):
         self.uses[block] = 0
 
     def evict(self):
-        """Evict the oldest object without uses; those before it lose one and become the newest."""
+        """Evict the oldest object without uses; those before it lose one use and become the newest."""
         while self.uses[self.queue.oldest]:
             self.uses[self.queue.oldest] -= 1
             self.queue.move_to_end(self.queue.oldest)

@@ -3,9 +3,9 @@
 LFU and LRU-K are the policies for blocks (`misspenalty.policies.lfu`, `misspenalty.policies.lruk`) without a correlated
 period; their histories hold the names of objects of up to `history` times the cache's bytes.
 
-GDSF, greedy dual size frequency: the rank of an object is ``clock + uses / bytes`` when it is used, where ``clock`` is
-the rank of the object that was evicted last. So small objects and often used ones stay, and objects that are no longer
-used fall behind in rank.
+GDSF, greedy dual size frequency: the rank of an object is the value of ``clock + uses / bytes`` at its last use, where
+``clock`` is the rank of the object that was evicted last. So small objects and often used ones stay, and objects that
+are no longer used fall behind in rank.
 
 Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
 Laboratories HPL-98-69 (R.1), 1998, with a cost of 1 for each miss, which favours the number of hits over the bytes hit.
