@@ -366,7 +366,7 @@ def test_what_cannot_be_prefetched_is_refused(make_trace):
     for capacity in (-5, 0, 1.5, 1 << 70):
         with pytest.raises(ParameterError, match=f"cache size is {capacity} blocks; expected a whole number"):
             track_cache("sarc", capacity, 10)
-    with pytest.raises(ParameterError, match=r"arc: 1073741824 tracks of 8 pages; expected less than 2\*\*32 pages"):
+    with pytest.raises(ParameterError, match=r"arc: 1073741824 tracks of 8 pages; expected fewer than 2\*\*32 pages"):
         track_cache("arc", 70, 1 << 30, track_pages=8)
     cache = track_cache("sarc", 70, 10)
     for wrong in ((-1,), (10,), (5, 2), (5, 0), (5, 1, False, 4), (5, 1, False, 11)):

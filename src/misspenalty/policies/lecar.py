@@ -48,7 +48,7 @@ PARAMETERS = (
         1000,
         float,
     ),
-    Parameter("recall", 1, "1 = a block from a history has its old count, 0 = it starts at 1", 0, 1),
+    Parameter("recall", 1, "1 = a block from a history resumes its old count, 0 = it starts at 1", 0, 1),
     Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),
 )
 MOST = 0.99  # maximum weight of an expert

@@ -44,7 +44,7 @@ PARAMETERS = (
     Parameter("filter", 0.1, "share of the cache used for new blocks", 0, 1, float),
     Parameter("staging", 0.05, "share of the cache used for blocks that may enter the core", 0, 1, float),
     Parameter("ghost", 1.0, "names the history holds, in multiples of the cache", 0, 1000, float),
-    Parameter("epoch", 32, "evictions until the sketch is halved, in multiples of the cache", 1, 1_000_000),
+    Parameter("epoch", 32, "rounds of making room until the sketch is halved, in multiples of the cache", 1, 1_000_000),
     Parameter("sketch", 1.0, "blocks the sketch is made for, in multiples of the cache", 0, 1000, float),
 )
 MAX_COUNT = 7  # highest value of the three-bit counter

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from misspenalty.policies.registry import Parameter, Reference
 
 DEMAND, SYNCHRONOUS, ASYNCHRONOUS = range(3)
-THRESHOLD = Parameter("threshold", 3, "run of tracks that counts as a sequential stream", 1, 255)
+THRESHOLD = Parameter("threshold", 3, "length of the run of tracks that counts as a sequential stream", 1, 255)
 
 
 @dataclass

@@ -21,7 +21,7 @@ Deviations and decisions:
   0). Marking it as sequential at once, as an unverified source says, lets a group that was fetched on a wrong guess
   cause the next, and such groups multiply among densely cached random data.
 - Tracks have up to eight pages, any of which may be cached. Requested pages that a cached track lacks are read alone,
-  or with the rest of the track if it is sequential; that moves the track like a hit but does not count as one.
+  or with the rest of the track if it is sequential; such an access moves the track like a hit but is counted as a miss.
 - Writes count in the detection and enter the cache, but prefetch nothing; a written track of a run enters as
   sequential data unless `writes_sequential` is 0.
 - Any online policy can be used behind the prefetcher. One without SEQ and RANDOM lists treats a prefetch as a
@@ -63,8 +63,8 @@ def check(settings):
     Parameters
     ----------
     settings : mapping or str or None
-        A name of `KINDS`: "sequential", with a fixed degree, or "amp"; or settings by name, where ``kind``
-        names the prefetcher ("sequential" if left out); None = no prefetching.
+        A name in `KINDS`: "sequential", with a fixed degree, or "amp"; or settings by name, where ``kind`` names the
+        prefetcher ("sequential" if left out); None = no prefetching.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def track_cache(
     if settings.get("most"):
         raise ParameterError(f"amp needs a policy on tracks (sarc, lru_top, lru_bottom); {policy} is not one")
     if tracks * track_pages >= 1 << 32:
-        raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected less than 2**32 pages")
+        raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected fewer than 2**32 pages")
     return Behind(capacity, blocks, definition.kernel(capacity, tracks * track_pages, **parameters), **settings)
 
 
