@@ -283,10 +283,9 @@ def test_mq_evicts_before_it_looks_into_its_history():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_memory_per_block(name):
-    """A policy may take at most 32 bytes per distinct block with a cache of a tenth of them; simple policies 16, GDSF
-    72.
+    """A policy may take at most 32 bytes per distinct block (a simple one 16, GDSF 72) if a tenth of them are cached.
 
-    LHD has 7.7 MB of counts besides, whatever the trace.
+    LHD has 7.7 MB of counts besides, for any trace.
     """
     definition = find_policy(name)
     kernel = definition.kernel(10_000, 100_000, **definition.check({}))

@@ -79,7 +79,7 @@ def test_lru2_evicts_blocks_used_once_first():
 
 
 def test_lru2_goes_by_the_second_to_last_use():
-    # numbers from 1. A 1, B 2; C 3 evicts A; A 4 returns, second-to-last use 1, evicts B (used once,
+    # accesses are numbered from 1. A 1, B 2; C 3 evicts A; A 4 returns, second-to-last use 1, evicts B (used once,
     # older than C); D 5 evicts C (once); B 6 returns with 2, evicts D (once); A 7 hits, its second-to-last is now 4;
     # C 8 returns with 3 and evicts B (2 < 4); A 9 hits
     assert outcome("lru2", 2, "ABCADBACA", history=1) == "mmmmmmhmh"
@@ -108,9 +108,10 @@ def test_lru3_goes_by_the_third_to_last_use():
 
 
 def test_lru3_takes_out_the_time_a_use_lasted():
-    # numbers from 1, period 2. P's uses at 1 and 3 are one that lasted 2. At 6 it moves to 3, so at 9 P's third-to-last
-    # use is 3. Q's at 2, 5, 8 are uncorrelated: 2. R's at 4, 7, 10 as well, and 11, 12 keep R within its period. S (13)
-    # evicts Q, not P, whose third-to-last use would be 1 without the move.
+    # accesses are numbered from 1; period 2. P's uses at 1 and 3 count as one that lasted 2. At 6 it moves to 3, so
+    # P's third-to-last use at 9 is 3. Q's uses at 2, 5, 8 are uncorrelated: its third-to-last is 2. So are R's at 4,
+    # 7, 10; 11 and 12 keep R within its period. S (13) evicts Q, not P, whose third-to-last use would be 1 without
+    # the move.
     assert outcome("lru2", 3, "PQPRQPRQPRRRSPQ", k=3, correlated_period=2) == "mmhmhhhhhhhhmhm"
 
 
@@ -161,9 +162,9 @@ def test_fbr_is_lru_within_a_count():
 
 
 def test_fbr_halves_the_counts():
-    # no new section, so each hit counts. With a_max 2, A's third use makes the average 3: halved to 2; so at the
-    # fourth. B: 1, 2, then 3 with A's 2 averages 2.5: A 1, B 2. C evicts A. With a_max 100 A has 4, B 3: C evicts B,
-    # A hits.
+    # no new section, so each hit counts. With a_max 2, A's third use makes the average 3, and A's count is halved to 2;
+    # the fourth use does the same. B: 1, 2, then 3, which with A's 2 averages 2.5: A 1, B 2. C evicts A. With a_max 100
+    # A has 4, B 3: C evicts B, A hits.
     assert outcome("fbr", 2, "AAAABBBCA", f_new=0, f_old=1, a_max=2) == "mhhhmhhmm"
     assert outcome("fbr", 2, "AAAABBBCA", f_new=0, f_old=1, a_max=100) == "mhhhmhhmh"
 
@@ -246,7 +247,7 @@ def test_opt_on_the_textbook_string():
 
 
 def test_mq_eighth_access_moves_a_block_to_the_next_queue():
-    # A seven times: Q2, as B after four; A is older there and C evicts it. With the eighth access A is in Q3: B goes.
+    # After seven uses A is in Q2, as is B after four; A is older there and C evicts it. With eight, A is in Q3: B goes.
     assert outcome("mq", 2, "AAAAAAA" + "BBBB" + "CA", life_time=100).endswith("mm")
     assert outcome("mq", 2, "AAAAAAAA" + "BBBB" + "CA", life_time=100).endswith("mh")
 
