@@ -21,7 +21,7 @@ class Requests:
     lbn : array of int64
         First blocks.
     count : array of int32
-        Blocks.
+        Numbers of blocks.
     write : array of uint8
         1 = write.
     delay : array of int64
@@ -100,7 +100,7 @@ def replay(kind, requests):
     Raises
     ------
     ParameterError
-        There are no requests, one is outside the drive, or they last longer than 36 years.
+        There are no requests, one is outside the drive, a delay is negative, or the delays exceed 36 years in total.
     """
     if not len(requests):
         raise ParameterError("there are no requests to replay")

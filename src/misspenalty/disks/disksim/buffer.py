@@ -6,14 +6,16 @@ DiskSim 4.0 whose answers are in the shared reference data (GitHub repository we
 
 ``disk_buffer_select_read_segment``
     A read uses the segment that holds all its blocks, else one that holds its first block; if several do, it uses the
-    least recently used. A drive without ``disksim_buffer`` uses the segment that holds most of the read's blocks.
+    one being read ahead into, else the least recently used. A drive without ``disksim_buffer`` uses the segment that
+    holds most of the read's blocks.
 ``disk_buffer_select_write_segment``
     A write uses a segment that it overlaps, else an empty one, else the least recently used, but never the one being
-    read ahead into: a drive with a single segment leaves the bus first. No segment is reserved for writes.
+    read ahead into: a drive whose only segment is being read ahead into leaves the bus first. No segment is reserved
+    for writes.
 ``disk_buffer_set_segment``
     Blocks that a write overwrites are lost, except those in a segment that is being read ahead into.
 ``disk_release_hda``
-    After its write, a segment becomes empty if the drive cannot read written blocks from its cache.
+    Once a write is on the medium, its segment becomes empty if the drive cannot read written blocks from its cache.
 ``disk_buffer_block_available, disk_buffer_update_outbuffer``
     Read-ahead does not overwrite a block that the current read has yet to send: it lets the sector pass, and reads it
     a revolution later.

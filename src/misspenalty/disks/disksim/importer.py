@@ -61,7 +61,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
     name : str, optional
         The description's name; by default the file's.
     bus : path-like, optional
-        A ``.parv`` to take the bus from, if `path` has none.
+        A ``.parv`` to take the bus from; by default `path`. Without a topology, the bus takes no time.
     literal : bool
         Whether to read every parameter as DiskSim 4.0 does; else `misspenalty.disks.disksim.decisions` apply.
 
@@ -127,7 +127,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
 
 
 def write(data, path):
-    """Write a description as YAML, with short lists on one line."""
+    """Write a description as YAML; see `to_yaml`."""
     from misspenalty.io.files import atomic_path
 
     with atomic_path(path) as partial:
@@ -135,12 +135,12 @@ def write(data, path):
 
 
 def to_yaml(data):
-    """Return a description as YAML text."""
+    """Return a description as YAML text, with lists of plain values in flow style."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper that writes lists and innermost mappings in flow style."""
+    """A dumper that writes lists of plain values, and zones, sources and short innermost mappings, in flow style."""
 
     def represent_list(self, items):
         return self.represent_sequence("tag:yaml.org,2002:seq", items, not any(isinstance(i, dict) for i in items))
@@ -199,7 +199,7 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Return the times that a block read and a block written take on the bus directly above the disk, ms."""
+    """Return the times of a block read and a block written on the bus directly above the disk, ms; 0 if no topology."""
     if not topology:
         return 0, 0
     above = _above_disk(topology, None)

@@ -1,17 +1,17 @@
 """Read zones from DiskSim's layout G4, which describes newer drives by runs of tracks, surface by surface.
 
-A G4 layout is an index of patterns: an entry says where a run begins (block, cylinder), how long one instance of its
-pattern is (blocks, cylinders, share of a revolution to the next one), how long the run is, and which pattern repeats;
-the last index is the root. Such a drive fills some dozens of cylinders of one surface in sequence before it moves to
-the next surface, and surfaces may differ in density. Our layout has serpentine zones of equal tracks: it keeps each
-zone's cylinders, its mean sectors per track and the skew from track to track. It drops the order within a group of
-cylinders, the slips and the remaps.
+A G4 layout is an index of patterns, the last of which is the root. An entry of a pattern says where a run begins
+(block, cylinder), how long one instance of the pattern repeated in it is (blocks, cylinders, share of a revolution to
+the next one), how long the run is, and which pattern repeats. Such a drive fills some dozens of cylinders of one
+surface in sequence before it moves to the next surface, and surfaces may differ in density. Our layout has serpentine
+zones of equal tracks: it keeps each zone's cylinders, its mean sectors per track and the skew from track to track. It
+drops the order within a group of cylinders, the slips and the remaps.
 """
 
 from misspenalty.errors import InputError
 
 ROOT_FIELDS, TRACK_FIELDS = 10, 11  # an entry of tracks also names its surface
-SAME_ZONE = 0.015  # runs whose tracks differ by less are one zone: the difference is due to defects
+SAME_ZONE = 0.015  # runs whose tracks differ by a smaller share are one zone: the difference is due to defects
 
 
 def geometry(layout, heads, cylinders, path):

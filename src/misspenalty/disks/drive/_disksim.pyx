@@ -15,12 +15,12 @@ from misspenalty.disks.drive._state cimport (
 
 
 cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
-    """Tell whether a segment was used longer ago than another."""
+    """Tell whether segment `i` was used longer ago than segment `best`, or there is no `best` yet (-1)."""
     return best < 0 or d.segments[i].used < d.segments[best].used
 
 
 cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noexcept nogil:
-    """Choose the segment for a read, and tell whether it holds all blocks, the first one, or none."""
+    """Choose the segment for a read; set `hit` to whether it has all blocks, the first (or reads it next), or none."""
     cdef int32_t i, value, kind, best = 0, chosen = -1
     cdef const segment_t* g
     hit[0] = MISS
@@ -106,7 +106,7 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
-    """Start read-ahead when a read has finished on the medium, and return `end`, when its last block leaves the bus."""
+    """Start read-ahead when a read has finished on the medium; return `end`, the time its last block leaves the bus."""
     d.arm_free = medium
     sends(d, lbn, count, end)
     start(d, chosen, limit, medium)
@@ -204,7 +204,8 @@ cdef int32_t room_for_write(
 ) noexcept nogil:
     """Choose the segment of a new write.
 
-    If the write must wait, its bus transfer begins at `off`, set in `begin`; `late` is the time to stop read-ahead.
+    If the write must wait, `begin`, when its bus transfer begins, is set to `off`. `late` is set to the time that it
+    takes to stop read-ahead.
     """
     cdef int32_t chosen
     late[0] = 0

@@ -128,7 +128,7 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead from a segment's end, starting at `when`; not to the end of another track than the arm's."""
+    """Read ahead from a segment's end, from `when` on; read-ahead to the track's end only starts on the arm's track."""
     cdef segment_t* segment = &d.segments[chosen]
     extend_ahead(d, segment, limit)
     if segment.end >= segment.limit:

@@ -1,4 +1,4 @@
-"""Simulate a drive and its queue; `reference.drive_queue` is easier to read, _drive.pxd explains the use."""
+"""Simulate a drive and its queue; `reference.drive_queue` is easier to read, and _drive.pxd explains the use."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -203,7 +203,8 @@ cdef class Drive(Kernel):
         Raises
         ------
         ParameterError
-            The drive has no such blocks, or `now` is before the drive last finished.
+            The drive has no such blocks, there are more than 2^30 of them, or `now` is before the drive last finished
+            or above 2^60.
         """
         cdef record_t record
         self.check_request(now, lbn, count)

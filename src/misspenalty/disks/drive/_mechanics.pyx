@@ -10,7 +10,7 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless because it only divides 0."""
+    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless: only 0 is divided by it."""
     cdef Py_ssize_t i
     for i in range(n):
         tracks[i].width = TURN // <int64_t>tracks[i].sectors
@@ -132,7 +132,7 @@ cdef class Mechanics:
         return rotation(&self.m, now, angle)
 
     def next_sector(self, int32_t track, int64_t now):
-        """Return the sector of a track that begins next at or after `now`; its number of sectors means sector 0."""
+        """Return the sector of a track that begins next, at or after `now`; the number of sectors means sector 0."""
         if not 0 <= track < self.m.tracks_n or now < 0:
             raise ParameterError(
                 f"track {track}, time {now}: expected a track from 0 to {self.m.tracks_n - 1} and a time of at least 0"

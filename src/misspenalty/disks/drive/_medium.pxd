@@ -8,8 +8,8 @@ from misspenalty.disks.drive._state cimport drive_t, segment_t
 
 cdef struct flow_t:                 # how the bus follows the medium in a read
     int64_t block                   # time of a block on the bus, ns
-    int64_t water                   # blocks that must have been read …
-    int64_t ready                   # … and when they have been, ns
+    int64_t water                   # number of blocks that must have been read before the bus is requested
+    int64_t ready                   # when they have been read, ns
     int64_t done                    # earliest time at which the bus can have carried all blocks, ns
 
 
@@ -40,6 +40,7 @@ cdef void end_ahead(drive_t* d) noexcept nogil
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
 # Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change nothing else.
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
-# Let read-ahead into a segment continue up to `limit`; start it from the segment's end at `when`.
+# Let read-ahead into a segment continue up to `limit`.
 cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil
+# Read ahead from a segment's end, starting at `when`.
 cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) noexcept nogil

@@ -52,7 +52,7 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil:
     """Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
 
-    Update the segment's end, the arm and the next block. Only sectors that ended by `until` count.
+    Update the segment's end, the arm's track and the next block, but only for sectors that ended by `until`.
     """
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
@@ -181,7 +181,7 @@ cdef int64_t read_medium(
             follow(flow, index, count, passed(m, track, next_one, s, start, late))
             follow(flow, index + next_one - sector - 1, count, end)
             if index < flow.water <= index + n:
-                # the blocks cross the bus in order, so the drive requests it once the first ones have been read
+                # the blocks cross the bus in order, so the drive requests the bus once the first ones have been read
                 s += min(flow.water - index, <int64_t>(next_one - sector)) - 1
                 flow.ready = passed(m, track, next_one, s, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
@@ -267,7 +267,7 @@ cdef int64_t write_medium(
 cdef int64_t in_time(
     drive_t* d, int32_t track, int32_t sector, int64_t n, int64_t start, int64_t late, int64_t bus_start
 ) noexcept nogil:
-    """Count how many of n sectors, from the first, have their data when they pass; the first one's has arrived."""
+    """Count how many of n sectors, from the first on, have their data when they pass; the first must have its data."""
     cdef int64_t low = 1, high = n, middle
     if bus_start + n * d.s.write_block <= passed(d.m, track, sector, n - 1, start, late):
         return n

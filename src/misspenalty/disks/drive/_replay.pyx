@@ -37,9 +37,9 @@ cdef int check(
     Drive drive, const int64_t[::1] lbn, const int32_t[::1] count, Py_ssize_t writes, const int64_t[::1] times, int64_t first,
     bint rising,
 ) except -1:
-    """Reject requests that the kernel could not serve: those outside the drive, or earlier than the one before.
+    """Reject requests that the kernel could not serve: those outside the drive, or with an invalid time.
 
-    No time may be below `first` or, if they are `rising`, below the previous one.
+    No time may be below `first` or above LATEST. If times must be `rising`, none may be below the previous one.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], wrong = -1
     cdef int64_t least = first

@@ -66,7 +66,7 @@ class Kind:
         return type(self)(check(data, self.path), self.path)
 
     def decisions(self):
-        """Return the values that are read differently from DiskSim: ``{key: source entry}``."""
+        """Return the source entries, by key, of the values that are read differently from DiskSim."""
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
@@ -336,8 +336,8 @@ def seek_table(seek, cylinders, left_out=()):
     """Tabulate the seek time by distance, ns, for distances below `cylinders`.
 
     The curve is either a measured table without the distances left out, whose points are joined by straight lines and
-    whose last line is extended; or the three-part curve of Ruemmler and Wilkes (An introduction to disk drive modeling,
-    IEEE Computer 27(3), 1994): a root for short seeks, a line for long ones.
+    whose last line is extended; or the curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE
+    Computer 27(3), 1994): a root for short seeks and a line for long ones. The shortest seeks may have given times.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}

@@ -8,7 +8,7 @@ Version 4.0 Reference Manual, CMU-PDL-08-101, section 3.2), with two corrections
 
 * a sector slipped in a cylinder with spares moves that cylinder's last blocks into its spares; DiskSim places them on
   top of the next cylinder's first blocks;
-* spares in front of a cylinder are left out; DiskSim counts them, but places blocks there.
+* spares in front of a cylinder hold no blocks; DiskSim counts them as spares, but places blocks there.
 """
 
 from math import gcd

@@ -2,7 +2,8 @@
 
 The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its disk had to
 fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have
-no such component. Everything else is as described, unless a change is requested.
+no such component. Spares, slips, defects and unused sectors are left out too, and every cylinder begins on the first
+head. Everything else is as described, unless a change is requested.
 """
 
 from misspenalty.errors import ParameterError
@@ -19,7 +20,7 @@ def cut(description, cylinders, **changes):
     ----------
     description : Description
     cylinders : int
-        At most as many as the outermost zone has.
+        From 2 to the number of cylinders of the outermost zone.
     **changes
         New values, by the names of `CHANGES`; ``overhead_ms`` is the overhead of every command, ``seek_factor``
         multiplies all seek times.
@@ -31,7 +32,7 @@ def cut(description, cylinders, **changes):
     Raises
     ------
     ParameterError
-        There are fewer cylinders than requested, or a change is unknown.
+        Fewer than 2 cylinders, or more than there are, are requested, or a change is unknown.
     InputError
         A value is invalid.
     """
@@ -67,12 +68,12 @@ def _scaled(seek, factor):
 
 
 def uniform(description):
-    """Return the tracks, the tracks per cylinder and the sectors per track of a drive with identical tracks.
+    """Return the number of tracks, of tracks per cylinder and of sectors per track of a drive with identical tracks.
 
     Raises
     ------
     ParameterError
-        The drive has zones, spares, defects or unused sectors.
+        The drive has more than one zone, or spares, defects or unused sectors.
     """
     geometry, tracks = description.data["geometry"], description.mechanics.tracks
     zone, *others = geometry["zones"]

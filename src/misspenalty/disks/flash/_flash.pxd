@@ -1,7 +1,7 @@
 # Kernels in which requests overlap also use this model of flash behind a controller. Time is in integer ns.
 # serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never goes
-# back: each waits for the dies that earlier ones hold, but on the channels and the interface its pages compete only
-# with each other.
+# back: each request waits for the dies that earlier ones keep busy, but on the channels and the interface its pages
+# compete only with each other.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -30,7 +30,7 @@ cdef class Flash(Kernel):
     cdef settings_t s
     cdef int64_t[::1] die_free      # when a die is free, ns
     cdef int64_t[::1] read_free     # … for a read, which interrupts programs and erasures, ns
-    cdef int64_t[::1] older         # when work older than the last request that programmed the die ends on it, ns
+    cdef int64_t[::1] older         # when a die ends the work that is older than the last request to program it, ns
     cdef int64_t[::1] stamp         # … number of that request
     cdef int64_t[::1] channel_free  # when a channel has carried the request's own pages, ns
     cdef int64_t[::1] channel_stamp # … number of the request

@@ -79,7 +79,10 @@ cdef class Flash(Kernel):
         self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
         bint records=True,
     ):
-        """Serve requests, each `delay` ns after the previous one completes; return their records, or service times."""
+        """Serve requests, each `delay` ns after the previous one completes; return their records, or service times.
+
+        Service times, in ns, are returned if `records` is False.
+        """
         cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
             raise ParameterError("lbn, count, write and delay differ in length")
@@ -238,7 +241,7 @@ cdef class Flash(Kernel):
                         self.collect_page(die)
 
     cdef void pay(self, int64_t die) noexcept nogil:
-        """Collect enough pages that a victim is finished when requests have used up as many as its collection frees."""
+        """Collect so many pages that a victim is finished once requests have used up the pages that this frees."""
         if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
             return
         self.paid[die] += 1

@@ -80,7 +80,7 @@ class FlashDescription(Kind):
         return self.drive().one_by_one(lbn, count, write, delay)
 
     def slice(self, blocks):
-        """Return this kind with `blocks` erase blocks per plane; its spare share and everything else stay the same.
+        """Return this kind with `blocks` erase blocks per plane and fewer sectors, so that its spare share is kept.
 
         Raises
         ------
