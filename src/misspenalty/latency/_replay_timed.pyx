@@ -101,7 +101,7 @@ cdef class PythonCache(Policy):
 def following(const block_t[::1] ids, Py_ssize_t blocks):
     """Return, for each reference, the number of the next one to the same block, as a buffer of int64.
 
-    Raise IndexError if an id is not below `blocks`.
+    If there is no next one, the number is NOT_AGAIN. Raise IndexError if an id is not below `blocks`.
     """
     cdef Py_ssize_t i
     check_ids(ids, blocks)
@@ -143,7 +143,7 @@ cdef class Replay(Kernel):
     cdef Device device
     cdef const int64_t[::1] lbn     # first sector of each block
     cdef int32_t sectors            # sectors of a block
-    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None: as the cache knows
+    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None: those it knows
     cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
     cdef int64_t hit_ns, pause      # time that each request takes in the cache; pause of a client between requests
     cdef bint through, closed
@@ -179,7 +179,7 @@ cdef class Replay(Kernel):
 
         Return the counts and a buffer of latencies in ns. Latencies of uncounted references (writes and the warm-up)
         are -1. `advance` is called with the number of references replayed since the last call. If it raises an
-        exception, or at Ctrl-C, the replay stops with requests in progress; such a device cannot serve another replay.
+        exception, or at Ctrl-C, the replay stops with requests in progress; then the device cannot serve another one.
         `sizes` are the bytes that each reference requests from a cache of bytes, `sectors` the sectors that it
         transfers; by default, the sizes that the cache knows and the sectors of a block.
 
@@ -270,7 +270,7 @@ cdef class Replay(Kernel):
         self.high[what] += ns >> HALF
 
     cdef inline int request(self, Py_ssize_t i, block_t block, bint write, int64_t now) except -1 nogil:
-        """Let reference `i` arrive: it hits, waits for a fetch in progress, or begins a fetch."""
+        """Let reference `i` arrive: a read hits, waits for a fetch in progress, or begins one; a write never waits."""
         cdef int64_t tail = self.tail[block]
         cdef int32_t sectors = self.sectors if self.counts_of is None else self.counts_of[i]
         if self.sized is not None and self.sizes is not None:

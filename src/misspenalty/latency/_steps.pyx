@@ -237,7 +237,7 @@ cdef class OPT(StepCache):
         self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Update the next request only now, because a fetch that ends in a hit's step still sees that hit as next."""
+        """Update the next request only now: for a fetch that ends in the step of a hit, that hit is still to come."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 

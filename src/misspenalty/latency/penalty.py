@@ -16,8 +16,9 @@ completes before a request arrives.
   cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is assumed to happen while the device is
   idle; with `write_through` each write also goes to the device when it arrives, and reads queue behind it. ``"ignore"``
   leaves writes out. (``"only"`` has no meaning here, as no request would wait.)
-- **Devices.** A fixed time serves any number of requests at once; it counts as overhead. A disk serves one at a time,
-  chosen by its scheduler. On a flash drive requests overlap on different dies; waiting for a die counts as queueing.
+- **Devices.** A device with a fixed time serves any number of requests at once; its time counts as overhead. A disk
+  serves one at a time, chosen by its scheduler. On a flash drive requests overlap on different dies; waiting for a die
+  counts as queueing.
 - **Sizes.** In a trace of objects of different sizes, each fetch transfers the bytes requested, rounded up to sectors.
   A cache of bytes (`misspenalty.policies.sized`) holds objects by their size; an object whose change of size makes a
   request miss is fetched again. A fixed time does not depend on the size. Objects are packed on the drive in order of

@@ -78,7 +78,7 @@ class Server:
 
 
 def bandwidth(place: str) -> float:
-    """Return the rate, 10**9 bytes/s, at which a cache in ``dram``, ``remote`` or ``ssd``, or at ``25GB/s``, is loaded.
+    """Return the rate of loading, 10**9 bytes/s, from ``dram``, ``remote`` or ``ssd``, or at a given one, ``25GB/s``.
 
     Raises
     ------
@@ -129,8 +129,8 @@ def time_to_first_token(
     DataFrame
         One row per policy, size and place: ``policy, cache_blocks, device, requests`` (prompts), ``token_hit_ratio``;
         the means ``prefill_us, load_us, mean_us`` (time to first token) and its quantiles ``median_us, p99_us``;
-        ``saved_ratio``, the share of the mean that the cache saves; ``slower``, prompts whose prefix takes longer to
-        load than to compute.
+        ``saved_ratio``, the share of the mean time without a cache that the cache saves; ``slower``, the number of
+        prompts whose prefix takes longer to load than to compute.
 
     Raises
     ------

@@ -11,7 +11,7 @@ number of fetches can be in progress. The cache is empty at the start.
 
 ``lru``, ``opt`` and their variants count the end of a fetch as one use, however many requests wait for it; ``arc`` and
 ``arc_mad`` put the object into T2 if more than one waits. ``arc`` rounds the ratios of its ghost lists to whole
-numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` may refuse an object.
+numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` and ``opt_mad`` may refuse an object.
 
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
 request plus z - t for each further one t < z steps later. The victim is the object for which this value is lowest:
@@ -103,7 +103,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
 
     Examples
     --------
-    The second request for object 7 waits for the last step of the fetch, the third is a hit.
+    The second request for object 7 waits for the last step of the fetch; the third is a hit.
 
     >>> import misspenalty
     >>> outcome = misspenalty.delayed_hits([7, -1, 7, 7], "lru", cache_blocks=1, fetch_steps=3)
