@@ -6,7 +6,7 @@ from misspenalty._kernel cimport SLICE, Kernel, check_signals, zeros
 
 
 cdef class Packing(Kernel):
-    """A tree that holds the maximum number of bytes in use over ranges of `slots` slots of time."""
+    """A tree over `slots` slots of time; a node has the maximum number of bytes in use in any slot of its range."""
 
     cdef int64_t[::1] most          # by node: maximum bytes in any of its slots, without what its parents add
     cdef int64_t[::1] added         # by node: bytes added to all of its slots

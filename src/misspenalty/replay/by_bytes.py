@@ -1,8 +1,8 @@
 """Replay traces of objects of different sizes through caches of bytes: hit ratio and byte hit ratio.
 
 `misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, and what happens
-to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, which bound what
-any cache can reach; see `misspenalty.replay.byte_bounds`.
+to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a lower and an
+upper bound of what the best cache reaches; see `misspenalty.replay.byte_bounds`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Bound what any cache of a given number of bytes can serve, even one that knows the future.
+"""Bound what the best cache of a given number of bytes, which knows the future, can serve.
 
-With objects of different sizes the best decisions cannot be found in reasonable time, but they can be bounded. Between
-two successive references to an object, an interval, a cache either keeps the object, which occupies its bytes for that
-long and makes the second reference a hit, or it does not.
+With objects of different sizes the best decisions cannot be found in reasonable time, but the hits that they give can
+be bounded. Between two successive references to an object (an *interval*), a cache either keeps the object, which
+occupies its bytes for that long and makes the second reference a hit, or it does not.
 
 - At most: the space-time (bytes times duration) of all intervals kept cannot exceed the cache's bytes times the length
   of the trace. Under that condition alone, keeping those of least space-time gives the most hits, and keeping the
@@ -80,7 +80,7 @@ class Intervals:
         return hits, int(found * (1 + SLACK))
 
     def at_least(self, room: int) -> tuple[int, int]:
-        """Return the hits, and the bytes of hits, that a cache of `room` bytes can reach with a schedule for each."""
+        """Return the hits, and the bytes of hits, that a cache of `room` bytes can reach, each by its own schedule."""
         fits = np.flatnonzero(self.needed <= room)
         length = (self.end - self.begin)[fits]
         hits = self._packed(room, fits[np.argsort(self.high[fits] * length.astype(float), kind="stable")])

@@ -32,7 +32,7 @@ class CacheSizes:
     in_bytes : bool
         Whether `sizes` are bytes of a cache of objects of different sizes; otherwise they are blocks, or objects.
     block_bytes : int or None
-        Bytes of a block; None if objects of different sizes are counted.
+        Bytes of a block; None if `sizes` are bytes, or numbers of objects of different sizes.
     """
 
     asked: list[str]
@@ -73,7 +73,7 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     unit : {"bytes", "objects"}, optional
         With ``bytes``, all sizes, even plain numbers, are bytes of a cache of objects; with ``objects``, shares are
         shares of the number of objects. By default, for objects of different sizes, plain numbers are objects and
-        everything else is bytes; for blocks, everything is a number of blocks.
+        everything else is bytes; for blocks, everything is converted to blocks.
 
     Raises
     ------

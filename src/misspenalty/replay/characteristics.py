@@ -1,7 +1,7 @@
 """Characterize a trace by tables: its rate and working set over time, request sizes, runs, reuse, frequency.
 
-The tables and the summary of `misspenalty.replay.profile` together describe a workload. If a trace has no times,
-windows have equal numbers of references and rates are left out.
+The tables and the summary of `misspenalty.replay.profile` together describe a workload. If a trace has no times, or all
+of them are equal, windows have equal numbers of references and rates are left out.
 """
 
 import numpy as np
@@ -21,10 +21,10 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``window``; ``start_s, references_per_s, mb_per_s`` if the trace has times; ``references, read_share``;
-        ``working_set_blocks``, the number of distinct blocks (or objects) in the window; ``new_blocks``, those not used
-        before; ``footprint_blocks``, those used so far; ``working_set_bytes, footprint_bytes``. A window without a
-        reference has no read share.
+        ``window``; ``start_s, references_per_s, mb_per_s`` if the trace has times that differ; ``references,
+        read_share``; ``working_set_blocks``, the number of distinct blocks (or objects) in the window; ``new_blocks``,
+        those not used before; ``footprint_blocks``, those used so far; ``working_set_bytes, footprint_bytes``. A window
+        without a reference has no read share.
 
     Examples
     --------
@@ -69,7 +69,10 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
 
 
 def _windows(trace: Trace, windows: int) -> tuple[np.ndarray, float | None]:
-    """Return the window of each reference, and the length of a window in s, None if the trace has no times."""
+    """Return the window of each reference, and the length of a window in s.
+
+    Without times, or if all are equal, windows have equal numbers of references, and the length is None.
+    """
     n = len(trace)
     span = 0 if trace.time is None else int(trace.time.max() - trace.time.min())
     if trace.time is None or not span:

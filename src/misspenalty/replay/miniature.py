@@ -9,9 +9,10 @@ of 32 adjacent addresses are sampled together.
 
 The error bar covers the choice of the blocks, and those effects of scale that a cache of an eighth of the size shows.
 Dependence on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a sample,
-which changes the hit ratio on the trace OLTP by three points. ARC keeps either all of a loop that hardly fits or none
+which changes the hit ratio on the trace OLTP by three points. ARC keeps either all of a loop that barely fits or none
 of it, and the outcome depends on scale: if a tenth of the references are random, and the cache is within 2 % of the
-size above which it keeps the loop, a sample of a hundredth is outside two error bars in about half of the cases.
+size above which it keeps the loop, the estimate from a sample of a hundredth is off by more than two error bars in
+about half of the cases.
 
 Each of the eight parts has a cache of an eighth of the sample's size. If these caches hold only a few blocks, both the
 estimate and its error bar are rough: a size should be at least 100 / R blocks.
@@ -55,7 +56,7 @@ class Miniatures:
         self.requests = counted_requests(trace, writes, warm_up)
 
     def sample(self, spatial: bool) -> Sample:
-        """Return the sample, built only once; it keeps neighbours together for a policy that looks at them."""
+        """Return the sample, or if `spatial` one that keeps neighbours together; each is built only once."""
         if spatial not in self.samples:
             choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
             sample = Sample.of(self.trace, choice, self.warm_up)
@@ -96,7 +97,7 @@ def estimate(
     definition : Definition
         The policy.
     size : int
-        Cache size over the whole trace, blocks.
+        Cache size for the whole trace, blocks.
     parameters : dict
         The policy's parameters, for the whole trace.
     requests, cold : int
@@ -110,7 +111,7 @@ def estimate(
     """
 
     def run(piece: Piece, rate: float | None = None) -> Result | None:
-        """Replay a piece with a cache scaled by the piece's rate, or by `rate`."""
+        """Replay a piece with a cache scaled by the piece's rate, or by `rate`; return None if it is all warm-up."""
         if not len(piece.trace) > piece.warm_up:
             return None
         return replay(piece, int(scaled(size, rate or piece.rate)), definition.in_sample(parameters, piece.rate))

@@ -73,7 +73,8 @@ def prefix_hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        A policy looks into the future, looks at neighbours or exists only in Python, or a size is invalid.
+        A policy other than ``opt`` looks into the future, looks at neighbours or exists only in Python, or a size is
+        invalid.
 
     Examples
     --------

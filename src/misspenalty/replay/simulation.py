@@ -26,7 +26,7 @@ from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import MOST_REFERENCES, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 18  # references replayed at a time: bounds memory, and allows for progress and interrupts between them
+SLICE = 1 << 18  # references replayed at a time: this bounds memory, and progress and interrupts come between slices
 ONE_PASS = 3  # for this many sizes or more, one pass with the stack is faster than separate caches
 
 Policy: TypeAlias = str | type
@@ -82,7 +82,7 @@ def simulate(
     warm_up : int
         References at the start of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
-        Filled with the outcome of each reference, for one policy; ignored references are left as they are.
+        Filled with the outcome of each reference, for one policy; entries of ignored references are left as they are.
     progress : bool
         Whether to show a progress bar on the terminal.
     **parameters
@@ -91,8 +91,8 @@ def simulate(
     Returns
     -------
     Result, ByteResult or DataFrame
-        A `ByteResult` for a cache of bytes. For several policies, a table with one row per policy and the columns of
-        `hit_ratio_curve`.
+        A `ByteResult` for a cache of bytes. For several policies, or ``opt`` in a cache of bytes, a table of results
+        with the columns of `hit_ratio_curve`.
 
     Raises
     ------
@@ -159,9 +159,9 @@ def hit_ratio_curve(
     """Replay a trace through caches of several sizes.
 
     LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them
-    (`lru_curve`). OPT, MRU and LFU with its whole history are stack algorithms as well, but their stacks are not
-    ordered by recency alone, so an update takes time proportional to the depth. Like all other policies they are
-    replayed size by size, in parallel threads.
+    (`lru_curve`), except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with its whole history are
+    stack algorithms as well, but their stacks are not ordered by recency alone, so an update takes time proportional to
+    the depth. Like all other policies they are replayed size by size, in parallel threads.
 
     Parameters
     ----------
