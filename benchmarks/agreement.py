@@ -6,7 +6,7 @@ must be equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's o
 
 `literature` compares with published hit ratios and an independent recomputation, each with an appropriate tolerance.
 The authors of some columns tuned parameters for each size and did not print them. For these columns, rows with other
-parameters follow; those parameters were found from the published values, and only explain them.
+parameters follow; we chose those parameters to fit the published values, so they explain them but confirm nothing.
 
     python benchmarks/agreement.py simulator --csv out.csv
     python benchmarks/agreement.py literature --csv out.csv
@@ -35,9 +35,9 @@ SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # sizes, in thousandths of the foo
 FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU needs sizes in multiples of 4, its S3-FIFO two blocks for S
 
 APART = {
-    "lirs": "theirs also makes a LIR block HIR at a hit in Q, when no block takes its place, and limits S otherwise",
-    "random": "other draws",
-    "wtinylfu": "theirs counts other accesses in another sketch, and its window grows until the cache is full",
+    "lirs": "theirs also makes a LIR block HIR at a hit in Q, when no block takes its place, and limits S differently",
+    "random": "different draws",
+    "wtinylfu": "theirs counts different accesses in another sketch, and its window grows until the cache is full",
 }
 
 # published name: our name and parameters; the first entry is the definition, others explain the column
@@ -109,7 +109,7 @@ def show_simulator(table):
 
 
 def compare_with_literature(names=None):
-    """Yield a table per trace and set of parameters: hit ratios obtained, whether they are scored and in tolerance."""
+    """Yield a table per trace, policy and parameters: ratios obtained, whether they are scored and within tolerance."""
     tables = {name: pd.read_csv(TRACES / f"{name}_hit_ratios.csv") for name in ("published", "recomputed")}
     rows = pd.concat([table.assign(table=name) for name, table in tables.items()], ignore_index=True)
     recomputed = rows["table"] == "recomputed"

@@ -5,10 +5,11 @@ requests; the cost per request should be the same. DiskSim 4.0 simulates 20,000 
 machine.
 
 `demerit` compares six measured drives with DiskSim 4.0, and shows the effect of each departure from DiskSim's reading
-of its parameters (`misspenalty.disks.disksim.decisions`) alone. A matrix of drives and departures follows, without and
-with the departure, including drives that meet its condition but are read without it: our ``buffer`` is compared with
-DiskSim's whole reading, and each other departure is applied alone to our buffer. The last table leaves one drive out:
-the mean change of the demerit over the other drives that meet the condition, and the change on the drive left out.
+of its parameters (`misspenalty.disks.disksim.decisions`) alone. A matrix of drives and departures follows, with the
+demerits without and with the departure. It includes drives that meet the condition of a departure but are read without
+it. Our ``buffer`` is compared with DiskSim's whole reading, and each other departure is applied alone to our buffer.
+The last table leaves out one drive at a time: it has the mean change of the demerit over the other drives that meet the
+condition, and the change on the drive left out.
 
     python benchmarks/disks.py speed --csv out.csv
     python benchmarks/disks.py demerit --csv out.csv
@@ -129,7 +130,10 @@ def alone(row):
 
 
 def matrix(table):
-    """Yield one row per drive and departure whose condition it meets: demerits without and with it, and if held."""
+    """Yield one row per drive and departure whose condition it meets, with the demerits without and with the departure.
+
+    ``held`` is True if our description of the drive has the departure.
+    """
     out = {reading: rows.set_index("drive")["demerit_ms"] for reading, rows in table.groupby("reading")}
     for row in table.itertuples():
         if (departure := alone(row)) is not None:

@@ -31,8 +31,8 @@ ROUNDING_MS = 0.005
 CAUSES = {
     "follows": "follows on a request that differs: the platter stands elsewhere",
     "rounding": "at most 5 us: DiskSim's sums of rounded times and angles (dm_rottime_g1, dm_rotate_g1, dm_time_dtoi)",
-    "append": "a write appended to one on the medium, or right behind it: its segment has no room for all blocks: they "
-    "cross the bus in pieces (disk_buffer_transfer_size, outbcount)",
+    "append": "a write appended to one on the medium, or one of the two requests after it: its segment has no room for "
+    "all blocks, so they cross the bus in pieces (disk_buffer_transfer_size, outbcount)",
     "any_order": "a drive that reads and writes in any order: the sector it begins with on landing within a track "
     "(g1_access_block, g1_convert_atop), and those that read-ahead keeps then (immedstart in disk_buffer_sector_done)",
     "other": "none of these; not found",
@@ -73,7 +73,10 @@ def causes(rows, any_order=False):
 
 
 def agreement(folder=FOLDER):
-    """Yield one row per drive and stream: ``drive, stream, requests, within_1us_pct``, and requests by cause."""
+    """Yield one row per drive and stream.
+
+    A row has ``drive, stream, requests, within_1us_pct``, and the number of requests per cause of disagreement.
+    """
     for name in DRIVES:
         any_order = disks.load(name).data["cache"]["read_any_order"]
         for stream in STREAMS:

@@ -133,7 +133,7 @@ def threads(trace, repeat):
 
 
 def memory(trace):
-    """Count each kernel's bytes per distinct block, without the memory-mapped trace, in caches of a tenth of them."""
+    """Count each kernel's bytes per distinct block in a cache of a tenth of them, without the memory-mapped trace."""
     for name, definition in known_policies().items():
         kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")

@@ -11,7 +11,7 @@ are listed and left out.
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured; the first pattern that matches counts.
+`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured; the first pattern that matches is used.
 """
 
 import argparse
@@ -113,7 +113,7 @@ def plan(folder=".", options=()):
 
 
 def measure(jobs, folders, factors, estimates=()):
-    """Fill in time and memory from `results/benchmarks` in these folders; the first folder with a job's file counts.
+    """Fill in time and memory from `results/benchmarks` in these folders; the first one with a job's file is used.
 
     A job without a file takes the first estimate, ``(pattern, seconds, megabytes)``, whose pattern matches its rule or
     the name of that file.
