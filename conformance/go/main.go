@@ -21,13 +21,13 @@ type cache interface {
 	reference(block uint64, write bool) bool
 }
 
-// Most caches can also tell whether they hold a block without counting a use of it; replay finds evictions by that.
+// Most caches can also tell whether they hold a block without counting a use of it; replay finds evictions that way.
 type holder interface{ holds(block uint64) bool }
 
 type entry struct {
 	module, policy string
 	certain        bool // whether the same references always have the same outcomes
-	writes         bool // whether vectors with writes can be run, which takes a look-up that counts no use
+	writes         bool // whether vectors with writes can be run, which requires a look-up that counts as no use
 	least          int  // smallest capacity that the cache accepts
 	open           func(capacity int) cache
 }
