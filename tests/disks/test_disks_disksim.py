@@ -1,4 +1,4 @@
-"""A drive that is read as DiskSim reads it has DiskSim 4.0's service time for each request of synthetic streams.
+"""A drive that is read as DiskSim reads it has DiskSim 4.0's service times, for nearly all requests of given streams.
 
 `tests/data/disksim` holds DiskSim's answers to the first 1,000 requests of four streams on each of eleven drives. If
 one request differs, the platter is elsewhere for the requests after it; therefore only a share of them must agree.

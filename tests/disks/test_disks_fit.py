@@ -55,7 +55,7 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Make random reads whose times are 0.1 revolutions, a seek by the root of the distance, and up to a revolution."""
+    """Make random reads of 0.1 turns, a seek by the root of the distance, up to a turn, and 0.01 turns per block."""
     rng = np.random.default_rng(2)
     lbn, count = rng.integers(0, blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
     far = np.abs(np.diff(lbn + count, prepend=0) - count) / blocks

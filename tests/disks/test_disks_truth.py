@@ -203,9 +203,9 @@ def test_shortest_positioning_takes_the_least_estimate(name):
 @pytest.mark.parametrize("disksim", [False, True])
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
-    """Requests are served as if they all arrived later, by the time in which the platters of a drive turn so far.
+    """Requests are served as if they all arrived later, by the time that the platters take to turn that far.
 
-    With one head and a slow bus, the arm reads ahead over several cylinders while a request leaves the drive.
+    With one head and a slow bus, the arm reads ahead over several cylinders while a request crosses the bus.
     """
     changes = {"geometry.heads": 1, "bus.read_block_ms": 2, "cache.read_ahead": "segment"}
     kind, share = cut(disks.load("cheetah9lp"), 40).replace(changes | {"cache.disksim_buffer": disksim}), 0.9
