@@ -1,4 +1,4 @@
-"""Response times equal the delayed-hits authors' runs, the slow reference (to the nanosecond), and cases by hand."""
+"""Response times are those of the delayed-hits authors' runs, the slow reference (to the ns), and cases by hand."""
 
 import contextlib
 import csv
@@ -153,7 +153,7 @@ def test_without_overlap_penalty_has_the_hits_of_simulate(policy):
 
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_schedulers(scheduler):
-    """All blocks differ, so each request is a miss, and replaying the drive alone gives the same times."""
+    """All blocks differ, so each request is a miss, and replaying them on the drive alone gives the same times."""
     random = np.random.default_rng(3)
     kind = disks.load("cheetah9lp")
     names = random.choice(kind.blocks // 8, 300, replace=False)
@@ -168,7 +168,7 @@ def test_schedulers(scheduler):
 
 
 def test_flash_one_by_one():
-    """Requests that are far apart take the time that the flash drive states for a single request."""
+    """Requests that are far apart take the time that the flash drive alone takes for each."""
     kind, names = disks.load("dc_p3700"), np.arange(50) * 7919
     time = np.arange(50) * MS
     got = only(misspenalty.penalty(make_trace(names, time=time), "lru", 10, "dc_p3700"))
@@ -179,7 +179,7 @@ def test_flash_one_by_one():
 
 
 def test_flash_completes_each_request_at_its_own_time():
-    """Of three simultaneous reads, the second one's block hits once it is read, while the third is still in flight."""
+    """Of three reads at once, a request for the second one's block hits while the third is still in flight."""
     form = disks.load("dc_p3700").data["geometry"]
     page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the next one of the same die
     together = only(misspenalty.penalty(make_trace([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
@@ -192,7 +192,7 @@ def test_flash_completes_each_request_at_its_own_time():
 
 
 def test_flash_overlaps_on_different_dies_only():
-    """Two reads at once take as long as one on two dies; on one die the second waits for the first's page."""
+    """On two dies, two reads at once take as long as one; on one die, the second waits for the first's page."""
     kind = disks.load("dc_p3700")
     page = kind.data["geometry"]["planes"] * kind.data["geometry"]["page_bytes"] // 4096
     dies = kind.data["geometry"]["channels"] * kind.data["geometry"]["dies"]
@@ -521,7 +521,7 @@ def test_a_cache_of_bytes_without_overlap_is_simulate(policy):
 
 
 def test_each_object_transfers_its_own_size():
-    """All objects differ, so a replay of the drive alone, with each object at its packed place, takes as long."""
+    """All objects differ, so a replay on the drive alone, with each object at its packed place, takes as long."""
     kind, random = disks.load("cheetah9lp"), np.random.default_rng(4)
     sizes = random.integers(1, 200_000, 200)
     time = np.arange(200) * 100 * MS
@@ -591,7 +591,7 @@ def test_a_fixed_time_transfers_no_sectors():
 
 
 def test_a_replay_tells_how_far_it_is():
-    """It reports after every 4,096 arrivals and completions: of a miss and 20,000 hits, all but the last few."""
+    """It reports after every 4,096 arrivals and completions; what follows the last report is not reported."""
     replay = Replay(find_policy("lru").kernel(1, 1), FixedTime(1), np.zeros(1, np.int64), 1, 0, False)
     told, none = [], np.empty(0, np.int64)
     replay.run(np.zeros(20_001, np.uint32), none.astype(np.uint8), np.arange(20_001), none, 0, advance=told.append)

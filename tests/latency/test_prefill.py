@@ -1,4 +1,4 @@
-"""The time to first token, as a function and as a command, equals the paper's formulas and prompts by hand."""
+"""The time to first token, from the function and the command, is that of the paper's formulas and of cases by hand."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def test_formulas_by_hand():
 
 
 def test_prompts_by_hand():
-    """The second prompt finds 2 of its 3 tokens: it loads 2 and computes 12 - 6, the first computes 12."""
+    """The second prompt finds 2 of its 3 tokens: it loads for 2 s and computes for 12 - 6, the first for 12."""
     one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
     asked = Prompts(None, np.array([3, 3]), np.ones(2), np.array([3, 3]), np.array([1, 2, 3, 1, 2, 4]), 1)
     row = time_to_first_token(asked, "lru", 4, "0.000000001GB/s", server=one).iloc[0]
