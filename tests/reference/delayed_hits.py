@@ -76,7 +76,10 @@ class History:
 
 
 class ClosedHistory:
-    """The history in the authors' ARC: completed windows count, the first has one request; too few count as 0."""
+    """The history in the authors' ARC: only completed windows count, and the first one has a single request.
+
+    A running window counts if it is the only one. Up to two requests, the mean is 0 if z is above 100.
+    """
 
     def __init__(self):
         self.windows = []
@@ -99,7 +102,7 @@ class ClosedHistory:
 
 
 class LRUMAD(Cache):
-    """Evict the lowest mean aggregate delay per step since the last request; on ties, the first ever requested."""
+    """Evict the object with the lowest mean aggregate delay per step since its last request; on ties, the earliest."""
 
     history = History
 
@@ -193,9 +196,7 @@ class ARCMAD(ARC, LRUMAD):
         return min(cached, key=lambda other: self.rank(other, step))
 
     def only_once(self, step):
-        """Return the victim as the published program does, which swaps step and fetch time and uses unsigned
-        arithmetic.
-        """
+        """Return the victim of the published program, which swaps step and fetch time and uses unsigned arithmetic."""
         return min(self.t1, key=lambda other: self.exchanged(other, step))
 
     def exchanged(self, name, step):
@@ -225,7 +226,7 @@ class OPT(Cache):
 
     def fetched(self, name, queue, step):
         if len(self.cached) == self.capacity:
-            # a request of this very step still counts for what is in the cache
+            # for what is in the cache, a request in this very step is still to come
             values = {other: (self.value(other, step, step), self.number[other]) for other in self.cached}
             victim = min(values, key=values.get)
             if not self.admits(self.value(name, step + 1, step), values[victim][0]):

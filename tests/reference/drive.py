@@ -1,7 +1,7 @@
 """Slow, readable reference of the drive kernels: it works sector by sector, without tables and shortcuts.
 
 It takes the same descriptions and gives the same records, to the nanosecond. It is fast enough only for small drives,
-because the layout (`reference_layout`) is a list of all blocks.
+because the layout (`reference.drive_layout`) is a list of all blocks.
 """
 
 from dataclasses import dataclass, field
@@ -96,7 +96,7 @@ class Drive:
         return self.boundary(track, sector + count) - self.boundary(track, sector)
 
     def runs(self, lbn, end):
-        """Yield the blocks from `lbn` to `end`, in pieces that are contiguous on one track."""
+        """Yield the blocks from `lbn` to `end` - 1, in pieces that are contiguous on one track."""
         piece = [lbn]
         for block in range(lbn + 1, end):
             (t1, s1), (t2, s2) = self.layout.place[block - 1], self.layout.place[block]
@@ -127,7 +127,7 @@ class Drive:
         return most
 
     def next_ahead(self):
-        """Return begin and end of the next block of read-ahead, ns."""
+        """Return the track of the next block of read-ahead, and when it will have been read, ns."""
         track, sector = self.layout.place[self.ahead_lbn]
         begin = self.meets(track, sector, self.ahead_time + self.reposition(track, False))
         return track, self.at(begin + self.width(track, sector, 1))
@@ -210,8 +210,9 @@ class Drive:
                 segment.first = segment.end
 
     def read_medium(self, now, lbn, start_index, count, r):
-        """Return four values: the end, the time when `water` blocks were read, the earliest end of the bus transfer,
-        and the first block kept.
+        """Return the end, when `water` blocks are read, the earliest end of the bus transfer, and the first block kept.
+
+        The first block kept is before `lbn` if the drive keeps blocks that pass earlier.
         """
         s, opening, first = self.s, True, lbn
         water, ready, done = max(1, min(count, s["segment"]) * s["read_water"] // 1000), 0, 0
@@ -276,8 +277,7 @@ class Drive:
         return now, waited
 
     def coming(self, track, now):
-        """Return the sector that begins next; None means the one after the last, that is, sector 0 one revolution
-        later."""
+        """Return the sector that begins next; None if the last one has begun, so that sector 0 is next."""
         sectors = self.layout.tracks[track][2]
         turned = (now * self.rpm - self.layout.tracks[track][3]) % TURN
         late = [k for k in range(sectors) if -(-k * TURN // sectors) > turned - self.rpm]

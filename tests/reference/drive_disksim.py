@@ -63,8 +63,7 @@ class Drive(drive.Drive):
         return self.at(self.meets(track, sector, max(when - self.lag, 0))) + self.lag
 
     def passes(self, sweep, j):
-        """Return when sector `j` after the first of a sweep begins; DiskSim's sectors are multiples of 2^-20
-        revolutions."""
+        """Return when sector `j` after a sweep's first one begins; sectors last multiples of 2^-20 of a revolution."""
         track, _, start = sweep
         return start + j * ((1 << 20) // self.layout.tracks[track][2]) * TURN // (self.rpm << 20)
 
@@ -138,7 +137,7 @@ class Drive(drive.Drive):
         return sorted(range(len(self.segments)), key=lambda i: self.segments[i].used)
 
     def for_read(self, lbn, count):
-        """Return the segment for a read, and whether it holds all blocks (1), the first ones (2) or none (0)."""
+        """Return the segment for a read, and whether it has all blocks (1), the first or reads it next (2), or none."""
         best, chosen, hit = 0, 0, 0
         for i in self.oldest():
             g = self.segments[i]
@@ -170,7 +169,7 @@ class Drive(drive.Drive):
         return chosen
 
     def take(self, chosen, lbn, count, end):
-        """Fill a segment with a write's blocks; other segments lose theirs, except for read-ahead in progress."""
+        """Fill a segment with a write's blocks; empty others that hold any of them, unless they are being read into."""
         for i, g in enumerate(self.segments):
             if i not in (chosen, self.ahead) and g.first < lbn + count and g.end > lbn:
                 g.first = g.end
@@ -215,7 +214,7 @@ class Drive(drive.Drive):
         return r
 
     def read(self, now, free, lbn, count, r):
-        """Read; return when the last block has left."""
+        """Read; return when the last block has left the bus."""
         s, late, busy = self.s, 0, free > now
         go = now + s["read_miss"][self.after_read]
         off = max(free, go + s["read_disconnect"][self.after_read]) + s["reselect"] + s["prepare"]
@@ -345,8 +344,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ the medium
 
     def blocks_written(self, on, more, r):
-        """Return when each block of a write has been written, followed by those blocks of the write appended to it
-        whose data is there in time."""
+        """Return when each block of a write is written, then each of the appended write whose data is there in time."""
         s, now, block, done = self.s, on.begin, on.lbn, []
         self.track, end, opening = on.track, more.stop if more else on.stop, True
         while block < end and not (block >= on.stop and self.there(block, on, more) > now):
@@ -371,7 +369,7 @@ class Drive(drive.Drive):
         return done
 
     def _in_order(self, on, more, end, block, track, first, passes, on_track):
-        """Yield the next block and its time, after each written sector of a track."""
+        """Yield, after each sector written on a track, the next block and the time at which that sector ended."""
         j, sectors = 0, self.layout.tracks[track][2]
         while block < end and self.layout.place[block][0] == track:
             wait = (self.layout.place[block][1] - first) % sectors

@@ -46,8 +46,7 @@ class Layout:
 
     @staticmethod
     def _slots(zone, heads, sparing):
-        """Return the slots of the zone that hold blocks, in the order of blocks, including the unused ones at the
-        front."""
+        """Return the slots of the zone in the order of blocks: the unused ones at the front, then those of blocks."""
         scheme, spares, sectors = sparing["scheme"], zone["spares"], zone["sectors"]
         cylinder = heads * sectors
         total = (zone["last_cylinder"] - zone["first_cylinder"] + 1) * cylinder

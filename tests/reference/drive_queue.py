@@ -43,8 +43,7 @@ def _key(scheduler, drive, request, away, up, now):
 
 
 def positioning(drive, now, lbn, count, write):
-    """Return the ticks from a command at `now` until the arm has arrived and the block begins; the cache is not
-    consulted."""
+    """Return the ticks from a command at `now` until the arm has arrived and the block begins, without the cache."""
     released, stands = drive.stopped(now)
     track, sector = drive.layout.place[lbn]
     move = drive.reposition(track, write, stands)

@@ -84,8 +84,10 @@ class FirstComeFirstServed:
 
 
 def play(ids, write, arrival, cache, device, lbn, sectors, hit_ns=0, through=False, warm_up=0, clients=0, pause=0):
-    """Return (counts, latency of each reference, None if it does not count); `arrival` None = closed loop of
-    clients."""
+    """Return the counts and the latency of each reference, which is None if it does not count.
+
+    If `arrival` is None, the references are replayed in a closed loop of `clients`.
+    """
     counts = dict.fromkeys(["hits", "delayed_hits", "misses", "delayed", *COMPONENTS], 0)
     latency = [None] * len(ids)
     came, waiting = {}, {}  # time of each reference; block on its way -> references that wait
