@@ -101,7 +101,7 @@ def test_real_trace_at_eight_sizes(shared_traces):
 
 
 def test_cold_misses_are_first_references_that_count():
-    # 0 read, 1 written, 1 read, 0 written, 2 read: the read of 1 finds what the write brought
+    # 0 read, 1 written, 1 read, 0 written, 2 read: the read of 1 finds the block that the write loaded
     trace = trace_of([0, 1, 1, 0, 2], [False, True, False, True, False])
     assert simulate(trace, "lru", 9).cold_misses == 2
     assert simulate(trace, "lru", 9, writes="ignore").cold_misses == 3

@@ -1,4 +1,4 @@
-"""Prefix caches of prompts equal brute force, the study's counts and prompts by hand; soundness of traces is tested."""
+"""Prefix caches have the counts of brute force, of kvcache-simulator and by hand; traces are tested for soundness."""
 
 import itertools
 import json
@@ -63,7 +63,7 @@ def test_counts_equal_brute_force(policy, chains, size, tail_first):
 
 
 def test_a_chain_loses_its_tail_first():
-    """With room for 4 blocks, 1 2 3 4 and then 9: if the tail is used first, 4 is the least recent and leaves."""
+    """With room for 4 blocks, 9 follows 1 2 3 4: if the tail is used first, 4 is the least recent and is evicted."""
     prompts = asked([[1, 2, 3, 4], [9], [1, 2, 3, 4]])
     assert prefix_hit_ratio_curve(prompts, "lru", 4)["hits"].tolist() == [3]
     assert prefix_hit_ratio_curve(prompts, "lru", 4, tail_first=False)["hits"].tolist() == [0]
@@ -173,7 +173,7 @@ def plan():
 @pytest.mark.parametrize("policy", THERE)
 @pytest.mark.parametrize("size", [5859, 20_000])
 def test_kvcache_simulator_has_the_same_prefix_of_every_request(plan, policy, size):
-    """The simulator looks up the tokens of a counted block once, of a hit twice; prompts enter its FIFO head first."""
+    """The simulator looks up a counted block's tokens once, those of a hit twice; its FIFO loads the head first."""
     prompts = read_prompts(CONVERSATION)
     plan.tokens = Counted(list(plan.tokens))
     total = simulate_policy(plan, THERE[policy], size)

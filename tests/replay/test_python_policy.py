@@ -287,8 +287,9 @@ def test_opt_is_not_a_bound_for_reads_alone():
 
 
 def test_evictions_are_those_of_the_requests():
-    """By hand, with one block: every reference loads, and all but the first evict; references 2 to 4 count, of which 3
-    is a write.
+    """By hand, with one block: every reference loads a block, and all but the first evict one.
+
+    Numbered from 0, references 2 and 4 count; 0 and 1 are the warm-up, and 3 is a write.
     """
     trace = Trace.from_blocks([1, 2, 3, 4, 5], write=[False, False, False, True, False])
     for policy in (*(name for name, p in known_policies().items() if name != "opt_bypass"), Recent):

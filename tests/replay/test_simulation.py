@@ -23,7 +23,7 @@ def trace_of(ids, write=None):
 
 @pytest.fixture
 def mixed():
-    """Return a trace for LRU with two blocks: 0 read, 1 written, 1 read, 0 written, 2 read, 0 read."""
+    """Return a trace for an LRU cache of two blocks: 0 read, 1 written, 1 read, 0 written, 2 read, 0 read."""
     return trace_of([0, 1, 1, 0, 2, 0], [False, True, False, True, False, False])
 
 
