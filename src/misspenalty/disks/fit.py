@@ -115,8 +115,8 @@ class Curve:
 
     rpm: int
     overhead: float
-    root: float  # ms per root of the distance, blocks
-    line: float  # ms per block of the distance, beyond `knee`
+    root: float  # ms per square root of the distance in blocks
+    line: float  # ms per block of the distance beyond `knee`
     knee: float  # blocks
     block: tuple[float, float]  # ms per block, at the first block and at the last one
 

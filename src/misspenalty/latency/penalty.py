@@ -27,8 +27,8 @@ completes before a request arrives.
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
 - **Policies.** All of the registry, and (slowly) classes with ``access`` and ``__contains__``. ``opt`` evicts the
-  block whose next reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if it is
-  that block. These rules aim at the most hits, not the least waiting.
+  block whose next reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if its own
+  next reference is the farthest. These rules aim at the most hits, not the least waiting.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def penalty(
     clients : int, optional
         Replay in a closed loop of this many clients.
     think : str
-        Time between a client's requests, such as ``"1ms"``.
+        Time from the end of a client's request to its next one, such as ``"1ms"``.
     speed : float
         Factor by which requests arrive faster than in the trace.
     interval : str, optional

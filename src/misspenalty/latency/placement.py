@@ -31,7 +31,7 @@ class Target:
     lbn : int64, shape (blocks,)
         First sector of each block.
     sectors : int
-        Sectors of a block.
+        Sectors of a block; 1 for objects of different sizes, and for a fixed time.
     layout : str
         ``address``, ``packed`` or ``none``.
     sector_bytes : int
@@ -53,7 +53,7 @@ class Target:
 
 
 def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: str | None) -> Target:
-    """Make the `Target` for a device as `misspenalty.penalty` takes it.
+    """Make the `Target` for a device, given as in `misspenalty.penalty`.
 
     Raises
     ------

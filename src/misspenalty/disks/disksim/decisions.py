@@ -14,7 +14,7 @@ prints the tables. A description notes in its sources what was decided and DiskS
     has settled. Drives with embedded servo must find the track again on each surface, which is what a single-cylinder
     seek consists of (Ruemmler and Wilkes, IEEE Computer 27(3), 1994, "Track following"), and makers choose the skew
     just large enough that no revolution is lost. Some drives' extracted head switches are as short as 30 us: DIXtrac
-    (Schindler and Ganger, CMU-CS-99-176) takes them from differences of completion times, part of which bus transfers
+    (Schindler and Ganger, CMU-CS-99-176) takes them from differences of completion times, which bus transfers partly
     hide. So this applies if the description contains DIXtrac's bulk transfer time, and not if the bus was measured
     separately.
     Three measured drives meet this condition (Atlas III, Cheetah 9LP, Ultrastar 18ES); all three come closer to their
@@ -22,9 +22,9 @@ prints the tables. A description notes in its sources what was decided and DiskS
 ``sequential_ahead``
     The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
     reads to the end of the track after any read. This was seen on the Quantum Atlas III; the product manual of a later
-    drive of that line says so too: it prefetches when requests have shown that they go on from track to track (Maxtor
-    Atlas 10K III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, and its demerit
-    would rise from 0.107 to 0.605 ms.
+    drive of that line says the same: the drive prefetches once requests have shown that they go on from track to track
+    (Maxtor Atlas 10K III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, but with
+    this decision its demerit would rise from 0.107 to 0.605 ms.
 ``write_water``
     A write's watermark is understood like a read's: the drive begins to write the medium when this share of the request
     is in the cache. A drive whose bus is slower than its medium would otherwise run out of data in most writes. DiskSim
@@ -54,7 +54,7 @@ from misspenalty.disks.drive.layout import skew_ms
 
 NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # defaults
-FAR = 10  # cylinders; the times of shorter seeks may differ by no more than the noise of their measurement
+FAR = 10  # cylinders; differences between the times of shorter seeks may be mere noise of their measurement
 MEASURED = {  # by decision: the only drive for which measured requests support it, as named in the parameter files
     "sequential_ahead": "QUANTUM_QM39100TD-SW",
     "write_water": "HP_C3323A",

@@ -39,7 +39,7 @@ class Kind:
 
     @property
     def gigabytes(self):
-        """Size as sold, 10^9 bytes."""
+        """Size in units of 10^9 bytes, in which drives are sold."""
         return self.blocks * self.data["geometry"]["sector_bytes"] / 1e9
 
     def replace(self, changes):

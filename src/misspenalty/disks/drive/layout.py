@@ -19,7 +19,7 @@ from misspenalty.disks.drive._mechanics import TICKS
 from misspenalty.errors import ParameterError
 
 RUN = np.dtype([("lbn", np.int64), ("track", np.int32), ("sector", np.int32)])  # run_t of _mechanics.pxd
-TRACK = np.dtype(  # track_t of _mechanics.pxd, whose kernel fills in the last two
+TRACK = np.dtype(  # track_t of _mechanics.pxd, whose kernel fills in the last two fields
     [
         ("angle", np.int64),
         ("cylinder", np.int32),
@@ -59,12 +59,13 @@ def build(geometry):
     tracks : array of TRACK
     runs : array of RUN
     by_track : array of int32
-        Runs by (track, sector).
+        Indices of the runs in order of (track, sector).
 
     Raises
     ------
     ParameterError
-        Zones overlap, defects lie outside their zone, or spares leave no room.
+        Zones overlap, a slip or defect lies outside its zone, a sector is remapped twice or gets two blocks, or spares
+        leave no room.
     """
     heads, mapping, sparing = geometry["heads"], geometry["mapping"], geometry["sparing"]
     tracks, runs, first_lbn, next_cylinder = [], [], 0, 0
@@ -200,7 +201,10 @@ def _kept_back(scheme, spares, sectors, slips, full):
 
 
 def _bad(zone, slots, sectors, scheme, number):
-    """Return the slipped slots and the (bad, spare) slots, both in order; with sparing by tracks, zones list tracks."""
+    """Return the slipped slots and the (bad, spare) slots, both in order.
+
+    With sparing by tracks, the zone lists tracks, and the slots are all those of the tracks.
+    """
     slips = np.asarray(zone["slips"], np.int64)
     defects = np.asarray(zone["defects"], np.int64).reshape(-1, 2)
     defects = defects[defects[:, 0] != defects[:, 1]]
