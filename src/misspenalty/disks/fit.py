@@ -3,9 +3,8 @@
 A host can only see when a request was issued and when it completed. The fit assumes a model with few parameters
 (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
 
-1. *Media reads* are reads that begin well before or beyond the end of the previous request, except those so fast that
-   they must have been cache hits. Their service time is overhead, seek, rotational wait and transfer; the wait is
-   uniform over a revolution.
+1. *Media reads* begin far from the end of the previous request and are not cache hits. Their service time is overhead,
+   seek, rotational wait and transfer; the wait is uniform over a revolution.
 2. *Rotation* follows from the spread of their service times about the curve of step 3; if a standard spindle speed is
    near, that is used.
 3. *Seek curve, overhead, zones* come from one least-squares fit (`scipy.optimize.least_squares`, robust) of a root and
@@ -80,8 +79,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     Raises
     ------
     ParameterError
-        The requests are too few or have no measured times, `blocks` leaves some of them out, or `heads` is not from 1
-        to 64.
+        The requests are too few or not measured, `blocks` leaves some of them out, or `heads` is not from 1 to 64.
     """
     if requests.measured is None:
         raise ParameterError("the requests have no measured service times; a drive is fitted to those")

@@ -204,8 +204,7 @@ cdef int32_t room_for_write(
 ) noexcept nogil:
     """Choose the segment of a new write.
 
-    If the write must wait, `begin`, when its bus transfer begins, is set to `off`. `late` is set to the time that it
-    takes to stop read-ahead.
+    If the write must wait, set `begin`, when its bus transfer begins, to `off`; `late` is the time to stop read-ahead.
     """
     cdef int32_t chosen
     late[0] = 0
