@@ -61,7 +61,8 @@ def from_disksim(path, name=None, bus=None, literal=False):
     name : str, optional
         The description's name; by default the file's.
     bus : path-like, optional
-        A ``.parv`` to take the bus from; by default `path`. Without a topology, the bus takes no time.
+        A ``.parv`` to take the bus from; by default `path`. Without a topology, there is no bus, and only the disk's
+        bulk sector transfer time applies.
     literal : bool
         Whether to read every parameter as DiskSim 4.0 does; else `misspenalty.disks.disksim.decisions` apply.
 

@@ -61,7 +61,7 @@ cdef enum ahead_t:                  # how far a drive reads ahead
     TO_TRACK_END = 1
     TO_CYLINDER_END = 2
     TO_SEGMENT_END = 3              # ahead_most blocks
-    TO_NEXT_TRACK_END = 4           # track of the block after the request; one more if the segment begins on an earlier
+    TO_NEXT_TRACK_END = 4           # next block's track, and one track more if the segment begins before that track
 
 
 cdef struct settings_t:             # settings of a kind of drive; times in ns
