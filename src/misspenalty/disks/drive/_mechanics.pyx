@@ -10,7 +10,7 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless: it is only used to divide 0."""
+    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless, as only 0 is divided so."""
     cdef Py_ssize_t i
     for i in range(n):
         tracks[i].width = TURN // <int64_t>tracks[i].sectors
