@@ -221,7 +221,7 @@ def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disks
 
 @pytest.mark.parametrize("disksim", [False, True])
 def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
-    """The drive takes so long to leave the bus that the ten blocks are on the medium long before."""
+    """The drive takes so long to leave the bus that the ten blocks are on the medium long before that."""
     times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
     changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
     changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}

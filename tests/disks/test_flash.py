@@ -50,7 +50,7 @@ def test_a_small_request_takes_the_sum_of_its_parts():
         record = kind.drive().service(1000, 80_000, 8, write)
         assert record["done"] - 1000 == expected == sum(record[part] for part in disks.COMPONENTS)
         assert record["seek"] == record["rotation"] == record["switch"] == record["queue"] == 0
-    # a write of a part of a unit first reads the rest
+    # a write to part of a unit first reads the unit
     record = UNBUFFERED.drive().service(0, 80_001, 1, 1)
     assert record["done"] == COMMAND["write"] + LINK + READ + MOVE + MOVE + PROGRAM
     # a read finds its blocks in the buffer; a write by the drive itself takes neither command nor interface time

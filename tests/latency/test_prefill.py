@@ -23,7 +23,7 @@ def test_formulas_by_hand():
 
 
 def test_prompts_by_hand():
-    """The second prompt finds 2 of its 3 tokens: it loads for 2 s and computes for 12 - 6, the first for 12."""
+    """The second prompt finds 2 of its 3 tokens: it loads for 2 s and computes for 6 s; the first computes for 12 s."""
     one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
     asked = Prompts(None, np.array([3, 3]), np.ones(2), np.array([3, 3]), np.array([1, 2, 3, 1, 2, 4]), 1)
     row = time_to_first_token(asked, "lru", 4, "0.000000001GB/s", server=one).iloc[0]

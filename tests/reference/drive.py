@@ -118,7 +118,7 @@ class Drive:
             while stop < len(place) and where(stop) == where(end - 1):
                 stop += 1
             return min(most, stop)
-        if s["ahead"] == 4:  # to the end of the next block's track, and a track further if the segment began before it
+        if s["ahead"] == 4:  # to the end of the next block's track; a track further if the segment begins before that
             track, stop = place[end][0], end
             while stop < len(place) and place[stop][0] == track:
                 stop += 1

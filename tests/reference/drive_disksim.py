@@ -49,7 +49,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ read-ahead
 
     def may_read(self, block, now):
-        """Tell whether reading a block ahead would not overwrite a block that the last read has yet to send."""
+        """Tell whether a block can be read ahead without overwriting one that the last read has yet to send."""
         first, start, count, sent = self.reader
         gone = min(max(now - start, 0) // self.s["read_block"], count) if self.s["read_block"] else count
         return now >= sent or block - first - gone < self.s["segment"]
@@ -63,7 +63,7 @@ class Drive(drive.Drive):
         return self.at(self.meets(track, sector, max(when - self.lag, 0))) + self.lag
 
     def passes(self, sweep, j):
-        """Return when sector `j` after a sweep's first one begins; sectors last multiples of 2^-20 of a revolution."""
+        """Return when sector `j` after a sweep's first one begins; each lasts a multiple of 2^-20 of a revolution."""
         track, _, start = sweep
         return start + j * ((1 << 20) // self.layout.tracks[track][2]) * TURN // (self.rpm << 20)
 

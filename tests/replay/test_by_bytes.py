@@ -147,7 +147,7 @@ def test_bounds_hold_the_best_of_all_schedules(blocks, room, seed):
 
 
 def test_bounds_by_hand():
-    """1 and 2 alternate and do not fit together: one of them can be kept, and both would take twice the space."""
+    """Two objects alternate and do not fit together: one of them can be kept, and both would take twice the space."""
     intervals = Intervals(np.array([0, 1] * 3, np.uint32), np.full(6, 10), None, "replace")
     assert intervals.at_least(10) == (2, 20)
     assert intervals.at_most(10) == (2, 25)
@@ -158,7 +158,7 @@ def test_bounds_by_hand():
     ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
 )
 def test_bounds_by_hand_of_an_object_that_changes(changes, least, most):
-    """5 bytes hold the object with 4 bytes, not with 10; by ``keep`` it may keep the size with which it was loaded."""
+    """A cache of 5 bytes holds an object of 4, not of 10; with ``keep``, it may keep the size that it was loaded with."""
     intervals = Intervals(np.zeros(4, np.uint32), np.array([4, 4, 10, 4]), None, changes)
     assert (intervals.at_least(5), intervals.at_most(5)) == (least, most)
 

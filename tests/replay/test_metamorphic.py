@@ -62,7 +62,7 @@ def test_names_of_blocks_do_not_matter_to_a_fixed_time(policy, requests, size, o
 @settings(max_examples=15)
 @given(first=REQUESTS, second=REQUESTS, size=st.integers(1, 6))
 def test_a_joined_trace_has_the_outcomes_of_its_parts(policy, first, second, size):
-    """The first part of a joined trace has its outcomes alone; with it as the warm-up, the second part is counted."""
+    """A joined trace's first part has the outcomes it has alone; its second is counted with the first as warm-up."""
     joined, alone = made(first + second), made(first)
     hits, before = np.zeros(len(joined), bool), np.zeros(len(alone), bool)
     simulate(joined, policy, size, hits=hits)
@@ -76,7 +76,7 @@ def test_a_joined_trace_has_the_outcomes_of_its_parts(policy, first, second, siz
 @settings(max_examples=30)
 @given(requests=REQUESTS, size=st.integers(1, 6), policy=st.sampled_from(["lru", "fifo", "opt", "opt_bypass"]))
 def test_disjoint_traces_one_after_the_other_add_up(requests, size, policy):
-    """The hits add up (OPT's at least) for policies without ghosts, if other blocks fill the cache in between."""
+    """The hits of policies without ghosts add up (OPT may have more), if other blocks fill the cache in between."""
     other = [(block + 100, write, gap) for block, write, gap in requests]
     wash = [(1000 + number, False, 0) for number in range(size)]
     one, both = counts(made(requests), policy, size), counts(made(requests + wash + other), policy, size)

@@ -107,7 +107,7 @@ def test_prompts_are_reported_as_sound_or_not():
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=6))
 def test_soundness_is_what_the_definition_says(prompts):
-    """For each reference, compare the block before it with that at its first reference, and look in earlier prompts."""
+    """For each reference, compare the block before with that at its first reference, and search earlier prompts."""
     before, seen = {}, set()
     broken = repeated = hits = behind = 0
     for blocks in prompts:

@@ -66,7 +66,7 @@ def byte_hit_ratio_curve(
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
         hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, including the warm-up) and
-        ``evictions``. For ``opt`` the rows ``opt_at_least`` and ``opt_at_most``, without evictions.
+        ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without evictions.
 
     Raises
     ------

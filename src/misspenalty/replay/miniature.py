@@ -14,8 +14,8 @@ of it, and the outcome depends on scale: if a tenth of the references are random
 size above which it keeps the loop, the estimate from a sample of a hundredth is off by more than two error bars in
 about half of the cases.
 
-Each of the eight parts has a cache of an eighth of the sample's size. If these caches hold only a few blocks, both the
-estimate and its error bar are rough: a size should be at least 100 / R blocks.
+Each of the eight parts has a cache of an eighth of the size of the sample's. If these caches hold only a few blocks,
+both the estimate and its error bar are rough: a size should be at least 100 / R blocks.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; everything from the
 first missing block on has to be computed again, even if later blocks are in the cache. Then all blocks of the prompt
-are used, the last one first. An LRU cache thus evicts a chain's tail before its head, as serving systems do. A block
-never hits because of another block of the same prompt.
+are used, by default the last one first. An LRU cache thus evicts a chain's tail before its head, as serving systems do.
+A block never hits because of another block of the same prompt.
 """
 
 from __future__ import annotations
