@@ -158,7 +158,7 @@ def test_bounds_by_hand():
     ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
 )
 def test_bounds_by_hand_of_an_object_that_changes(changes, least, most):
-    """A cache of 5 bytes holds an object of 4, not of 10; with ``keep``, it may keep the size that it was loaded with."""
+    """A cache of 5 bytes holds an object of 4, not of 10; by ``keep``, it keeps the size at which it was loaded."""
     intervals = Intervals(np.zeros(4, np.uint32), np.array([4, 4, 10, 4]), None, changes)
     assert (intervals.at_least(5), intervals.at_most(5)) == (least, most)
 

@@ -170,7 +170,7 @@ def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "fifo"])
 def test_a_sample_of_too_few_blocks_is_compared_with_itself(policy):
-    """Of 1000 blocks, 85 are in the sample: they fit into 96 blocks, a tenth of the cache, but not into 83, 8.5 % of it."""
+    """Of 1000 blocks, 85 are in the sample: they fit into 96, 10 % of the cache, but not into 83, 8.5 % of it."""
     trace = Trace.from_blocks(np.tile(np.arange(1000), 4))
     sample = Sample.of(trace, choose(trace.address, 0.1, 1))
     assert sample.own_rate == 0.085
@@ -239,7 +239,7 @@ def workloads():
 @pytest.mark.parametrize("kind", workloads())
 @pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
 def test_error_bars_are_as_long_as_the_errors(policy, kind):
-    """At three sizes, rms errors over 30 seeds may be 1.3 times the rms bars; clipping once halved the bars on loops."""
+    """At three sizes, rms errors of 30 seeds may be 1.3 times the rms bars; clipping once halved the bars on loops."""
     trace = Trace.from_blocks(workloads()[kind])
     sizes = [max(trace.blocks * share // 100, 1) for share in (20, 50, 80)]
     truth = hit_ratio_curve(trace, policy, sizes)["hit_ratio"].to_numpy()
