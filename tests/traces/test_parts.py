@@ -81,7 +81,7 @@ def test_warm_up(text, references):
 
 @pytest.mark.parametrize("text", ["5", "100%", "10m", -1])
 def test_a_warm_up_that_leaves_nothing_is_refused(text):
-    with pytest.raises(ParameterError, match="at least one has to count"):
+    with pytest.raises(ParameterError, match="leave one or more to be counted"):
         warm_up(TRACE, text)
 
 

@@ -136,7 +136,7 @@ def new_blocks(const uint32_t[::1] ids, uint64_t seen):
     Parameters
     ----------
     ids : uint32, shape (n,)
-        In order of first use.
+        Dense ids, numbered in order of first use.
     seen : int
         Number of blocks referenced before, which is the id of the next new block.
     """

@@ -195,7 +195,7 @@ cdef class StackDistances(Kernel):
 
 
 def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1] histogram, int64_t[::1] of_all):
-    """Add each distance to `of_all`, and to `histogram` if `counted` is not 0 (or is empty: always)."""
+    """Count each distance in `of_all`, and also in `histogram` where `counted` is not 0, or always if it is empty."""
     cdef Py_ssize_t i, n = distances.shape[0]
     cdef bint everywhere = counted.shape[0] == 0
     with nogil:
@@ -210,7 +210,10 @@ def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1
 
 
 def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1] seen):
-    """Count references that are their block's first and `counted` (empty: all are); update `seen`, one per block."""
+    """Count the references that are their block's first and where `counted` is not 0, or all first ones if it is empty.
+
+    `seen`, one entry per block, is updated.
+    """
     cdef Py_ssize_t i, n = ids.shape[0]
     cdef int64_t found = 0
     cdef bint everywhere = counted.shape[0] == 0
@@ -235,9 +238,9 @@ def sampled(const uint32_t[::1] ids, const uint32_t[::1] numbers, const uint8_t[
     numbers : uint32, shape (blocks,)
         Each block's number in the sample plus 1; 0 for a block outside it.
     counted : uint8, shape (n,) or (0,)
-        Which references count; empty: all.
+        Which references count; all do if it is empty.
     chosen, chosen_counted : uint32 and uint8, shape (n,)
-        Filled with the number of the sampled block that each reference is to, and whether it counts.
+        Filled, for each reference to a sampled block, with the block's number in the sample and whether it counts.
 
     Returns
     -------

@@ -6,8 +6,9 @@ each event without the cost of the recording.
 
 Recording an event costs the process about 15 µs, which are part of the gap before its next event. The compute time of a
 process without recording is known (``plain_us``, measured separately). A constant cost per event is therefore
-subtracted from the gaps of a process, none of which becomes negative; it is chosen such that gaps and calls again add
-up to ``plain_us``. A row of several pages counts as one event per page, since the pages were recorded one by one.
+subtracted from the gaps of a process, none of which becomes negative. The cost is chosen such that gaps and calls add
+up to ``plain_us`` again; it is 0 if they add up to less without it, and all gaps become 0 if the calls alone add up to
+more. A row of several pages counts as one event per page, since the pages were recorded one by one.
 """
 
 from __future__ import annotations
@@ -168,7 +169,9 @@ def _check_files(files, path):
 
 
 def _check_processes(processes, path):
-    """Return, by run, the row of its first process and the row after its last."""
+    """Raise an `InputError` at the first invalid process; return, by run, the row of its first process and the row
+    after its last.
+    """
     if processes.empty:
         raise InputError("contains no processes", path=path)
     run, number, parent = (processes[name].to_numpy() for name in ("run", "process", "parent"))

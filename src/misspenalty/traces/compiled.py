@@ -84,11 +84,12 @@ def open_trace(
     ----------
     path : path-like
         A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
-        trace is compiled on the fly into unnamed temporary files below ``TMPDIR``, which takes half a gigabyte of
+        trace is compiled on the fly into temporary files below ``TMPDIR``, which takes up to half a gigabyte of
         memory and, above 7 million distinct blocks, 4 more bytes per block. A pipe is first copied there; ``-`` is
         standard input.
     format : str, optional
-        Name of the raw trace's format, in upper or lower case, if the file does not tell it; see `misspenalty.formats`.
+        Name of the raw trace's format, in upper or lower case; needed if the format cannot be recognised from the file.
+        See `misspenalty.formats`.
     block_bytes : int, optional
         Block size into which byte ranges are split; by default the format's own.
     most_references : int, optional
@@ -221,7 +222,7 @@ def _compile(
 
 
 def _without_requests(reading: Reading | None, path: Path, form: Format) -> InputError:
-    """Return the error about a file without requests, which says what it holds instead."""
+    """Return the error about a file without requests, which says what the file contains instead."""
     passed = dict(reading.skipped) if reading else {}
     actions = [reason.rpartition(" ")[2] for reason in passed if reason.startswith("lines of action ")]
     ignored = {
@@ -241,9 +242,9 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
 
 
 class ObjectBytes:
-    """Writer of ``object_bytes``, the size at each object's first reference, and ``request_bytes``, that at every one.
+    """Writer of ``object_bytes``, the size of each object at its first reference, and ``request_bytes``, at each one.
 
-    The latter is left out if no object changes its size.
+    ``request_bytes`` is left out if no object changes its size.
     """
 
     def __init__(self, folder: Path) -> None:

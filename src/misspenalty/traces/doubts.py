@@ -32,7 +32,7 @@ Columns = Sequence[Sequence[str]]
 
 
 def check(table: Table, names: Sequence[str], roles: Roles, columns: Columns, path: object, line: int | None) -> None:
-    """Raise an `InputError` if the first rows contradict what the names of their columns say.
+    """Raise an `InputError` if the name and the first values of a column leave its meaning unclear.
 
     Parameters
     ----------

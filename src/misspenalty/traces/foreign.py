@@ -1,4 +1,4 @@
-"""Recognise files that are often mistaken for traces, and say what they are and what to do about it.
+"""Recognise files that are often mistaken for traces, and say what they are and what to do with them.
 
 Each is recognised by its first bytes; nothing here reads a file.
 """
@@ -57,12 +57,12 @@ TEXTS = (
 
 
 def pointer(head: bytes) -> tuple[str, str] | None:
-    """Return which kind of pointer a file holds in place of the content, and how to fetch that; None if it is none."""
+    """Return what pointer to the content a file is, and how to fetch the content; None if the file is not a pointer."""
     return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
 
 
 def recognise(head: bytes) -> tuple[str, str] | None:
-    """Return what a file that begins with `head` is, and what to do about it; None if that is not known.
+    """Return what a file that begins with `head` is, and what to do with it; None if its kind is not known.
 
     Examples
     --------

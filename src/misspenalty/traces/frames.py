@@ -50,7 +50,7 @@ def read_columns(
     path : Path, optional
         For messages.
     numbers : str
-        Unit of times that are numbers, if no name or option states it; by default it is guessed from the first.
+        Unit of times that are numbers, if no name or option states it; by default it is guessed from the first time.
     """
     names = first.column_names
     roles = assign(names, table.columns, path, None)
@@ -70,7 +70,7 @@ def read_columns(
 
 
 def _shown(column: pa.ChunkedArray) -> list[str]:
-    """Return values as text; return none for timestamps, which may be out of Python's range."""
+    """Return the values of a column as text, but none if they are dates or times, which Python may not represent."""
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
@@ -118,7 +118,7 @@ def as_arrow(source: Any) -> pa.Table:
     Raises
     ------
     ParameterError
-        It is none of these, or a column has values of several types.
+        It is none of these, a column has values of several types, or columns differ in length.
     """
     try:
         if isinstance(source, pa.RecordBatch):

@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# Smallest time in each unit; smaller numbers are seconds. 100ns are Windows' ticks since 1601, for 1951 to 2046.
+# Smallest time in each unit; smaller numbers are seconds. 100ns are Windows' ticks since 1601, for 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without signs between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -26,7 +26,7 @@ COMPACT = (  # dates written without signs between their parts, and their format
     (re.compile(r"\d{8}T\d{6}"), "%Y%m%dT%H%M%S"),
 )
 EXCEL = re.compile(r'"?sep=(.)"?')
-MOST_ABOVE = 10  # maximum number of lines of another kind above a header
+MOST_ABOVE = 10  # a header is looked for among this many lines
 COMMENTS = ("#", "//", "%", "--")  # characters with which comments may begin
 NAMED_ABOVE = "columns named by the comment above the first row"
 FIELDS = re.compile(r"\s*Fields:\s*")  # precedes the names of columns in logs of the W3C's extended format

@@ -103,7 +103,7 @@ def join(first: Trace, second: Trace) -> Trace:
     Raises
     ------
     ParameterError
-        The traces have blocks of different sizes.
+        The traces have blocks of different sizes, or only one of them has objects with sizes.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     InputError
         There is no such trace, or it cannot be read.
     ParameterError
-        The warm-up has no known unit, or leaves nothing to count.
+        The warm-up has no known unit, is a time although the trace has none, or leaves no references to be counted.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
         references = int(text)
     if not 0 <= references < len(trace):
         raise ParameterError(
-            f"warm-up {text} is {references} references; {trace.name} has {len(trace)}, and at least one has to count"
+            f"warm-up {text} is {references} references; {trace.name} has {len(trace)}; leave one or more to be counted"
         )
     return trace, references
 

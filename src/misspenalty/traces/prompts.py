@@ -3,11 +3,11 @@
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces. One JSON
 object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
 number per block of the prompt). A block's hash covers its own tokens and all earlier ones, so equal numbers mean an
-equal prefix. Further keys are ignored. The size of a block is not in the file: it is inferred from the lengths, or
-given. Other services (Qwen-Bailian) release the same keys with times in seconds and blocks of another size; sessions of
-agents come without times. KVCache.AI's simulator (kvcache-simulator) adds ``block_size`` (tokens) to each line, and
-needs no ``output_length``. A format ``lcp``, in which requests would tell the length of a common prefix instead of
-hashes, has no public definition that could be found, so it is not read.
+equal prefix. Further keys are ignored. These files do not state the size of a block: it is inferred from the lengths,
+or given. Other services (Qwen-Bailian) release the same keys with times in seconds and blocks of another size; sessions
+of agents come without times. KVCache.AI's simulator (kvcache-simulator) adds ``block_size`` (tokens) to each line, and
+needs no ``output_length``. A format ``lcp``, in which requests would state the length of a common prefix instead of
+hashes, is not read, because we found no public definition of it.
 """
 
 import json
@@ -47,7 +47,7 @@ class Prompts:
     blocks : uint64, shape (sum of `count`,)
         Hashes of the blocks of all prompts, one prompt after another.
     block_tokens : int
-        Tokens per block; the last of a prompt may be partial.
+        Tokens per block; the last block of a prompt may be partial.
     """
 
     time: np.ndarray
@@ -91,8 +91,9 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     dict
         ``prompts, references, blocks``; ``broken_chains``: references to a block whose predecessor in the prompt is
         not the one of its first reference; ``repeated``: references to a block that occurs earlier in the same prompt;
-        ``repeat_hits``: references to a block that an earlier prompt had, the hits of an unlimited cache of blocks;
-        ``unservable_share``: the share of these that follow a block new to all prompts, so no prefix cache serves them.
+        ``repeat_hits``: references to a block that an earlier prompt had, which hit in an unlimited cache of blocks;
+        ``unservable_share``: the share of these that follow, in their prompt, a block that no earlier prompt had, so
+        that no prefix cache serves them.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     Parameters
     ----------
     path : path
-        Compressed or not, by its suffix.
+        The file, compressed or not, as for `misspenalty.open_trace`.
     unit : {"ms", "s"}, optional
         Unit of the timestamps; by default seconds if most of them have a fraction, otherwise milliseconds.
     block_tokens : int, optional
@@ -141,9 +142,10 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     ------
     InputError
         A line is not a JSON object with the required keys, has an invalid value, is earlier than the line before, has
-        a timestamp although the first line has none, lacks one although the first has one, or has a number of hashes
-        that no block size explains or that differs by more than one from what `block_tokens` requires; the message
-        names the line. Or there are no requests.
+        a timestamp although the first line has none, lacks one although the first has one, states another
+        ``block_size`` than `block_tokens` or the lines before, or has a number of hashes that no block size explains or
+        that differs by more than one from what the block size requires; the message names the line. Or there are no
+        requests.
 
     Examples
     --------

@@ -165,7 +165,7 @@ class Clock:
         Raises
         ------
         InputError
-            A time is centuries away from the first.
+            A time is more than `LONGEST_TIME` before or after the first.
         """
         if not ticks.size:
             return ticks

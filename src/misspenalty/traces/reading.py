@@ -114,7 +114,7 @@ class Reading:
         return (
             f"{found['broken_chains']:,} of {found['references']:,} references follow another block than the first one"
             f" to the same block did, and {found['repeated']:,} repeat a block of their own prompt;"
-            f" {found['unservable_share']:.2%} of the references to known blocks are behind an unknown one, so that no"
+            f" {found['unservable_share']:.2%} of the references to known blocks follow an unknown one, so that no"
             " prefix cache serves them (--prefix)"
         )
 

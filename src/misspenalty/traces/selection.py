@@ -109,7 +109,9 @@ def counted_requests(trace: Trace, writes: str, warm_up: int) -> int:
 
 
 def record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:
-    """Enter the outcomes of the references that `slices` yields for `part` into `hits`, one per reference."""
+    """Store the outcomes of the references that `slices` yields for `part` in `hits`, which has one entry per reference
+    of the trace; do nothing if it is None.
+    """
     if hits is None:
         return
     if trace.write is None or writes != "ignore":

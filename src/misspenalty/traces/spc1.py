@@ -18,11 +18,11 @@ ASU3-1 0.281     0 %   sequential mix    starts in 0-70 %, run 30 %
 Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. A BSU sends up to 50 requests per second at exponential gaps.
 Sequential: each request follows the last; one that would reach the end of the run begins a new run, start and end
 rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
-complete binary tree that fits the region are walked; each BSU has its tree at a random place in the rest. A step climbs
-to the 2**7 leaves around the last one, then repeatedly, with probability `climb`, to twice as many, and draws one of
-these leaves. A read takes the leaf's next block and advances it; a write takes the first of eight leaves, or with
-`round_writes` off the leaf drawn: half the time a random block in it, otherwise the next one to be read, and with a
-probability of 15 % the stream's next write repeats it.
+complete binary tree that fits the region are walked; each BSU's tree begins at a random place that leaves it in the
+region. A step climbs to the 2**7 leaves around the last one, then repeatedly, with probability `climb`, to twice as
+many, and draws one of these leaves. A read takes the leaf's next block and advances it. A write takes the first of the
+eight leaves around the leaf drawn, or with `round_writes` off that leaf itself: half the time a random block in it,
+otherwise the next one to be read; and with a probability of 15 %, the stream's next write repeats the block.
 
 Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
@@ -68,7 +68,7 @@ class Stream(NamedTuple):
     intensity : int
         Share of a BSU's requests, thousandths.
     reads : int
-        Share of the stream's requests, %.
+        Share of reads among the stream's requests, %.
     pattern : int
         `UNIFORM`, `WALK` or `SEQUENTIAL`.
     first, extent : int
@@ -151,7 +151,7 @@ class Workload:
         return float(IOPS_PER_BSU * self.bsus if self.iops is None else self.iops)
 
     def start(self):
-        """Return a kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, `requests` yields its
+        """Return a kernel at time 0: ``kernel.load(now, bsus, iops)`` changes the load, `requests` returns its next
         requests."""
         sizes = [blocks for blocks, parts in SIZE_MIX.items() for _ in range(parts)]
         walk = float(self.climb), bool(self.round_writes)

@@ -5,9 +5,9 @@ sends a read every ``read_kb / rate``, starting at a random moment, like video o
 
 Sources: the SPC-2 benchmark's video on demand, from published descriptions of its specification: streams that only
 read, 256 KB at a time. A hundred concurrent streams are those of B. S. Gill, L. A. D. Bathen, "AMP", FAST 2007, section
-IV, which paces them by a pause after each answer, whose length is not legible.
+IV, which paces them by a pause after each answer; the length of the pause is not legible.
 Deviations and decisions: SPC-2 lets a stream have up to eight reads in progress; here each read is sent when it is due.
-Its rate per stream is not known to us: `mb_per_s` is a parameter.
+We do not know SPC-2's rate per stream, so `mb_per_s` is a parameter.
 """
 
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Streams:
 
     @property
     def interval_ns(self):
-        """Time from one read of a stream to its next."""
+        """Time from one read of a stream to its next, ns."""
         return max(round(self.read_kb * 1024 * 1000 / self.mb_per_s), 1)
 
     @cached_property

@@ -69,11 +69,12 @@ class Table:
     address_unit, size_unit : int or None
         Bytes per unit of the columns ``offset`` and ``size``; 1 by default.
     key : {"auto", "number", "text", "hex", "words"}
-        How keys and addresses are written; ``words`` is text that the user did not name, where NULL is a missing key.
+        How keys and addresses are written; ``words`` means text that was recognised, not stated by the user, so that a
+        key such as NULL is refused as missing.
     order : {"file", "time"}
         Whether rows are sorted by time.
     lifetimes : {"ignore", "honour"}
-        Whether times to live and deletes count; see `misspenalty.traces.lifetimes`.
+        Whether times to live and deletes are honoured; see `misspenalty.traces.lifetimes`.
     names : tuple of str
         Names of the columns, if no header names them.
     pattern, skip : str

@@ -42,7 +42,7 @@ class Trace:
     block_bytes : int
         Block size.
     name, format : str
-        File name and format it was read from.
+        Name of the file that it was read from, and its format.
     sizes : RequestSizes or None
         Sizes of the requests before they were split into blocks; None if not known.
     object_bytes : int64, shape (blocks,), or None
@@ -161,7 +161,7 @@ class Trace:
             Name of the trace.
         **options
             ``operations``, ``time_unit`` (by default ns for numbers in a column ``time``), ``address_unit``,
-            ``size_unit``, ``key`` and ``order``, as in `misspenalty.open_trace`.
+            ``size_unit``, ``key``, ``order`` and ``lifetimes``, as in `misspenalty.open_trace`.
 
         Raises
         ------
@@ -186,7 +186,7 @@ class Trace:
         )  # fmt: skip
 
     def info(self) -> None:
-        """Print what the trace holds, and how its file was read.
+        """Print what the trace contains, and how its file was read.
 
         Examples
         --------
@@ -273,7 +273,7 @@ class Trace:
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Raise a `ParameterError` if a size is negative, and an `InputError` if their sum exceeds 64 bits."""
+        """Raise a `ParameterError` if a size is negative, and an `InputError` if the sizes add up to over 2**62."""
         columns = [sizes for sizes in (self.object_bytes, self.request_bytes) if sizes is not None]
         if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
             raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")
@@ -421,7 +421,9 @@ def _s(count: int) -> str:
 
 
 def format_bytes(size: float) -> str:
-    """Return a size as text, with three significant digits: ``1.5 GB`` (1 GB = 2**30 bytes).
+    """Return a size as text, such as ``1.5 GB`` (1 GB = 2**30 bytes).
+
+    It is rounded to three significant digits or, from 100 on, to a whole number.
 
     Examples
     --------

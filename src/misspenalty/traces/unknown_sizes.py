@@ -9,12 +9,12 @@ CHUNK = 1 << 20  # references at a time
 
 
 def fill(ids: Path, sizes: Path, objects: int) -> None:
-    """Replace unknown sizes in a file: by the object's last known size before, or else the first after, or else 0.
+    """Replace unknown sizes in a file by the object's last known size before, or else the first after, or else 0.
 
     Parameters
     ----------
     ids, sizes : Path
-        Files of uint32 and int64, one entry per reference; the latter is changed.
+        Files of uint32 and int64, one entry per reference; `sizes` is changed.
     objects : int
         Every id is below it.
     """

@@ -145,7 +145,7 @@ def _whole(text: str, row: int, hexadecimal: bool) -> int:
 
 
 def _decimal(text: str, row: int) -> decimal.Decimal:
-    """Return the number in a text, which may have `LONGEST` characters and must be below 10**`LONGEST`."""
+    """Return the number in a text of at most `LONGEST` characters; its absolute value must be below 10**`LONGEST`."""
     try:
         written = text.strip()  # Python takes digits of any script, and underscores between them
         plain = len(text) <= LONGEST and written.isascii() and "_" not in written

@@ -1,10 +1,10 @@
 """Read libCacheSim's own format, ``.lcs``, versions 1 to 8: a header of 8,192 bytes, then fixed-length records.
 
-Little-endian. The header begins and ends with a magic number; after it come the version of the records, that of its
-statistics, and how many requests follow. A record is u32 seconds, u64 object, its size (u32; from version 3 i64), from
-version 2 on u8 operation and u24 tenant, from version 3 on u32 time to live, i64 next access, and further features from
-version 4 on. Operations that set, update or write are writes; deletions make no reference. Times to live and deletions
-are ignored unless the option ``lifetimes`` says otherwise.
+All numbers are little-endian. The header begins and ends with a magic number; after the first come the version of the
+records, that of the header's statistics, and how many requests follow. A record has u32 seconds; u64 object; its size
+(u32, or i64 from version 3 on); from version 2 on, u8 operation and u24 tenant; from version 3 on, u32 time to live; in
+all versions, i64 next access; and from version 4 on, further features. Operations that set, update or write are writes;
+deletions make no reference. Times to live and deletions are ignored unless the option ``lifetimes`` is ``honour``.
 """
 
 import collections

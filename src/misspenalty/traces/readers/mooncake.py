@@ -1,8 +1,8 @@
 """Read prompts of a language-model service as block references: JSON lines of Mooncake, Qwen-Bailian and others.
 
 Each hash is one reference, a read, in prompt order at the prompt's arrival. See `misspenalty.traces.prompts`. The
-block size is only recorded: its tokens, from the data or the option ``block_tokens``, times the 327,680 bytes that a
-token takes in the key-value cache of LLaMA3-70B.
+block size is only recorded: it is the tokens per block, from the data or the option ``block_tokens``, times the 327,680
+bytes that a token takes in the key-value cache of LLaMA3-70B.
 """
 
 import re

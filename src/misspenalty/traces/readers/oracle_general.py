@@ -22,7 +22,7 @@ def read(path, block_bytes):
 
 
 def sniff(name, head):
-    """Return whether the name matches, or times never fall and every next access lies ahead."""
+    """Return whether the name matches, or times never fall and every next access is -1 or lies ahead."""
     if ".oraclegeneral" in name.lower():
         return True
     rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)

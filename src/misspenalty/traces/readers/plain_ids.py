@@ -1,6 +1,6 @@
 """Read plain binary block or object numbers, one after another: 4 or 8 bytes each, in either byte order.
 
-Such a file does not identify itself, so the user has to name the format. For numbers as text see `lirs`. Caffeine's
+Such a file does not identify itself, so the user has to name the format. For numbers as text, see `lirs`. Caffeine's
 simulator calls the big-endian ones ``cache2k`` (4 bytes), ``corda`` and ``scarab`` (8 bytes, signed), and users can use
 these names too.
 """

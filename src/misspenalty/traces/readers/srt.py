@@ -1,10 +1,11 @@
 """Read HP Labs' SRT disk traces (cello, snake and hplajw; Ruemmler & Wilkes, USENIX Winter 1993).
 
-Layout after the notes of HP's TraceAccess library that DiskSim 4.0 ships: a text header with a line ``tracedate``,
-ended by a form feed (or no header), then records of 13 to 15 words of 32 bits: record bytes, version << 16 | type,
-seconds and microseconds of the arrival, start, stop, bytes, sector, device, drive type, cylinder, flags (bit 0: read),
-origin; from version 4 the queue length; in suspect records (type 4) their flags. Either byte order. Sectors are taken
-as 512 bytes and suspect records left out, both as in DiskSim; no real trace was available to check against.
+The layout follows the notes of HP's TraceAccess library that DiskSim 4.0 ships: a text header with a line
+``tracedate``, ended by a form feed (or no header), then records of 13 to 15 words of 32 bits: record bytes, version <<
+16 | type, seconds and microseconds of the arrival, start, stop, bytes, sector, device, drive type, cylinder, flags (bit
+0: read), origin; in version 4 the queue length; in suspect records (type 4) their flags. Words may be in either byte
+order. Sectors are taken as 512 bytes and suspect records are left out, both as in DiskSim; no real trace was available
+to check the reader against.
 """
 
 import numpy as np
