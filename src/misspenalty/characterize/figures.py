@@ -1,4 +1,4 @@
-"""Figures of one trace: its characteristics, its curves, and the cost of misses."""
+"""Draw the figures of one trace: its characteristics, its hit ratio curves, and the cost of misses."""
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MultipleLocator, NullLocator
@@ -177,7 +177,7 @@ def curves(table):
 
 @styled
 def penalty(table):
-    """Draw the components of the mean response time at each size: LRU, the fastest online policy, and OPT.
+    """Draw the components of the mean response time at each size, for LRU, the fastest online policy, and OPT.
 
     Parameters
     ----------

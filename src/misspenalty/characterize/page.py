@@ -16,7 +16,7 @@ from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # a device is overloaded if requests queue for more than this many times their remaining time
+OVERLOADED = 10  # a device is overloaded if requests queue for more than this many times the rest of their time
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
 
 
@@ -86,9 +86,9 @@ def contents(facts, best, times):
         " Of the gap: the share of the way from LRU to OPT. (+n): n further policies have as many hits."
     )
     if best["cache_blocks"].isna().all():
-        note += " Caches are of bytes, and hit ratios of requests, not of bytes. OPT: a bound that no cache can exceed."
+        note += " Cache sizes are in bytes, hit ratios are of requests. OPT: a bound that no cache can exceed."
     if times["layout"].iloc[0] == "packed":
-        note += " Blocks are packed on the drive in order of address, as their addresses lie beyond it."
+        note += " Blocks are packed on the drive in order of address, as their addresses lie beyond its end."
     if (times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])).any():
         note += (
             " The device is overloaded: most of the time is spent in its queue. Choose a faster one or a lower speed."
@@ -118,7 +118,7 @@ def arrival(load, loop):
         "closed": "one client waits for each answer, as the trace has no times",
         "clients": "one client waits for each answer" if value == 1 else f"{value} clients wait for their answers",
         "interval": f"one request arrives every {value}",
-        "speed": f"requests arrive at {value} of the speed of the trace",
+        "speed": f"requests arrive at {value} times the speed of the trace",
     }[name]
 
 

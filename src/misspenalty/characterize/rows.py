@@ -112,7 +112,7 @@ class TraceRow(BaseModel):
     name: Annotated[str, AfterValidator(_name)]  # names the folder results/traces/<name> and the target
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
     sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # digest of the file; required for an address
-    format: Annotated[str, AfterValidator(_format)] = ""  # required if the file does not show it
+    format: Annotated[str, AfterValidator(_format)] = ""  # required if it cannot be recognised from the file
     block_size: Annotated[str, AfterValidator(_block_size)] = ""  # if empty, the format's own
     selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
@@ -167,12 +167,12 @@ class TraceRow(BaseModel):
 
     @property
     def external(self) -> str | None:
-        """Name of the file in ``data/external.yaml``, if the source is one."""
+        """Name of the file in ``data/external.yaml``; None if the source does not begin with ``external:``."""
         return self.source.removeprefix(EXTERNAL) if self.source.startswith(EXTERNAL) else None
 
     @property
     def file_name(self) -> str:
-        """Name of the raw file, whose suffix says how to decompress it."""
+        """Name of the raw file, without its folder or address."""
         return Path(self.external or self.source).name
 
 

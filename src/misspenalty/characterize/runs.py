@@ -104,7 +104,7 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
     Returns
     -------
     dict of str to DataFrame
-        By the names in `TABLES`.
+        One table for each name in `TABLES`.
     """
     trace, warm, entry = open_row(raw, row)
     curves = all_curves(trace, warm, threads)
@@ -160,7 +160,11 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 
 
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
-    """Simulate response times at three sizes for every policy that can be timed, as in `penalty`; add the sizes."""
+    """Simulate response times at the sizes of `TIMED`, as `penalty` does, for every policy that can be timed.
+
+    For objects of different sizes, simulate every policy that supports them. The table is that of `penalty`, with the
+    columns ``cache_blocks, cache_share, cache_bytes``.
+    """
     in_bytes = block_bytes_of(trace) is None
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
     sizes = sizes_at(trace, TIMED)
@@ -179,7 +183,8 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
         One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy``, the online policy with the most hits
         (the first by name if ``ties`` others have as many); its ``hit_ratio``; those of ``lru`` and ``opt`` (for
         objects of different sizes, an upper bound); ``of_gap``, the share of the way from LRU to OPT; if times were
-        simulated, ``fastest``, its ``mean_us``, and ``mean_us_most_hits``, the mean of `policy`.
+        simulated, ``fastest``, the online policy with the shortest mean response time, which is ``mean_us``; and
+        ``mean_us_most_hits``, that of ``policy``.
     """
     rows = []
     for size, group in curves.groupby("cache_bytes", sort=True):
