@@ -1,4 +1,4 @@
-"""Record the requests queued to block devices, in the form that blkparse prints and the format `blkparse` reads."""
+"""Record the requests queued to block devices as lines such as blkparse prints, the trace format ``blkparse``."""
 
 import time
 from pathlib import Path

@@ -31,7 +31,7 @@ class Events:
     relation : ndarray of uint16
         Index into `names`.
     block : ndarray of uint32
-        Block number in the relation, over all its segments.
+        Number of the block in its relation, counted across all segments.
     write : ndarray of bool
     """
 
@@ -68,7 +68,9 @@ class Nodes(dict):
 
 
 def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
-    """Return a data file's relation (with its fork) and its first block's number; `relations` maps file nodes to names.
+    """Return the relation (with its fork) of a data file, and the number of the file's first block in the relation.
+
+    `relations` maps file nodes to names.
 
     Raises
     ------
@@ -170,8 +172,8 @@ def cut(events: Events, start: int, reads: int) -> Events:
 def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray:
     """Mark the writes that append a block to a relation.
 
-    PostgreSQL 15 counts a block that it appends in ``blks_read`` although it only writes it,
-    so a comparison with that counter needs the number of these writes.
+    The counter ``blks_read`` of PostgreSQL 15 includes appended blocks, although they are only written, so a comparison
+    with it needs the number of these writes.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray
         if len(rows) == 0:
             continue
         blocks = events.block[rows].astype(np.int64)
-        # Size of the relation before each write: the start size, or one more than the largest block written so far.
+        # Size of the relation before each write: at the start or, if larger, one more than the largest block written.
         size = np.maximum.accumulate(np.concatenate(([blocks_at_start.get(name, 0)], blocks[:-1] + 1)))
         marks[rows] = blocks >= size
     return marks

@@ -145,7 +145,7 @@ def names_table(accesses, names):
 
 
 class Gate:
-    """A process whose children are recorded: it runs one command at a time and sends its output to standard error."""
+    """A process whose children are recorded: it runs one command at a time, whose output goes to standard error."""
 
     def __init__(self):
         reading, writing = os.pipe()
@@ -279,7 +279,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
 
 
 def _caller():
-    """Return the user who called sudo as options of `subprocess`, so that the command runs as that user."""
+    """Return options of `subprocess` that run a command as the user who called sudo; none if nobody did."""
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
     if not (user and group and user.isdecimal() and group.isdecimal()):
         return {}

@@ -41,7 +41,7 @@ def ask(query, database, user=None):
     Raises
     ------
     CaptureError
-        There is no psql, no such user, or the server refuses.
+        There is no psql or no such user, or the server refuses or does not answer in time.
     """
     if shutil.which("psql") is None:
         raise CaptureError("psql is missing: apt-get install postgresql-client")

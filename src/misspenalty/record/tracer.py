@@ -50,7 +50,7 @@ def start(probe, argument, output, log, *, buffering="full", settings=None):
     Parameters
     ----------
     probe : str
-        File of `PROBES`.
+        Name of a file in `PROBES`.
     argument : int
         The probe's ``$1``.
     output, log : path-like
@@ -103,7 +103,7 @@ def stopped(log):
 
 @contextlib.contextmanager
 def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_SECONDS, **options):
-    """Run bpftrace on a probe, wait until it has attached, yield its process, and stop it after its buffers drained.
+    """Run bpftrace on a probe, wait until it has attached, yield its process, and stop it once its buffers are drained.
 
     See `start` for the parameters and `stop` for the errors.
     """
