@@ -1,1 +1,1 @@
-"""Atomic file writing, and YAML documents checked against their schema."""
+"""Write files atomically, read documents and external files, load plug-ins, run threads, and typeset papers."""

@@ -18,7 +18,8 @@ def read_yaml(path, expected=None, remedy=None):
     Raises
     ------
     InputError
-        The file is missing, cannot be read, or is not YAML; the message gives `expected` and `remedy` as hints.
+        The file is missing or cannot be opened or decoded (the message then gives `expected` and `remedy` as hints); or
+        it is not YAML, is nested too deeply, or has too many values or one that cannot be read.
     """
     path = Path(path)
     if not path.is_file():

@@ -3,9 +3,9 @@
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
 folder; a copy may be compressed, and then has the suffix ``.xz`` or ``.zst`` as well. A file is used only if its sha256
 (of the decompressed content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before
-it runs and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external classics`` gets
-every file of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is made from a folder
-of its repository, which is downloaded as an archive of the registered commit.
+the workflow starts, and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external
+classics`` gets every file of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is
+made from a folder of its repository, which is downloaded as an archive of the registered commit.
 """
 
 import hashlib
@@ -210,7 +210,7 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
 
 
 def download(url, sha256, path):
-    """Download a file, or the rest of a partial download, and verify it; a partial file has another name.
+    """Download a file, or the rest of a partial download, and verify it; a partial file is called ``<name>.part``.
 
     Raises
     ------

@@ -26,10 +26,11 @@ _partial = set()  # temporary paths that `atomic_path` has not removed yet
 def atomic_path(path):
     """Yield a temporary path next to `path`, which replaces `path` if the ``with`` block succeeds.
 
-    The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it is
-    published, and it is published in one step: a process that is killed at any moment leaves the old content or the
-    new, never a mixture. Nothing is left behind on error; leftovers of a killed process are removed by the next one
-    that writes the same path on the same machine.
+    The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it
+    replaces `path` in one step: a process that is killed at any moment leaves the old content or the new, never a
+    mixture. Only where the system cannot exchange folders, an existing folder is first moved aside. Nothing is left
+    behind on error; leftovers of a killed process are removed by the next one that writes the same path on the same
+    machine.
 
     Raises
     ------
@@ -153,7 +154,8 @@ def _sync_folder(folder):
 def _exchange(partial, path):
     """Replace the folder `path` with the folder `partial`.
 
-    Linux exchanges the two in one step: the old folder is then at `partial`. Elsewhere it is moved aside and removed.
+    Linux exchanges the two in one step: the old folder is then at `partial`. Elsewhere the old folder is moved aside,
+    and removed at the end.
     """
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     if rename is not None and rename(-100, os.fsencode(partial), -100, os.fsencode(path), 2) == 0:
