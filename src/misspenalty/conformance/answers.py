@@ -21,7 +21,8 @@ class Answer:
     hits : str
         One character per reference: 1 if the block was in the cache, else 0.
     evicted : dict of int to list of int, or None
-        Number of a reference to the blocks that it evicted, ascending; None if the policy does not report evictions.
+        Blocks that a reference evicted, ascending, by the number of the reference; None if the policy does not report
+        evictions.
     cached, ghosts : list of str or None
         Digest of the blocks in the cache, and of those that are remembered, after each reference; None if not reported.
     """
@@ -107,7 +108,7 @@ def _numbered(trace):
 
 
 def run_class(cls: type) -> Run:
-    """Return a function that runs a Python policy, see `misspenalty.policies.python_policy`.
+    """Return a function that runs a Python policy; see `misspenalty.policies.python_policy`.
 
     Evictions are compared if the class has ``__contains__``. A vector that needs a parameter which the constructor does
     not take is left out.

@@ -53,7 +53,7 @@ class Verdict:
 
     @property
     def first(self) -> Finding | None:
-        """The first vector that differs."""
+        """The finding about the first vector that differs; None if none does."""
         return next((finding for finding in self.findings if finding.result == DIFFERS), None)
 
     def table(self) -> pd.DataFrame:
@@ -116,7 +116,10 @@ def _findings(suite, reading, answers):
 
 
 def _compare(vector: Vector, reading: str, answers: Sequence[Answer]) -> Finding:
-    """Check that every run has an outcome that the reading allows; if not, describe the difference from the nearest."""
+    """Check that every run has an outcome that the reading allows.
+
+    If a run has none, describe where it first differs from the allowed outcome with which it agrees longest.
+    """
     allowed = [outcome for outcome in vector.outcomes if reading in outcome.readings]
     for answer in answers if allowed else ():
         differences = [_first_difference(vector, outcome, answer) for outcome in allowed]
