@@ -300,7 +300,7 @@ def plot_path(path, *inputs):
     Raises
     ------
     ParameterError
-        The name has no known suffix, the folder does not exist, or the file is one of the `inputs`.
+        The name has no known suffix, its folder does not exist, or it is a folder or one of the `inputs`.
     """
     refuse_input(path, *inputs)
     if path.suffix not in PLOTS:

@@ -74,7 +74,7 @@ def write_package(kind, name, folder):
     Parameters
     ----------
     kind : str
-        Folder of `TEMPLATES`.
+        Name of a folder in `TEMPLATES`.
     name : str
         Replaces ``$name``; with dashes instead of underscores, it replaces ``$dashed``.
     folder : Path
