@@ -1,6 +1,6 @@
 # Divide by a number that is fixed for a run, using a multiplication; a 64-bit division would take 20 to 40 cycles.
 #
-# The quotient is exact if x is below the divisor n, if x * n < 2**64, or if n is a power of two.
+# The quotient is exact if x * n < 2**64, or if n is a power of two.
 
 from libc.stdint cimport int64_t, uint64_t
 

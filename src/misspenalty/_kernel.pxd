@@ -6,7 +6,7 @@ from cpython.exc cimport PyErr_CheckSignals
 cdef object zeros(str form, Py_ssize_t n)
 
 cdef enum:
-    SLICE = 1 << 16                 # number of requests after which a long call checks for signals: a few milliseconds
+    SLICE = 1 << 16                 # a long call checks for signals after this many requests: every few milliseconds
 
 
 cdef class Kernel:

@@ -1,8 +1,9 @@
 """When a signal stops the command `misspenalty`, print one line and leave no half-written output.
 
 `misspenalty/__init__.py` imports this module first. Until everything is imported, no file is open and a signal ends
-the process at once; after that, it ends the run by an exception, so that temporary files are removed. Further signals
-are ignored while the run is ending (see `PATIENCE`). A program that imports the package keeps its own handlers.
+the process at once; after that, a signal raises an exception, so that the run ends and removes its temporary files.
+Further signals are ignored while the run is ending (see `PATIENCE`). A program that imports the package keeps its own
+handlers.
 """
 
 import contextlib

@@ -9,7 +9,10 @@ cdef enum:
 
 
 cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, size_t link) except NULL nogil:
-    """Double a pool of structs of `size` bytes; the new ones are free, chained by the int32 at byte `link` of each."""
+    """Grow a full pool of structs of `size` bytes to 256 more than twice as many.
+
+    The new structs are free, and chained by the int32 at byte `link` of each.
+    """
     cdef int32_t more = 2 * room[0] + 256, i
     cdef char* grown = <char*>realloc(all, more * size)
     if grown == NULL:
