@@ -378,17 +378,17 @@ def retype(part, column, dtype):
 
 
 DAMAGE = {
-    "file": (set_to("events", "file", 3, 2), "row 4 is of an unknown file"),
+    "file": (set_to("events", "file", 3, 2), "row 4 refers to an unknown file"),
     "no file": (set_to("events", "file", 3, -1), "row 4 names no file"),
-    "process": (set_to("events", "process", 4, 2), "row 5 is of a process that its run does not have"),
-    "run": (set_to("events", "run", 7, 2), "row 8 is of a process that its run does not have"),
+    "process": (set_to("events", "process", 4, 2), "row 5 belongs to a process that its run does not have"),
+    "run": (set_to("events", "run", 7, 2), "row 8 belongs to a process that its run does not have"),
     "earlier run": (set_to("events", "run", 7, 0), "row 8 has a lower run number"),
     "time": (set_to("events", "time_us", 7, 5), "row 8 begins before"),
     "kind": (set_to("events", "kind", 3, "mail"), "of kind 'mail'"),
     "child": (set_to("events", "other", 2, 7), "row 3 is about a process that its run does not have"),
     "own child": (set_to("events", "other", 6, 0), "row 7 is about a process that is not its child"),
-    "page": (set_to("events", "offset", 1, 17), "row 2 touches no whole pages"),
-    "no page": (set_to("events", "length", 1, 0), "row 2 touches no whole pages"),
+    "page": (set_to("events", "offset", 1, 17), "row 2 does not touch whole pages"),
+    "no page": (set_to("events", "length", 1, 0), "row 2 does not touch whole pages"),
     "length": (set_to("events", "length", 4, -1), "row 5 has an invalid length"),
     "offset": (set_to("events", "offset", 4, 1 << 60), "row 5 has an invalid offset"),
     "compute": (set_to("events", "compute_us", 4, 1 << 50), "row 5 has an invalid compute_us"),

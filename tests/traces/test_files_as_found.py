@@ -159,8 +159,8 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('time,key,size\n1,7,"4,096"\n', "line 2: field 3 .size.*without separators of thousands"),
-        ("time;key;size\n1;7;4.096\n2;8;1.024\n", "line 2: field 3 .size.*without separators of thousands"),
+        ('time,key,size\n1,7,"4,096"\n', "line 2: field 3 .size.*without thousands separators"),
+        ("time;key;size\n1;7;4.096\n2;8;1.024\n", "line 2: field 3 .size.*without thousands separators"),
         (
             "time;key;size\n1;7;4.000\n2;8;1.000\n",
             r"column size \(1.000, 4.000\) may use points as thousands separators",

@@ -103,7 +103,7 @@ def test_read_right(tmp_path, content, options, blocks, writes, times):
         ("time,key\n1,7\n2,NULL\n", "line 3: field 2 .key.*NULL may be a missing key.*--key text"),
         ("lba,size\n1a,4096\n", "line 2: field 1 .lba.*--key hex"),
         ("time,key\n31/05/2024 12:00,7\n", "line 2: field 1 .time.*--time-unit .*names a format"),
-        ("time;key\n0,5;7\n", "line 2: field 1 .time.*digits follow a point, no comma"),
+        ("time;key\n0,5;7\n", "line 2: field 1 .time.*decimals follow a point, not a comma"),
         ('{"time": 1, "key": "a"}\n', "is JSON.*write a table"),
         ("offset,size\n0,4K\n", "line 2: field 2 .size"),
         ("filename,file_offset,request_io_size_bytes\na,0,8192\n",

@@ -71,10 +71,10 @@ def test_what_people_have_is_read_right(name, options, right):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("06_web_one_feature.tr", {}, "numbers alone do not tell the format.*lrb.*--format"),
-        ("08_byte_addresses.txt", {}, "numbers alone do not tell the format.*disksim.*--columns"),
-        ("27_object_33_bits.tr", {}, "numbers alone do not tell the format.*adapt_size.*lrb"),
-        ("formats/tencent.csv", {}, "numbers alone do not tell the format.*tencent"),
+        ("06_web_one_feature.tr", {}, "the format cannot be recognised from numbers alone.*lrb.*--format"),
+        ("08_byte_addresses.txt", {}, "the format cannot be recognised from numbers alone.*disksim.*--columns"),
+        ("27_object_33_bits.tr", {}, "the format cannot be recognised from numbers alone.*adapt_size.*lrb"),
+        ("formats/tencent.csv", {}, "the format cannot be recognised from numbers alone.*tencent"),
         ("11_text_key_count.csv", {"columns": "key=key,count=op_count"}, "no neighbours.*repeat="),
         ("21_completions_only.txt", {}, "contains no requests, but 2 lines of action C.*--action C"),
     ],

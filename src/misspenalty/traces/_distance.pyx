@@ -24,7 +24,7 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     ids : uint32, shape (n,)
         Dense block ids.
     blocks : int
-        Distinct blocks; every id is below it.
+        Number of distinct blocks; every id is below it.
 
     Returns
     -------

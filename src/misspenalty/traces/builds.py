@@ -211,8 +211,8 @@ def _check_events(events, files, processes, first, path):
     for number in np.unique(run).tolist():
         low, high = first.get(number, (0, 0))
         begin[run == number], count[run == number] = low, high - low
-    _stop((process < 0) | (process >= count), path, "is of a process that its run does not have")
-    _stop((file < -1) | (file >= len(files)), path, "is of an unknown file", f"-1 to {len(files) - 1}")
+    _stop((process < 0) | (process >= count), path, "belongs to a process that its run does not have")
+    _stop((file < -1) | (file >= len(files)), path, "refers to an unknown file", f"-1 to {len(files) - 1}")
     _stop((file < 0) & OF_A_FILE[kind], path, "names no file, but its kind requires one")
     _stop((kind == KINDS.index("rename")) & ((other < 0) | (other >= len(files))), path, "renames to an unknown file")
     related = (kind == KINDS.index("fork")) | (kind == KINDS.index("wait"))
@@ -226,7 +226,7 @@ def _check_events(events, files, processes, first, path):
         _stop((values < 0) | (values >= limit), path, f"has an invalid {name}", f"0 to {limit - 1}")
     pages = kind == KINDS.index("fault")
     odd = (events["offset"].to_numpy() % PAGE_BYTES != 0) | (events["length"].to_numpy() % PAGE_BYTES != 0)
-    _stop(pages & (odd | (events["length"].to_numpy() == 0)), path, "touches no whole pages")
+    _stop(pages & (odd | (events["length"].to_numpy() == 0)), path, "does not touch whole pages")
     return begin + process
 
 

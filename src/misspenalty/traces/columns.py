@@ -35,7 +35,7 @@ def object_sizes(ids: np.ndarray, sizes: np.ndarray | None) -> tuple[np.ndarray 
 
 
 def as_column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarray:
-    """Return a copy of a column as `dtype`, or raise a `ParameterError` if it has values of another kind."""
+    """Return a copy of a column as `dtype`; raise a `ParameterError` if values are of another kind or too large."""
     given = unmasked(values, name)
     if given.dtype.kind not in kinds:
         raise ParameterError(f"column {name} is of type {given.dtype}; expected {np.dtype(dtype).name}")

@@ -338,7 +338,7 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
 
 
 def _open_compiled(folder: Path, verify: bool) -> Trace:
-    """Load a compiled trace, or map a large or unverified one; `verify` compares its columns with their checksums."""
+    """Load a compiled trace, or map a large or unverified one; with `verify`, check the checksums of its columns."""
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
         if meta["version"] != VERSION:

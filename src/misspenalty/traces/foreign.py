@@ -36,7 +36,7 @@ POINTERS = (  # what a clone has in place of a large file
     (rb"version https://git-lfs\.github\.com/", "a pointer of Git LFS, not the file itself", "fetch it: git lfs pull"),
     (rb"/annex/objects/", "a pointer of git-annex, not the file itself", "fetch it: git annex get FILE"),
 )
-SUMMARY = "sums over time name no requests; record these: misspenalty record block, or blktrace"
+SUMMARY = "totals over time list no requests; record the requests: misspenalty record block, or blktrace"
 CALLS = "name the file and the place of each request: misspenalty record files records both"
 LENGTHS = "nothing says which prompts share a prefix; a trace with hash_ids does (format mooncake)"
 TEXTS = (

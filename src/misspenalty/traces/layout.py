@@ -20,7 +20,7 @@ ISO = re.compile(
 )
 # Smallest time in each unit; smaller numbers are seconds. 100ns are Windows' ticks since 1601, for 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
-COMPACT = (  # dates written without signs between their parts, and their format
+COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
     (re.compile(r"\d{8}T\d{6}Z"), "%Y%m%dT%H%M%SZ"),
     (re.compile(r"\d{8}T\d{6}"), "%Y%m%dT%H%M%S"),
@@ -102,7 +102,7 @@ class Layout:
         return "integer"
 
     def is_row(self, line: bytes) -> bool:
-        """Return whether a line of a table with a separator is a row, not blank, a comment or a repeated header."""
+        """Return whether a line of a table with a separator is a row: not blank, no comment and no repeated header."""
         text = line.strip()
         if not text or text == self.heading:
             return False
@@ -358,7 +358,7 @@ def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[
 
 
 def compact_date(first: str) -> str:
-    """Return the format of a date without signs between its parts; an empty text if it is not such a date.
+    """Return the format of a date without separators between its parts; an empty text if it is not such a date.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class RequestSizes:
     median, p95, largest : int
         Blocks per request.
     octaves : tuple of int
-        Requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty if a trace was compiled before they were counted.
+        Number of requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty if the trace was compiled before these were counted.
     """
 
     requests: int

@@ -65,12 +65,12 @@ def select(trace: Trace, selection: str) -> Trace:
 
 
 def parse_selection(selection: str) -> dict[str, int]:
-    """Return the items of a selection, as `select` takes it.
+    """Return the items of a selection, as `select` takes it, with times in ns.
 
     Raises
     ------
     ParameterError
-        An item is unknown, given twice, or has an invalid value.
+        An item is unknown, is given twice, or has an invalid value; or both reads and writes are given.
 
     Examples
     --------

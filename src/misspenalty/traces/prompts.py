@@ -1,13 +1,13 @@
 """Read the prompts of a language-model service as lists of hashed blocks, as the Mooncake project releases them.
 
-R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces. One JSON
-object per line: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens), ``hash_ids`` (one
-number per block of the prompt). A block's hash covers its own tokens and all earlier ones, so equal numbers mean an
-equal prefix. Further keys are ignored. These files do not state the size of a block: it is inferred from the lengths,
-or given. Other services (Qwen-Bailian) release the same keys with times in seconds and blocks of another size; sessions
-of agents come without times. KVCache.AI's simulator (kvcache-simulator) adds ``block_size`` (tokens) to each line, and
-needs no ``output_length``. A format ``lcp``, in which requests would state the length of a common prefix instead of
-hashes, is not read, because we found no public definition of it.
+Sources: R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, and the README of its traces.
+Each line is a JSON object: ``timestamp`` (ms, never falling), ``input_length`` and ``output_length`` (tokens),
+``hash_ids`` (one number per block of the prompt). A block's hash covers its own tokens and all earlier ones, so equal
+numbers mean an equal prefix. Further keys are ignored. These files do not state the size of a block: it is inferred
+from the lengths, or given. Other services (Qwen-Bailian) release the same keys with times in seconds and blocks of
+another size; sessions of agents come without times. KVCache.AI's simulator (kvcache-simulator) adds ``block_size``
+(tokens) to each line, and needs no ``output_length``. A format ``lcp``, in which requests would state the length of a
+common prefix instead of hashes, is not read, because we found no public definition of it.
 """
 
 import json
@@ -89,8 +89,8 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     Returns
     -------
     dict
-        ``prompts, references, blocks``; ``broken_chains``: references to a block whose predecessor in the prompt is
-        not the one of its first reference; ``repeated``: references to a block that occurs earlier in the same prompt;
+        ``prompts, references, blocks``; ``broken_chains``: references to a block that follow another block than the
+        first reference to it did; ``repeated``: references to a block that occurs earlier in the same prompt;
         ``repeat_hits``: references to a block that an earlier prompt had, which hit in an unlimited cache of blocks;
         ``unservable_share``: the share of these that follow, in their prompt, a block that no earlier prompt had, so
         that no prefix cache serves them.

@@ -206,7 +206,7 @@ def records(path, dtype):
         )
 
 
-RECORDS = 1 << 16  # read at a time; four times as many would not stay in the processor's cache
+RECORDS = 1 << 16  # records read at a time; four times as many would not stay in the processor's cache
 
 _formats: dict[str, Format] = {}
 
@@ -240,7 +240,7 @@ def _enter(name, value):
 
 
 def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()) -> Format:
-    """Return the `Format` called `name`, or the one recognised from `path`; a table if the user described its columns.
+    """Return the `Format` called `name`; else that of tables if the user described columns; else the one recognised.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
     ParameterError
         No format has this name.
     InputError
-        The format cannot be told from the file.
+        The format cannot be recognised from the file at `path`.
     """
     known = formats()
     if name is not None:
@@ -284,7 +284,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
         if len(possible) > 1 or (possible and not re.match(DRIVE_REQUESTS, head)):
             shown = "; ".join(f"{name} ({known[name].summary.removeprefix('text: ')})" for name in possible)
             raise InputError(
-                f"numbers alone do not tell the format; it could be {shown}", path=path,
+                f"the format cannot be recognised from numbers alone; it could be {shown}", path=path,
                 remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
             )  # fmt: skip
         if not matching and (other := foreign.recognise(head)):

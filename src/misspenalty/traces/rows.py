@@ -60,7 +60,7 @@ class Rows:
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
-        """Return what was read so far; `columns` are the names by role."""
+        """Return the `Reading` of what was read so far; `columns` has the name of the column of each role."""
         addresses = "offset" in columns or "sector" in columns
         length = next((role for role in ("size", "sectors") if role in columns), None)
         size_unit = None if length is None else self.table.size_unit or UNITS[length]
@@ -204,7 +204,7 @@ class Rows:
         return (when - whole) * ns - part
 
     def _selected(self, columns: Columns) -> tuple[Columns, np.ndarray]:
-        """Return the rows of the chosen action, and their places; the others are counted."""
+        """Return the rows of the chosen action, and their places; rows of other actions are counted in `skipped`."""
         coded = pc.dictionary_encode(columns[ACTION][0])
         names, index = values.texts(coded.dictionary), coded.indices.to_numpy(zero_copy_only=False)
         for name, count in zip(names, np.bincount(index, minlength=len(names)).tolist(), strict=True):
@@ -317,11 +317,11 @@ def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray |
 
 
 def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
-    """Raise an `InputError` if lifetimes are asked for, but no column of the table states one."""
+    """Raise an `InputError` if lifetimes are to be honoured, but the table has neither times to live nor deletes."""
     if table.lifetimes == "honour" and "ttl" not in roles and "delete" not in table.operations.values():
         raise InputError(
             "has neither times to live nor deletes", path=path, expected="a column of times to live (s), or a delete",
-            remedy="say which, --columns ttl=… or --operations DEL=delete (columns=…, operations=…), or leave out"
+            remedy="name them with --columns ttl=… or --operations DEL=delete (columns=…, operations=…), or leave out"
             " --lifetimes (lifetimes=…)",
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
 def check(trace: Trace, writes: str, warm_up: int) -> int:
-    """Return `warm_up` as an int; raise a `ParameterError` if it or `writes` is invalid; check the ids, too.
+    """Return `warm_up` as an int, after checking it, `writes`, the trace's ids, and that the trace is not empty.
 
     NumPy's integers are accepted but converted, because they would wrap around in a subtraction.
     """
@@ -91,7 +91,7 @@ def cold_misses(trace: Trace, writes: str, warm_up: int) -> int:
     """Return the number of requests that miss in every cache, whatever its size and policy.
 
     These are the requests that count and whose block no earlier reference loaded: a read of a block that a write or the
-    warm-up loaded is not one. A write that only refreshes loads nothing. The number is computed once and cached.
+    warm-up loaded is no cold miss. A write that only refreshes loads nothing. The number is computed once and cached.
     """
     writes = "ignore" if writes == "refresh" else writes
     key = ("cold_misses", writes, warm_up)

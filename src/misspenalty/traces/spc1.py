@@ -15,7 +15,7 @@ ASU2-3 0.035     100 % sequential mix    starts in 20-60 %, run 10 %
 ASU3-1 0.281     0 %   sequential mix    starts in 0-70 %, run 30 %
 ====== ========= ===== ========== ====== ==========================
 
-Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. A BSU sends up to 50 requests per second at exponential gaps.
+Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. By default, a BSU sends 50 requests per second at exponential gaps.
 Sequential: each request follows the last; one that would reach the end of the run begins a new run, start and end
 rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
 complete binary tree that fits the region are walked; each BSU's tree begins at a random place that leaves it in the
@@ -110,7 +110,7 @@ class Workload:
     bsus : int
         Business scaling units.
     iops : float, optional
-        Requests per second of all BSUs in total; by default 50 each.
+        Requests per second of all BSUs in total; by default 50 per BSU.
     seed : int
         Seed of all draws, 0 to 2**64 - 1.
     climb : float
@@ -203,7 +203,7 @@ def slices(workload, count=None, seconds=None):
         `count` or `seconds` is invalid, or the requests take longer than 10**9 s.
     """
     if (count is None) == (seconds is None):
-        raise ParameterError("expected either requests or seconds, not both")
+        raise ParameterError("expected exactly one of requests and seconds")
     if count is None:
         _number("seconds", seconds, 1e-9, LATEST / 1e9)
         return _slices(workload.start(), FOREVER, int(seconds * 1e9))

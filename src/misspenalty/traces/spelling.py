@@ -8,7 +8,7 @@ from misspenalty.traces import values
 
 
 def ends(column: pa.Array, made: np.ndarray) -> set[str]:
-    """Return whether a column holds numbers "below" 0 or "beyond" 2**63 - 1, which would share keys modulo 2**64.
+    """Return "below" if a column has numbers below 0, and "beyond" if above 2**63 - 1; such may be equal modulo 2**64.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def ends(column: pa.Array, made: np.ndarray) -> set[str]:
 
 
 def zones(column: pa.Array) -> set[bool]:
-    """Return whether dates in ISO 8601 name their zone, whether some do not, or both.
+    """Return a set that contains True if some times in ISO 8601 name their zone, and False if some do not.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """Generate concurrent sequential streams at a constant rate, SPC-2-like: large reads, open loop, seeded.
 
 Each stream has its own section of the space and reads it in order, starting at a random place and wrapping around. It
-sends a read every ``read_kb / rate``, starting at a random moment, like video on demand.
+sends a read every ``read_kb / mb_per_s``, starting at a random moment, like video on demand.
 
 Sources: the SPC-2 benchmark's video on demand, from published descriptions of its specification: streams that only
-read, 256 KB at a time. A hundred concurrent streams are those of B. S. Gill, L. A. D. Bathen, "AMP", FAST 2007, section
-IV, which paces them by a pause after each answer; the length of the pause is not legible.
+read, 256 KB at a time. The default of a hundred concurrent streams is that of B. S. Gill, L. A. D. Bathen, "AMP", FAST
+2007, section IV, which paces them by a pause after each answer; the length of the pause is not legible.
 Deviations and decisions: SPC-2 lets a stream have up to eight reads in progress; here each read is sent when it is due.
 We do not know SPC-2's rate per stream, so `mb_per_s` is a parameter.
 """
@@ -142,7 +142,7 @@ def write_spc(workload, path, count=None, seconds=None):
         A value is invalid, or there is no read within `seconds`.
     """
     if (count is None) == (seconds is None):
-        raise ParameterError("expected either requests or seconds, not both")
+        raise ParameterError("expected exactly one of requests and seconds")
     if count is None:
         _check("seconds", seconds, 1e-9, LATEST / 1e9)
         end = int(seconds * 1e9)

@@ -258,7 +258,7 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         return _of_timestamps(column)
     if unit not in TIME_UNITS:
-        if pa.types.is_integer(kind):  # a date without signs, such as 20160201164604
+        if pa.types.is_integer(kind):  # a date without separators, such as 20160201164604
             column, kind = column.cast(pa.string()), pa.string()
         if not pa.types.is_string(kind):
             raise BadValueError(0, f"the column is of type {kind}", f"times as text ({unit})")
@@ -344,7 +344,7 @@ def _formatted(text: str, form: str) -> int:
 
 
 def _iso(text: str) -> int:
-    """Return an ISO 8601 time in ns since 1970, or a time of day since midnight, with digits below a microsecond."""
+    """Return an ISO 8601 time in ns since 1970, or a time of day in ns since midnight, without digits below a ns."""
     text = f"1970-01-01 {text}" if re.match(r"\d\d:\d\d:\d\d", text) else text
     match = re.fullmatch(r"(.*?\d:\d\d:\d\d)[.,](\d{1,30})(.*)", text)
     if match is None:

@@ -1,10 +1,10 @@
 """Read Linux block traces as the kernel writes them: the binary files of blktrace(8), ``<device>.blktrace.<cpu>``.
 
-Little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version, sequence,
-time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), and their further data. As
-with `blkparse`, records of one action are requests: Q (queued, the default), G, D or C. Flushes, discards, notes and
-packet commands are skipped. blktrace writes a file per processor: those next to the named one are read with it, and
-merged in time order.
+A file has little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version,
+sequence, time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), each followed by
+its further data. As with `blkparse`, records of one action are requests: Q (queued, the default), G, D or C. Flushes,
+discards, notes and packet commands are skipped. blktrace writes a file per processor: those next to the named one are
+read with it, and merged in time order.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Read libCacheSim's ``oracleGeneral`` format, which its own converters write.
 
-Little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the object or a
-negative number. A record is one reference to one object; the next access is ignored, as OPT computes it itself.
+A file has little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the
+object, or a negative number if there is none. A record is one reference to one object; the next access is ignored, as
+OPT computes it itself.
 """
 
 import numpy as np

@@ -19,10 +19,10 @@ from misspenalty.traces.vocabulary import PLACES, TIMES
 
 EXPONENTS = "keys are written with exponents, which may have lost digits and made different keys equal"
 TIMES_TO_LIVE = ("expire", "expiry")  # names of columns
-HEX = "--key hex (key=…) reads hexadecimal numbers; write no separators of thousands"
-PLAIN = "write whole numbers, without separators of thousands and without units (--size-unit says the unit)"
+HEX = "--key hex (key=…) reads hexadecimal numbers; write no thousands separators"
+PLAIN = "write whole numbers, without thousands separators and without units (--size-unit says the unit)"
 REMEDIES = {  # what to do about an invalid value, by role
-    "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; digits follow a point, no comma",
+    "time": "--time-unit (time_unit=…) names a format, such as '%d/%m/%Y %H:%M'; decimals follow a point, not a comma",
     "offset": HEX,
     "sector": HEX,
     "size": PLAIN,
