@@ -79,7 +79,7 @@ def check_run(suite: Suite, run: Run) -> Verdict:
     suite : Suite
     run : callable
         ``run(capacity, trace, parameters, details)`` replays a trace through an empty cache and returns an `Answer`, or
-        None to leave the vector out. If `details`, the answer includes evictions, if the policy reports them.
+        None to leave the vector out. With `details`, the answer includes the evictions if the policy reports them.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _first_difference(vector: Vector, outcome: Outcome, answer: Answer) -> tuple
         for what in ("cached", "ghosts"):
             digests, own = getattr(outcome, what), getattr(answer, what)
             if digests is not None and own is not None and digests[number] != own[number]:
-                return number, f"reference {number} to block {block}: another set of {what} blocks afterwards"
+                return number, f"reference {number} to block {block}: a different set of blocks afterwards ({what})"
     return None
 
 
@@ -171,7 +171,9 @@ def _compare_long(vector: LongVector, reading: str, answers: Sequence[Answer]) -
         if hits_digest(answer.hits) != outcome.sha256:
             got = answer.hits.count("1")
             what = (
-                f"{got} hits, expected {outcome.hits}" if got != outcome.hits else f"{got} hits as expected, but others"
+                f"{got} hits, expected {outcome.hits}"
+                if got != outcome.hits
+                else f"{got} hits as expected, but at other references"
             )
             return Finding(vector, DIFFERS, None, what)
     return Finding(vector, PASSED)

@@ -254,7 +254,7 @@ def load_trace(vector: LongVector) -> list[int]:
     Raises
     ------
     InputError
-        The file is missing or has another number of references.
+        The file is missing or damaged, or has another number of references than the vector states.
     """
     path = folder() / vector.file
     try:
@@ -275,7 +275,7 @@ def read_results(path: str | Path) -> list[Result]:
     Raises
     ------
     InputError
-        The file cannot be read; the message names the line.
+        The file cannot be read, or a line of it is not a result; the message then names the line.
     """
     found = []
     try:
