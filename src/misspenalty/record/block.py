@@ -1,4 +1,4 @@
-"""Record the requests queued to block devices as lines such as blkparse prints, the trace format ``blkparse``."""
+"""Record the requests queued to block devices in the trace format ``blkparse``, that is, as lines of that program."""
 
 import time
 from pathlib import Path
@@ -91,7 +91,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
     Raises
     ------
     CaptureError
-        The machine cannot record, events were lost, or nothing happened.
+        The machine cannot record, `device` is not a block device, events were lost, or nothing happened.
     """
     tracer.check(PROBED)
     number = 0 if device is None else device_number(device)

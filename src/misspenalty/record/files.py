@@ -161,7 +161,7 @@ class Gate:
         self.answers = os.fdopen(reading)
 
     def begin(self, command, **options):
-        """Start a command in the gate, with these options of `subprocess`."""
+        """Start a command in the gate, with these options of `subprocess.run`."""
         print(json.dumps({"command": command, "as": options}), file=self.process.stdin, flush=True)
 
     def status(self):

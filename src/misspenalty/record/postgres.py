@@ -57,7 +57,7 @@ def ask(query, database, user=None):
         raise CaptureError(f"psql did not answer within {ASKED_SECONDS} s") from None
     if done.returncode:
         raise CaptureError(
-            f"psql cannot ask database {database}: {done.stderr.strip()[-400:]}; "
+            f"psql cannot query database {database}: {done.stderr.strip()[-400:]}; "
             "name the connection as for psql (PGHOST, PGUSER), or run psql as the server's user with --as postgres"
         )
     return [line.split("\t") for line in done.stdout.splitlines() if line]

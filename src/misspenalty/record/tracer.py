@@ -56,7 +56,7 @@ def start(probe, argument, output, log, *, buffering="full", settings=None):
     output, log : path-like
         Files for the probe's lines, and for bpftrace's messages.
     buffering : str
-        Buffering of the output, see bpftrace's ``-B``.
+        Buffering of the output; see bpftrace's option ``-B``.
     settings : mapping of str to str
         Environment variables for bpftrace.
 
@@ -119,14 +119,14 @@ def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_
 
 
 def ended(tracer, log, seconds=None, process=None, pause=0.2):
-    """Wait until a recording is over: after some seconds, with the end of a process, or at Ctrl-C or a kill.
+    """Wait until a recording is over: after some seconds, when a process ends, or at Ctrl-C or SIGTERM.
 
     Returns
     -------
     why : str
         ``time``, ``command`` or ``interrupted``.
     when : int
-        Monotonic clock, ns: anything recorded later belongs to the tracer's shutdown.
+        Time of the end by the monotonic clock, ns; anything recorded later belongs to the tracer's shutdown.
 
     Raises
     ------
