@@ -22,8 +22,8 @@ cdef object zeros(str form, Py_ssize_t n):
 cdef class Kernel:
     """Base of objects whose methods release the GIL; ``with self, nogil:`` keeps a second thread out meanwhile.
 
-    All memory that the methods need is allocated in ``__cinit__``: no object exists without it, and calling
-    ``__init__`` again does nothing.
+    Memory is allocated in ``__cinit__``, and more of it by some methods of kernels that grow: no object exists without
+    its memory, and calling ``__init__`` again does nothing.
     """
 
     def __enter__(self):

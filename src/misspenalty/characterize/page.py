@@ -123,7 +123,7 @@ def arrival(load, loop):
 
 
 def format_us(us):
-    """Return a time as text with three significant digits.
+    """Return a time as text, with at most three significant digits.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def parse_load(text: str) -> dict[str, Any]:
     Raises
     ------
     ParameterError
-        The text is not of the form ``speed=0.5``, ``clients=16``, ``interval=1ms``, or empty.
+        The text is neither empty nor of the form ``speed=0.5``, ``clients=16`` or ``interval=1ms``.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
 
 
 def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> pd.DataFrame:
-    """Move ``cache_blocks, cache_share, cache_bytes`` to columns 1 to 3; caches of bytes have no ``cache_blocks``."""
+    """Move ``cache_blocks, cache_share, cache_bytes`` to columns 1 to 3; for sizes in bytes, the first is NaN."""
     block = block_bytes_of(trace)
     size = table.pop("cache_blocks" if block else "cache_bytes")
     table.insert(1, "cache_blocks", size if block else np.nan)

@@ -109,7 +109,7 @@ def format_options():
     Returns
     -------
     dict of str to str
-        The meaning of each option, in the order of the help.
+        The meaning of each option, in the order in which ``misspenalty trace options`` lists them.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def parse_policies(text):
     InputError
         A file cannot be run.
     ParameterError
-        A policy is unknown.
+        A policy is unknown, or a name is empty.
 
     Examples
     --------

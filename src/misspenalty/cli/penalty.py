@@ -104,7 +104,7 @@ def overrun(table):
     devices = ", ".join(dict.fromkeys(table.loc[waiting, "device"]))
     return (
         f"misspenalty: requests arrive faster than {devices} serves them; nearly all their time is spent in its queue,"
-        " and grows with the trace: slow it down (--speed 0.1), close the loop (--clients 16), or choose a faster"
+        " and grows with the trace: slow the trace (--speed 0.1), close the loop (--clients 16), or choose a faster"
         " device"
     )
 

@@ -14,7 +14,7 @@ from misspenalty.io.later import pd
 MAX_THREADS = 1 << 16
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # its argument is a function that counts references
+Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # it passes numbers of references to its argument
 
 
 def processors() -> int:
