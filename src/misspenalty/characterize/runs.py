@@ -147,7 +147,7 @@ def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> p
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
     """Replay every compiled policy: hit ratios as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``.
 
-    For objects of different sizes, replay every policy that supports them in caches of bytes, and add the bounds.
+    For objects of different sizes, replay every policy that supports them, with sizes in bytes, and add OPT's bounds.
     """
     in_bytes = block_bytes_of(trace) is None
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}

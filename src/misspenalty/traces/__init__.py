@@ -1,4 +1,4 @@
-"""Read traces, with one reader per format, and compile them to dense block ids."""
+"""Read traces in many formats, and compile them to dense block ids."""
 
 from misspenalty.traces.compiled import as_trace, open_trace
 from misspenalty.traces.reader import formats

@@ -1,4 +1,4 @@
-"""Register trace readers, one module per format, and find a format by its name.
+"""Register trace formats with their readers, and find a format by its name or from a file.
 
 An installed package registers a format by an entry point in the group ``misspenalty.formats``, which names a `Format`,
 or a module that calls `register`.

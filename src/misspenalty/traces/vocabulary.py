@@ -63,7 +63,7 @@ FILES = (
     "fd",
     "path",
     "oid",
-)  # names of columns of files, each with its own addresses
+)  # names of columns that name a file, each of which has its own addresses
 NEIGHBOURS = (
     "block",
     "block_number",

@@ -1,1 +1,1 @@
-"""Hold one module per trace format; each registers itself, so a new module here is a new format."""
+"""Hold the readers of trace formats; each module registers its formats, so a new module here adds a format."""
