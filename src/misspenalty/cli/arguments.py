@@ -151,7 +151,7 @@ def add_replay_options(command):
     command.add_argument(
         "--prefetch",
         metavar="KIND[:NAME=N,…]",
-        help=f"prefetch streams: {' or '.join(sequential.KINDS)}",
+        help=f"prefetch sequential reads: {' or '.join(sequential.KINDS)}",
     )
     command.add_argument(
         "--writes",
@@ -163,7 +163,7 @@ def add_replay_options(command):
         "--warm-up",
         metavar="N",
         default="0",
-        help="not counted at first: references, 20%%, 10m, or a trace",
+        help="warm-up, not counted: references, 20%%, 10m or a trace",
     )
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     add_format_options(command)
@@ -184,14 +184,14 @@ def add_size_options(command):
         dest="unit",
         action="store_const",
         const="objects",
-        help="count objects, whatever their sizes",
+        help="sizes are objects, whatever their bytes",
     )
     command.add_argument(
         "--size-changes",
         choices=SIZE_CHANGES,
         default="replace",
         metavar="|".join(SIZE_CHANGES),
-        help="an object of another size (default: replace)",
+        help="if an object changes size (default: replace)",
     )
 
 

@@ -55,7 +55,7 @@ def add(commands):
         help="time to first token of prompts, each alone; --device is dram, remote, ssd or a bandwidth (25GB/s)",
     )
     command.add_argument(
-        "--tflops", type=number, metavar="N", help="with --prefix, of all GPUs (default: 2496, 8 A800)"
+        "--tflops", type=number, metavar="N", help="with --prefix, all GPUs' speed (default: 2496, 8 A800)"
     )
     command.add_argument(
         "--clients", type=whole_number, metavar="N", help="closed loop of N clients, each waiting for its request"
@@ -65,7 +65,7 @@ def add(commands):
     command.add_argument("--interval", metavar="TIME", help="time between requests, instead of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(
-        "--hit-time", default="0us", metavar="TIME", help="time of each request in the cache (default: 0us)"
+        "--hit-time", default="0us", metavar="TIME", help="time per request in the cache (default: 0us)"
     )
     command.add_argument(
         "--writes", choices=("count", "ignore"), default="count", help="how the cache treats a write (default: count)"

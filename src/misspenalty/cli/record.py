@@ -37,7 +37,7 @@ def add(commands):
         ),
     )
     _output(files, "SPC trace to write, such as mine.spc or mine.spc.zst")
-    files.add_argument("--names", metavar="FILE", type=Path, help="write the files behind the trace's units, as CSV")
+    files.add_argument("--names", metavar="FILE", type=Path, help="write which file each unit of the trace is, as CSV")
     files.usage = "misspenalty record files [options] OUTPUT -- COMMAND [ARGUMENT ...]"
     block = add_command(
         kinds,
@@ -55,7 +55,7 @@ def add(commands):
 
 def _output(command, what):
     command.add_argument("output", metavar="OUTPUT", type=Path, help=what)
-    command.add_argument("--seconds", metavar="S", type=number, help="how long (default: until Ctrl-C)")
+    command.add_argument("--seconds", metavar="S", type=number, help="how long to record (default: until Ctrl-C)")
     command.add_argument(
         "--ring-pages", metavar="N", type=whole_number, default=16384, help="pages per processor's event buffer"
     )
