@@ -279,7 +279,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
 
 
 def _caller():
-    """Return options of `subprocess` that run a command as the user who called sudo; none if nobody did."""
+    """Return options of `subprocess` that run a command as the user who called sudo; no options if nobody did."""
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
     if not (user and group and user.isdecimal() and group.isdecimal()):
         return {}

@@ -210,9 +210,9 @@ def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1
 
 
 def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1] seen):
-    """Count the references that are their block's first and where `counted` is not 0, or all first ones if it is empty.
+    """Count the first references to blocks where `counted` is not 0, or all of them if it is empty.
 
-    `seen`, one entry per block, is updated.
+    `seen`, which has one entry per block, is updated.
     """
     cdef Py_ssize_t i, n = ids.shape[0]
     cdef int64_t found = 0

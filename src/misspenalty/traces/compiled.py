@@ -242,7 +242,7 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
 
 
 class ObjectBytes:
-    """Writer of ``object_bytes``, the size of each object at its first reference, and ``request_bytes``, at each one.
+    """Writer of ``object_bytes``, each object's size at its first reference, and ``request_bytes``, that at every one.
 
     ``request_bytes`` is left out if no object changes its size.
     """
