@@ -1,4 +1,4 @@
-"""Compare what the virtual-log paper's text says about its other figures with our tables.
+"""Compare what the virtual-log paper's text says about figures other than Figure 9 with our tables.
 
 The statements are those without an entry in the ledger (sections 2, 5.1 to 5.3 and 5.5). Where the text says
 "slightly", we read: by less than `SLIGHTLY`; "close": within `CLOSE`; "much": by a factor of at least `MUCH`.

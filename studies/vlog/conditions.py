@@ -231,9 +231,9 @@ def limits(latencies):
     Returns
     -------
     DataFrame
-        ``platform, speedup``, ``write_ms`` that it needs (the update in place divided by it), ``command_ms,
-        transfer_ms, host_ms`` of the virtual log's write as they are, and ``left_ms``, what remains for locating a
-        block and a map sector; below 0 no placement achieves the speed-up.
+        ``platform, speedup``; ``write_ms``, the time of a write at this speed-up (that of the update in place divided
+        by it); ``command_ms, transfer_ms, host_ms``, the parts of the virtual log's write as simulated; ``left_ms``,
+        what remains for locating a block and a map sector. If this is below 0, no placement achieves the speed-up.
     """
     wide = latencies.pivot_table(index="platform", columns=["system", "component"], values="ms", sort=False)
     rows = []
@@ -262,8 +262,9 @@ def judged(table):
     -------
     DataFrame
         ``conditions, conditions_changed``, the speed-ups by platform, and whether: ``widening``, each platform's is
-        larger than that of the one before; ``near_ten``, the last is 9 to 10; ``overheads``, on the HP overheads exceed
-        locating and transfer; ``host_limited``, with the new disk and the old host "other" is the largest component;
+        larger than that of the one before; ``near_ten``, the last is at least 9 and below 10; ``overheads``, on the HP
+        overheads exceed locating and transfer; ``host_limited``, with the new disk and the old host "other" is the
+        largest component;
         ``balanced``, the largest component's share falls with the new host; ``balanced_entropy`` and
         ``balanced_variance``, the shares' entropy grows and their variance falls.
     """
@@ -303,7 +304,7 @@ def balance(shares):
     Returns
     -------
     dict of str to array of shape (n,)
-        The more even the division, the smaller are ``share`` (the largest) and ``variance``; ``entropy`` is larger.
+        The more even the division, the smaller ``share`` (the largest) and ``variance``, and the larger ``entropy``.
 
     Examples
     --------
@@ -334,8 +335,8 @@ def host_range(platforms, workload, factors):
 def sensitivity(platforms, workload, hosts):
     """Compute the columns of `host_range` for each alternative of a value that no paper states, one at a time.
 
-    Alternatives are listed next to the values: ``vary`` of the hosts' file and of the drives' descriptions; then those
-    of the workload, `WORKLOADS`.
+    The alternatives of hosts and drives are listed next to their values, under ``vary`` in the hosts' file and in the
+    drives' descriptions; seek times are also halved and doubled. Those of the workload are `WORKLOADS`.
 
     Returns
     -------
@@ -366,7 +367,7 @@ _VARIED = {
 
 
 def drive_variations(platform):
-    """Yield (change, value) for the alternatives in a drive's description."""
+    """Yield (change, value) for the alternatives in a drive's description, then for half and twice its seek times."""
     for key, change in _VARIED.items():
         for value in (platform.kind.source(key) or {}).get("vary", ()):
             yield change, value

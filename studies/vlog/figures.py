@@ -165,10 +165,10 @@ def speedup_conditions(table):
 
 @styled
 def host_range(table):
-    """Speed-up, the virtual log's host time over its time to locate sectors, and the share of update-in-place that goes
-    into locating, when all host times are multiplied by a factor.
+    """Speed-up, the virtual log's host time over its time to locate sectors, and the share of an update in place that
+    is spent on locating, when all host times are multiplied by a factor.
 
-    At 1 they have the values of ``studies/vlog/machine.yaml``.
+    At a factor of 1, host times have the values of ``studies/vlog/machine.yaml``.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def fig10(lfs, log):
     Parameters
     ----------
     lfs, log : DataFrame
-        ``platform, burst_kb, idle_ms, latency_ms``; of the first platform.
+        ``platform, burst_kb, idle_ms, latency_ms``; only the first platform is drawn.
     """
     titles = ("LFS, regular disk", "UFS, virtual log")
     figure = new_figure(PAGE, 2.3)

@@ -1,4 +1,4 @@
-"""Run files and load on four systems: the virtual-log paper's Figures 6, 7, 8, 10 and 11.
+"""Simulate files and random updates on four systems: the virtual-log paper's Figures 6, 7, 8, 10 and 11.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 5.1 (1500 files of 1 KB), 5.2 (a file of 10 MB),
 5.3 (random updates against utilisation) and 5.5 (updates in bursts). A system is a file system, ``ufs`` or ``lfs``,
@@ -34,7 +34,7 @@ def client(platform, file_system, disk):
 
 
 def fig6(platform, files):
-    """Time the creation of small files, reading them after memory was emptied, and their deletion (Figure 6).
+    """Time the creation of small files, their reading after memory was emptied, and their deletion (Figure 6).
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _total(platform, system, workload):
 
 
 def _fits(platform, system, workload):
-    """Tell whether there is room for the file: next to the space that the virtual log keeps free, or UFS's metadata."""
+    """Tell whether the file fits beside the space that the virtual log keeps free, or beside UFS's metadata."""
     files = _file_blocks(platform, workload)
     if system == "virtual_log":
         return files + workload.inode <= capacity(platform.kind)
@@ -112,7 +112,8 @@ def _fits(platform, system, workload):
 
 
 def settled_lfs(platform, workload, rng):
-    """Return a log-structured disk with a file in steady state (None if it does not fit), and the file's blocks."""
+    """Return a log-structured disk with a file in steady state (None if the file does not fit), and the number of the
+    file's blocks."""
     blocks = physical_blocks(platform.kind)
     live = int(workload.utilisation * blocks)
     lfs = Lfs(update_in_place(platform.kind), platform.host, blocks)
@@ -152,7 +153,7 @@ def bursts(platform, file_system, burst_kb, idle_ms, workload):
     burst_kb : list of int
     idle_ms : list of float
     workload : Updates
-        ``updates`` are measured, at least two bursts.
+        Its ``updates`` are measured, rounded up to whole bursts, of which there are at least two.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Measure how long a free sector takes to locate: the virtual-log paper's Figures 1 and 2, models next to simulated
+"""Measure how long it takes to locate a free sector: the virtual-log paper's Figures 1 and 2, models next to simulated
 disks.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 2.1 to 2.3. Simulated times follow from the

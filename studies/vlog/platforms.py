@@ -24,7 +24,7 @@ def updates(hosts, platforms, workload, gap_seeds, threads):
     gap_seeds : int
         Number of runs averaged per point.
     threads : int
-        Number of parallel platforms.
+        Number of platforms that are simulated in parallel.
 
     Returns
     -------
@@ -63,11 +63,11 @@ def files(
     hosts, platforms, workload, threads
         As in `updates`.
     files_on, bursts_on : sequence of str
-        Platforms of Figures 1 to 8, and of Figures 10 and 11.
+        Platforms of Figures 1, 2 and 6 to 8, and of Figures 10 and 11.
     fig1_utilisations, fig2_reserves, fig8_utilisations : sequence of float
         Points of the figures.
     trials : int
-        Arm positions per point.
+        Arm positions per point of Figure 1; a point of Figure 2 fills a hundredth as many tracks.
     small_files : int
     large_file_mb : float
     burst_kb, idle_ms : sequence of float
@@ -112,7 +112,7 @@ def files(
 
 
 def variations(hosts, platforms, workload, factors):
-    """Compute speed-ups and shares as host times are scaled, and as values that no paper states take their
+    """Compute speed-ups and shares as host times are scaled, and as values that no paper states are replaced by their
     alternatives.
 
     Parameters
@@ -137,7 +137,10 @@ def variations(hosts, platforms, workload, factors):
 
 
 def later(hosts, platforms, workload, threads):
-    """Simulate the same updates on later machines, both systems; parameters as in `updates`."""
+    """Simulate the same updates on later machines, both systems.
+
+    The parameters are those of `updates`, except `platforms`: see `misspenalty_studies.vlog.what_if.make_platforms`.
+    """
     load = runs.Updates(**workload)
     made = what_if.make_platforms(platforms, load_hosts(hosts))
 

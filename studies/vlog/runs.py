@@ -43,7 +43,7 @@ SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
 PREPARED = ("steady", "fresh", "emptied")
 DF_RESERVE = 0.12  # share of the disk that `df` counts as used
-INODE_BLOCK = 2  # first inode block of the first cylinder group, behind superblock and map
+INODE_BLOCK = 2  # first inode block of the first cylinder group, after the superblock and the map block
 IN_PLACE_WARM_UP = 100  # updates, enough that the arm's first position does not matter
 
 
@@ -87,7 +87,7 @@ class Updates:
     updates : int
         Number of updates measured.
     warm_up : float
-        Updates before those, in multiples of the disk's blocks.
+        Updates of the virtual log before those, in multiples of the disk's blocks.
     prepared : {"steady", "fresh", "emptied"}
         State before the updates: after the warm-up; with the file contiguous and the rest of the disk empty; after the
         warm-up and a run of the compactor for as long as it gains space.
@@ -227,7 +227,7 @@ def steady_log(platform, workload, rng):
 
 
 def _replay(store, host, workload, address, rng, updates, warm_up):
-    """Update random blocks of the file; return how long the updates after the warm-up took, ns."""
+    """Update random blocks of the file; return the time of the updates after the warm-up by part, ns."""
     unit = workload.blocks
     files = len(address) - workload.inode
     sector = address[rng.integers(0, files // unit, updates) * unit] * BLOCK_SECTORS

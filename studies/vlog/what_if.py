@@ -61,7 +61,7 @@ def make_platforms(entries, hosts):
     Raises
     ------
     ParameterError
-        A disk has no ``cylinders`` or flash no ``blocks``, or the drive has fewer.
+        A disk has no ``cylinders`` or flash no ``blocks``, both are given, or the drive has fewer.
     InputError
         There is no such drive.
     """

@@ -26,7 +26,7 @@ class DiskClient:
         self.store, self.host, self.now = store, host, 0
 
     def compute(self, ns):
-        """Advance the clock by a time that the processor works."""
+        """Advance the clock by a time during which the processor works."""
         self.now += ns
 
     def call(self, size=0):
@@ -39,7 +39,7 @@ class DiskClient:
         return self.store.request(max(self.now, self.store.now), write, sector, count)[0]
 
     def wait(self, until=None):
-        """Wait for a request, or for the disk to finish."""
+        """Wait until a given time or, by default, until the disk has finished."""
         self.now = max(self.now, self.store.now if until is None else until)
 
     def sync(self, write, sector, count):

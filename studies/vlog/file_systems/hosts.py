@@ -53,7 +53,7 @@ class Host:
         return self.ns(self.record)
 
     def scaled(self, factor):
-        """Return the same host with all its times multiplied; 0 is allowed."""
+        """Return the same host with all its times multiplied by `factor`, which may be 0."""
         paths = {key: factor * getattr(self, key) for key in PATHS}
         copy = self.copy_mb_per_s / factor if factor else float("inf")
         return replace(self, copy_mb_per_s=copy, **paths)

@@ -4,11 +4,12 @@ Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5:
 W. de Jonge, M. F. Kaashoek, W. C. Hsieh (The logical disk, SOSP 1993) under a Minix file system, 4 KB blocks, segments
 of 0.5 MB, a buffer of 6.1 MB, partial segments written at 75 %, no read-ahead.
 
-A written block stays in the buffer, which survives power failures. When the buffer is full its oldest blocks are
-written as one segment: a summary block, then data. `flush_all` writes the contents of the buffer; a segment filled to
-the threshold counts as full; one below it is written too, but stays in memory and is written again, to another place,
-when it has grown. When few segments are free, the cleaner reads the one with the fewest live blocks (greedy, as in the
-log-structured file system's first simulations); these are carried in memory until they fill a segment.
+A written block stays in the buffer, which survives power failures. When the buffer is full, its oldest blocks are
+written as one segment: a summary block, then data. `flush_all` writes the contents of the buffer. If the last segment
+is not filled to the threshold, its blocks (other than the cleaner's) also stay in the buffer, and are later written
+again, to another place. When few segments are free, the cleaner reads the segment with the fewest live blocks (greedy,
+as in the log-structured file system's first simulations); these blocks are carried in memory and written before those
+of the buffer.
 """
 
 from collections import OrderedDict
@@ -95,7 +96,7 @@ class Lfs(DiskClient):
         return (self.carried or self.buffer).popitem(last=False)[0]
 
     def make_room(self):
-        """Clean while hardly any segment is free."""
+        """Clean segments as long as at most `RESERVE` are free and one can be cleaned."""
         while len(self.free) <= RESERVE and self.clean():
             pass
 
@@ -124,7 +125,7 @@ class Lfs(DiskClient):
         return True
 
     def flush_all(self):
-        """Write whole segments, then the rest, which stays in memory while it is below the threshold."""
+        """Write whole segments, then the rest; if that is below the threshold, the buffer also keeps its part of it."""
         self.make_room()
         while len(self.carried) + len(self.buffer) >= DATA:
             self.flush()

@@ -8,12 +8,12 @@ after each indirect block's worth of data, the file continues in the next group.
 Blocks are written at these times:
 
 * Create: the inode's block and the directory's block, synchronously, in this order; a directory that grows writes its
-  own inode too. The file's fragments are written behind at the end of the phase, one request per file, since requests
-  are clustered only within a file.
+  own inode too. The files' fragments are written in the background at the end of the phase, one request per file,
+  since requests are clustered only within a file.
 * Delete: the directory's block and the inode's block, synchronously.
-* Sequential writing: clusters of 56 KB, written behind. Sequential reading: the next cluster is read while this one
-  is copied. Random writing: 4 KB, synchronously; a block that already exists changes neither inode nor indirect block
-  (see `misspenalty_studies.vlog.runs` for the inode's time stamp as a variant).
+* Sequential writing: clusters of 56 KB, in the background. Sequential reading: the next cluster is read while one is
+  copied. Random writing: 4 KB, synchronously; writing a block that already exists changes neither the inode nor an
+  indirect block (see `misspenalty_studies.vlog.runs` for a variant that writes the inode's time stamp).
 
 The paper names the file system but not these rules; clusters and group size are those of Solaris at the time.
 """
@@ -51,7 +51,7 @@ class UfsLayout:
         self.rotor = 0  # where the search for the next free block starts
 
     def allocate(self, count):
-        """Return free data blocks, contiguous if possible, and mark them as used."""
+        """Take the next free blocks, starting again at the first block after the last one, and return them."""
         free = self.used.count(0)
         if free < count:
             raise ParameterError(f"{count} blocks requested; {free} of the disk's {self.blocks} are free")
@@ -100,7 +100,7 @@ class Ufs(DiskClient):
         self.cached = set()  # inode and directory blocks in memory
 
     def block(self, number, write=True):
-        """Write a metadata block synchronously."""
+        """Write a metadata block synchronously, or read one."""
         self.sync(write, number * BLOCK_SECTORS, BLOCK_SECTORS)
         self.cached.add(number)
 
@@ -207,7 +207,7 @@ class Ufs(DiskClient):
             self.call(BLOCK)
 
     def each(self, write, blocks):
-        """Write block by block, synchronously."""
+        """Write or read block by block, synchronously."""
         for block in blocks:
             self.call(BLOCK)
             self.sync(write, block * BLOCK_SECTORS, BLOCK_SECTORS)

@@ -106,7 +106,7 @@ def test_blocks_on_a_track(used):
         free[0, rng.choice(n // 8, k, replace=False)] = True
         space = FreeSpace(SEAGATE.mechanics, heads, 8, np.repeat(free, 8, axis=1))
         waits.append(space.waits(np.zeros(1, np.int32), rng.integers(0, 10**12, 1), True))
-    # writes start anywhere: half a block passes until the next boundary, then the model counts
+    # writes start anywhere: half a block passes until the next boundary, from which the model counts
     expected = models.block_skip(n, 8 * k / n, 8, 8) + 4
     assert np.mean(waits) / sector_ns(SEAGATE) == pytest.approx(expected, rel=0.05)
 

@@ -102,7 +102,7 @@ def test_a_layout_never_gives_a_block_twice():
     more = layout.allocate(800)
     given = [*taken, *indirect.values(), *more]
     assert len(given) == len(set(given)) and max(given) < 5632
-    assert next(iter(indirect)) == DIRECT and taken[DIRECT] >= GROUP  # beyond the direct blocks in another group
+    assert next(iter(indirect)) == DIRECT and taken[DIRECT] >= GROUP  # indirect blocks are in another group
     with pytest.raises(ParameterError, match="are free"):
         layout.allocate(1000)
     with pytest.raises(ParameterError, match="are too few for a file system"):

@@ -96,7 +96,7 @@ def test_blocks_that_begin_at_any_sector_overlap_nothing():
 def test_a_block_without_room_is_reported():
     most = capacity(SMALL)
     disk = virtual_log(SMALL, most, aligned=False, log_map=False)
-    gaps = np.arange(1, uniform(SMALL)[0] * (256 // 12))[:most]  # 4 sectors free behind each block of 8
+    gaps = np.arange(1, uniform(SMALL)[0] * (256 // 12))[:most]  # 4 sectors are free after each block of 8
     used = len(gaps)
     disk.lay_out(np.arange(used, dtype=np.int32), (gaps // 21 * (256 - 7) + gaps % 21 * 12).astype(np.int32))
     with pytest.raises(ParameterError, match="no room for a block"):
@@ -146,7 +146,7 @@ def test_update_in_place_is_half_a_turn_and_a_seek(name):
 
 
 def test_an_empty_disk_takes_no_locating():
-    """On an empty disk a block must go where the head is: at most the rest of a block passes, and no switch is made."""
+    """On an empty disk a block must go where the head is: at most the sectors of two blocks may pass before it."""
     disk = virtual_log(SMALL, 400, log_map=False)
     rng = np.random.default_rng(3)
     for i in range(20):
@@ -161,7 +161,7 @@ def test_written_in_order_is_read_in_order():
     begin = disk.now
     for block in range(256):
         disk.request(disk.now, False, 8 * block, 8)
-    # a whole track is read in a revolution, a switch between two of them; overhead is paid 256 times
+    # each track is read in one revolution, followed by a head switch; the overhead is incurred 256 times
     assert disk.now - begin < 256 * 100_000 + 12 * SMALL.mechanics.revolution_ns
 
 

@@ -105,7 +105,8 @@ def test_the_walk_from_the_tail_reads_little_and_the_scan_finds_the_same():
 @pytest.mark.parametrize("rewritten", [0, 1])
 @pytest.mark.parametrize("power", range(1, 15))
 def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
-    """If a transaction begins with the piece whose record is the tail, only its pointer there leads to the map."""
+    """If a transaction begins with the piece whose record is the tail, only its pointer to that record leads to the
+    map."""
     disk, media = fresh(1, 300)
     disk.request(disk.now, True, 100 * rewritten + 5, 1)
     versions = np.zeros(300, np.int64)
@@ -146,8 +147,8 @@ def test_recovery_is_done_once():
 
 
 def test_records_of_a_torn_transaction_are_not_found_after_later_ones():
-    """One of a transaction's two records is written. After the recovery, a complete write has a later number; then a
-    scan must not find the torn one."""
+    """The power fails after the first of a transaction's two records. After the recovery, a complete write gets a later
+    number; a scan must still not find the torn record."""
     disk, media = fresh(1, 300)
     disk.fail_after(11 + 1)
     disk.request(disk.now, True, 95, 11)  # blocks of pieces 0 and 1
@@ -221,7 +222,7 @@ def test_a_forged_map_is_refused(entries, message):
     entry[: len(entries)] = entries
     forge(media, address, entry=entry)
     refuse(media, message)
-    entry[: len(entries)] = address // 8  # the block around a record
+    entry[: len(entries)] = address // 8  # the block that contains a record
     forge(media, address, entry=entry)
     refuse(media, "used twice")
 
@@ -230,6 +231,6 @@ def test_a_forged_tree_is_refused():
     disk, media = fresh(8, 300)
     disk.power_down()
     root = int(np.flatnonzero(disk.tree()["parent"] == -1)[0])
-    media[:512] = 0  # now a scan recovers, which finds records that no other points to
+    media[:512] = 0  # now the map is recovered by a scan, which finds records that no other points to
     forge(media, int(disk.tree()["address"][root]), pointers=0)
     refuse(media, "no newer map sector points to piece")

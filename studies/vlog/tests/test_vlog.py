@@ -180,7 +180,7 @@ def test_the_host_range_has_its_ends():
     table = vlog_conditions.host_range({"one": SEAGATE}, WORKLOAD, [0, 1, 100])
     assert table["other_ms"].iloc[0] == 0 and table["largest"].iloc[2] == "other"
     assert table["speedup"].is_monotonic_decreasing
-    assert 0.8 < table["speedup"].iloc[2] < 1  # only the algorithm itself is left
+    assert 0.8 < table["speedup"].iloc[2] < 1  # only the algorithm's own time makes a difference
 
 
 def test_sensitivity_varies_hosts_and_drives():
@@ -293,9 +293,9 @@ def test_what_if_on_flash_the_map_is_pure_extra():
         extra = HOSTS["server_2015"].record_ns / 1000
         assert new["other_us"] - old["other_us"] == pytest.approx(extra) and new["overhead_us"] == old["overhead_us"]
         assert new["written_kb"] == pytest.approx(2 * old["written_kb"], rel=0.05)
-        # a page of 16 KB for each write without a buffer, or as many blocks as it holds
+        # without a buffer each write takes a page of 16 KB; with one, a page is filled with blocks first
         assert old["written_kb"] == pytest.approx({"safe": 4, "flash": 16}[label], rel=0.02)
-    # without a buffer the map sector waits for a read, a copy over the channel and a program of its own
+    # without a buffer the map sector waits for a read and a program of its own, each with a copy over the channel
     slower = table.loc[("flash", "virtual_log"), "transfer_us"] - table.loc[("flash", "update_in_place"), "transfer_us"]
     assert slower == pytest.approx(100 + 2 * 20.48 + 1300)
     assert table.loc[("safe", "virtual_log"), "transfer_us"] == table.loc[("safe", "update_in_place"), "transfer_us"]

@@ -40,9 +40,9 @@ cdef class CompactingLog(VirtualLog):
                 break
 
     cdef int32_t victim(self) noexcept nogil:
-        """Choose a random track that holds something, while the holes elsewhere have room for it; -1 = none."""
+        """Choose a random track that is not empty and whose contents fit into the holes elsewhere; -1 = none."""
         cdef int32_t tracks = self.surface.tracks, track, i
-        cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places that a block takes
+        cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places that a block takes up
         cdef int64_t holes = 0
         for track in range(tracks):
             if not is_empty(&self.surface, track):
@@ -70,8 +70,8 @@ cdef class CompactingLog(VirtualLog):
         """Read a track and move its contents elsewhere, one piece of the map after another; tell whether it is then
         empty.
 
-        When the time is over (-1 = never) it stops after a block and that block's record; a track that cannot be read
-        in time is left alone.
+        When the time `until` is reached (-1 = never), the work stops after the block in progress and its record. A
+        track that cannot be read before that time is left alone.
         """
         cdef int32_t per_track = self.surface.blocks.units, sectors = self.surface.sectors.units
         cdef int32_t block, piece

@@ -1,8 +1,9 @@
 # Eager writing: which sectors are free, and which free block passes under a head next. Everything is inlined where cimported.
 #
-# A sector's address is track * sectors + sector; sectors that a drive skips are not known here, so a described disk has none.
-# A block is `unit` sectors of a track, and begins at a multiple of `step` sectors: of `unit` where it is aligned, of 1 where it
-# is not and blocks overlap. Both bitmaps are kept: a block is free when all its sectors are.
+# A sector's address is track * sectors + sector; this leaves no place for sectors that a drive skips, so only disks
+# without such sectors are simulated. A block is `unit` sectors of a track, and begins at a multiple of `step` sectors:
+# `step` is `unit` if blocks are aligned, and 1 if they may begin anywhere and overlap. There is a bitmap of sectors and
+# one of blocks: a block is free when all its sectors are.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -25,13 +26,13 @@ cdef struct bitmap_t:
     int32_t* count                  # free units of each track
     int32_t width                   # 64-bit words per track
     int32_t units                   # units per track; the bits beyond are 0
-    int32_t unit                    # sectors of a unit
+    int32_t unit                    # sectors per unit
     int32_t step                    # sectors from one unit's start to the next one's
 
 
 cdef struct surface_t:
     const mechanics_t* m            # mechanics of a drive whose tracks are all alike
-    const int64_t* least            # the shortest seek over that many cylinders or more, ns
+    const int64_t* least            # least[n]: the shortest seek over n cylinders or more, ns
     bitmap_t sectors
     bitmap_t blocks
     int32_t tracks                  # tracks in use, from the first; whole cylinders
@@ -63,7 +64,7 @@ cdef inline void clear_bit(bitmap_t* map, int32_t track, int32_t unit) noexcept 
 
 
 cdef inline int32_t find_from(const bitmap_t* map, int32_t track, int32_t unit) noexcept nogil:
-    """Return the first free unit at or after one, around the track; the track must have one."""
+    """Return the first free unit at or after a given one, wrapping around; the track must have a free unit."""
     cdef const uint64_t* words = map.words + track * map.width
     cdef int32_t i = unit >> 6
     cdef uint64_t word = words[i] & (<uint64_t>-1 << (unit & 63))
@@ -127,7 +128,7 @@ cdef inline bint is_empty(const surface_t* s, int32_t track) noexcept nogil:
 cdef inline void try_track(
     surface_t* s, const bitmap_t* map, int32_t at, int32_t track, int64_t now, choice_t* best
 ) noexcept nogil:
-    """Keep the track's first free unit to pass if it passes before the best one so far."""
+    """Set `best` to the free unit that passes next on a track, if it passes before the best one so far."""
     cdef int64_t ready = now + reposition(s.m, at, track, True), start
     cdef int32_t unit
     s.tried += 1

@@ -20,7 +20,7 @@ cdef class FreeSpace(Kernel):
     heads, unit : int
         Tracks per cylinder; sectors per block.
     free : bool, shape (tracks, sectors)
-        Whole cylinders.
+        Whether each sector is free; the tracks must make up whole cylinders.
     """
 
     cdef Mechanics mechanics
@@ -74,7 +74,7 @@ cdef class FreeSpace(Kernel):
         return np.asarray(wait)
 
     def fill(self, int32_t track, const int64_t[::1] now):
-        """Write one sector at each of these times, always to the track's first free one; return the waits, ns."""
+        """Write one sector at each of these times, to the track's free one that passes first; return the waits, ns."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)

@@ -3,8 +3,8 @@
 # The tail is the root. Every piece's newest record is reachable from the tail by pointers that are in newest records
 # only, so an older copy is free as soon as its successor is written: the successor points to the tail before it and to
 # whatever the older copy pointed to that is still current. Pointers carry the sequence number of their target: this
-# identifies a pointer to a reused sector. A record has room for CHILDREN; if the rule needs more, a child is logged
-# again first, which moves it to the tail and off its parent's list.
+# identifies a pointer to a reused sector. A record has room for pointers to CHILDREN current records; if it would need
+# more, a child is logged again first, which moves the child to the tail and off its parent's list.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -107,7 +107,7 @@ cdef inline void adopt(piece_t* pieces, int32_t parent, int32_t piece) noexcept 
 
 
 cdef inline int32_t slimmest(const piece_t* pieces, int32_t parent) noexcept nogil:
-    """Return the child with the fewest children, the first of them on the list."""
+    """Return the child with the fewest children, on ties the first one on the list."""
     cdef int32_t best = pieces[parent].child, child = pieces[parent].child
     while child != NONE:
         if pieces[child].degree < pieces[best].degree:
@@ -119,8 +119,8 @@ cdef inline int32_t slimmest(const piece_t* pieces, int32_t parent) noexcept nog
 cdef inline void fill_record(
     record_t* record, const piece_t* pieces, int32_t piece, const int32_t* map, int32_t blocks
 ) noexcept nogil:
-    """Fill in the record of a piece with up-to-date children, address and sequence number; more `pointers` may be
-    added."""
+    """Fill in the record of a piece whose children and sequence number are up to date; the caller sets `first`, `last`
+    and the checksum, and may add a pointer."""
     cdef int32_t child = pieces[piece].child, i
     memset(record, 0, sizeof(record_t))
     record.magic = RECORD_MAGIC

@@ -16,7 +16,7 @@ cdef struct latency_t:
     int64_t other                   # host processing, ns
     int64_t overhead                # time of the command in the drive, ns
     int64_t locate                  # seek, rotation and head switches, ns
-    int64_t transfer                # sectors passing under the head, ns
+    int64_t transfer                # sectors passing under the head; in place also waits for cache and bus, ns
     int64_t map_locate              # the part of `locate` that map sectors took
     int64_t map_transfer            # the part of `transfer` that map sectors took
 
@@ -24,10 +24,10 @@ cdef struct latency_t:
 cdef class Store(Kernel):
     cdef Mechanics mechanics        # kept alive
     cdef int64_t[KINDS] overhead    # time of a command, ns
-    cdef readonly int64_t now       # when the arm was last free, ns
+    cdef readonly int64_t now       # when the last request or pause ended, ns
     cdef int32_t track              # where the arm is
     cdef readonly int64_t sectors   # addressable sectors
-    cdef bint full                  # there was no room for a block
+    cdef bint full                  # there was no room for a block or a map sector
     # Every subclass calls this first. Without it a store has no sectors and rejects every request.
     cdef int set_up(self, Mechanics mechanics, int64_t sectors, int64_t read_overhead, int64_t write_overhead) except -1
     cdef int64_t serve(self, int64_t now, int kind, int64_t sector, int64_t count, latency_t* spent) noexcept nogil

@@ -53,7 +53,7 @@ cdef class Store(Kernel):
         return self.now, dict(zip(PARTS, as_tuple(&spent)))
 
     def rest(self, int64_t until):
-        """Let the store use the time until `until` ns; it may overrun. Return when it is free."""
+        """Let the store use the time until `until` ns, which it may exceed; return when it is free."""
         if not self.now <= until < LATEST:
             raise ParameterError(f"idle until {until} ns; expected {self.now}, the store's time, or later, below {LATEST}")
         with self, nogil:
@@ -73,7 +73,7 @@ cdef class Store(Kernel):
         host : int64, shape (1,) or (n,)
             Host processing before each, ns.
         warm_up : int
-            Requests at the start that are not counted.
+            Number of requests at the start that are not counted, less than n.
         latency : int64, shape (n,), optional
             Filled with each request's latency, including host processing, ns.
 

@@ -9,7 +9,7 @@ from misspenalty_studies.vlog.virtual_log._store cimport Store, latency_t
 
 cdef class VirtualLog(Store):
     cdef surface_t surface
-    cdef object arrays              # NumPy arrays behind the pointers
+    cdef object arrays              # NumPy arrays to which the pointers point
     cdef int32_t* map               # physical block of each logical one; -1 = none
     cdef int32_t* owner             # logical block of each physical one; -1 = none
     cdef piece_t* pieces
@@ -26,21 +26,21 @@ cdef class VirtualLog(Store):
     cdef int32_t open               # track being filled; -1 = none
     cdef int32_t avoid              # track that nothing is written to; -1 = none
     cdef bint no_empty              # nothing is written to empty tracks
-    cdef int32_t* stale             # physical blocks, then sectors of records, that the transaction's end frees
+    cdef int32_t* stale             # physical blocks that the end of the transaction frees
     cdef int32_t stale_blocks
-    cdef int32_t* stale_records
+    cdef int32_t* stale_records     # sectors of records that the end of the transaction frees
     cdef int32_t stale_records_n
     cdef int32_t held               # track in the read buffer; -1 = none
     cdef int64_t held_from          # time from which its sectors have been read, ns
     cdef int64_t held_until         # when the arm left it, ns; FOREVER = it is still there
-    cdef int32_t partial            # last partially written logical block, which the drive still has; -1 = none
+    cdef int32_t partial            # logical block last written in part, which the drive still has; -1 = none
     cdef uint8_t* media             # the sectors' bytes; NULL = not kept
-    cdef int64_t budget             # sectors for which the power lasts; -1 = unlimited
+    cdef int64_t budget             # sectors that can be written before the power fails; -1 = unlimited
     cdef readonly bint dead         # the power is gone
     cdef int32_t tail_address       # sector of the last record on the media; -1 = none
     cdef int64_t tail_sequence
     cdef readonly int64_t version   # version of the next write
-    cdef int64_t search             # processor time for each track looked at, ns
+    cdef int64_t search             # processor time for each track examined, ns
     cdef int64_t recording          # processor time for each record, ns
     cdef readonly int64_t records   # records logged
     cdef readonly int64_t relogged  # records logged again to make room for pointers

@@ -177,7 +177,7 @@ cdef class VirtualLog(Store):
         self.budget = sectors
 
     def power_down(self):
-        """Use residual power to write where the log's tail is."""
+        """Use residual power to record on the media, if they are kept, where the log's tail is."""
         cdef tail_t tail
         self.check_unused()
         if self.media == NULL or self.tail_address == NONE:
@@ -233,7 +233,7 @@ cdef class VirtualLog(Store):
     cdef int64_t read_block(
         self, int64_t now, int32_t block, int32_t part, int32_t count, latency_t* spent
     ) noexcept nogil:
-        """Read from one block; the whole track is read meanwhile and kept until another one is read."""
+        """Read from one block, through the track buffer (see `misspenalty_studies.vlog.virtual_log.log`)."""
         cdef int32_t per_track = self.surface.blocks.units, track, sector
         cdef int64_t ready, start, end
         if self.map[block] == NONE:
@@ -261,7 +261,8 @@ cdef class VirtualLog(Store):
     # Eager writing.
 
     cdef choice_t choose(self, const bitmap_t* map, int64_t now) noexcept nogil:
-        """Choose where to write next: on the track being filled, or on the next empty one, or whatever passes first."""
+        """Choose where to write next: on the track being filled, on the next empty one, or where a free place passes
+        first."""
         cdef choice_t choice
         cdef int32_t left = 0 if map.unit == 1 else self.reserve
         if self.reserve >= 0 and self.avoid == NONE:
@@ -292,7 +293,7 @@ cdef class VirtualLog(Store):
         return end
 
     cdef int64_t put(self, int32_t logical, int64_t now, latency_t* spent) noexcept nogil:
-        """Write a block where it is cheapest; its older copy stays until the transaction ends."""
+        """Write a block where `choose` says; its older copy stays until the transaction ends."""
         cdef choice_t choice = self.choose(&self.surface.blocks, now)
         cdef int32_t per_track = self.surface.blocks.units, old = self.map[logical]
         if choice.start == FOREVER:
@@ -327,7 +328,7 @@ cdef class VirtualLog(Store):
             free_sector(&self.surface, self.stale_records[i] // sectors, self.stale_records[i] % sectors)
 
     cdef int64_t log(self, int32_t piece, int64_t now, bint last, latency_t* spent) noexcept nogil:
-        """Write a piece's record at the tail; `last` ends the transaction."""
+        """Write a piece's record as the new tail; `last` marks it as the last one of its transaction."""
         cdef piece_t* p = &self.pieces[piece]
         cdef choice_t choice
         cdef int64_t begin

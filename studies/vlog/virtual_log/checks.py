@@ -1,4 +1,4 @@
-"""Check external input to a virtual log: a layout, or a recovered map. The kernel makes no other checks."""
+"""Check external input to a virtual log: the places of a layout, and the places and the tree of a recovered map."""
 
 import numpy as np
 

@@ -12,7 +12,7 @@ from misspenalty.errors import ParameterError
 
 
 def track_skip(n, p):
-    """Return the sectors that pass before a free one on a single track: (1-p) n / (1 + p n).
+    """Return the mean number of sectors that pass before a free one on a single track: (1-p) n / (1 + p n).
 
     The formula solves E(n, k) = (n-k)/n (1 + E(n-1, k)) for k = p n free sectors in random places.
     """
@@ -42,16 +42,17 @@ def block_skip(n, p, logical, physical):
 
 
 def cylinder_skip(n, p, tracks, switch):
-    """Return the sectors that pass before a free one within a cylinder of `tracks` tracks, a head switch taking
-    `switch` sectors.
+    """Return the mean number of sectors that pass before a free one in a cylinder of `tracks` tracks, if a head switch
+    takes `switch` sectors.
 
-    This is E[min(x, y)] with x the wait on the arm's own track, P(x >= k) = (1-p)^k, and y that on any other one, which
-    cannot be reached for the first `switch` sectors: P(y >= k) = q^max(k - switch, 0), q = (1-p)^(tracks-1).
+    This is E[min(x, y)], where x is the wait on the arm's own track, P(x >= k) = (1-p)^k, and y is the wait on the
+    others, none of which can be reached during the first `switch` sectors: P(y >= k) = q^max(k - switch, 0),
+    q = (1-p)^(tracks-1).
     """
     _check(n, p)
     stay, whole = 1 - p, math.floor(switch)
     own_track = math.fsum(stay**k for k in range(1, whole + 1))
-    # beyond: a geometric series, whose ratio is stay**tracks = 1 - p (1 + stay + … + stay**(tracks-1))
+    # the other terms are a geometric series, whose ratio is stay**tracks = 1 - p (1 + stay + … + stay**(tracks-1))
     first = stay ** (whole + 1) * stay ** ((tracks - 1) * (whole + 1 - switch))
     return own_track + first / (p * math.fsum(stay**k for k in range(tracks)))
 
@@ -77,8 +78,8 @@ def crowding(n, m):
 
 
 def compactor_ns(n, m, switch_ns, sector_ns, crowded=True):
-    """Return the time to locate a free sector when empty tracks are filled down to `m` free sectors, one after another,
-    in ns."""
+    """Return the mean time to locate a free sector when empty tracks are filled down to `m` free sectors, one after
+    another, in ns."""
     skipped = fill_skip(n, m) + (crowding(n, m) if crowded else 0)
     return (switch_ns + sector_ns * skipped) / (n - m)
 

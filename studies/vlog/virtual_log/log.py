@@ -11,21 +11,22 @@ piece of the map goes to the free sector that passes first, with pointers that k
 copies are free once the last map sector is on the disk, and then the write is acknowledged. A block is freed only by
 overwriting it.
 
-Reads take the whole track into a buffer, which keeps it until another track is read. A write of less than a block
-reads the rest of the block first, unless the drive still has it from the previous write.
+A read fills a buffer with the sectors of its track as they pass, until the arm leaves the track. The buffer keeps them
+until another track is read, this one is written, or the compactor empties a track. A write of less than a block first
+reads that block, unless it is the last block that was written in part, which the drive still has.
 
 In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that
-are in use, so that tracks become empty. It starts on a track only if that can be read before the time is over, and
+are in use, so that tracks become empty. It starts on a track only if there is time left to read it, and
 moves the blocks of one piece of the map after another, each piece in a transaction. When the time is over it finishes
 the block in progress and logs that block's piece; a pause may overrun by that much. With `reserve` the disk fills one
 empty track after another, down to that number of free blocks, before it falls back to the nearest block (section 2.3).
 
-These are deviations, and choices where the paper says nothing or is not available to us:
+These are deviations from the paper, and choices where it says nothing or where we could not read it:
 
 * A map sector holds 100 entries, since its header is in the same sector: 62 instead of 48 sectors for 24 MB.
 * The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current
-  passes on both and adds the tail, so ours have up to five; if six were needed, one of them is logged again first
-  (`relogged`).
+  passes on both and adds the tail, so ours have up to five; if six were needed, one of the records pointed to is
+  logged again first (`relogged`).
 * Pointers carry the sequence number of the record they lead to.
 * A request of more than 128 blocks (0.5 MB), or of more than a 32nd of a small disk, is split into several
   transactions.
@@ -58,7 +59,7 @@ def longest_transaction(description, block_sectors=BLOCK_SECTORS):
 def capacity(description, block_sectors=BLOCK_SECTORS):
     """Return the largest number of logical blocks that a virtual log on this slice can have.
 
-    Beyond them there is always room for a transaction's new blocks, for two copies of the map with every record on a
+    Beyond them there is always room for a transaction's new blocks, for two copies of the map with every record in a
     separate block, and for the tail's place.
     """
     physical = physical_blocks(description, block_sectors) - longest_transaction(description, block_sectors) - 1
@@ -89,8 +90,8 @@ def virtual_log(
     block_sectors : int
         Sectors per block, physical and logical.
     aligned : bool
-        Whether physical blocks begin at multiples of their length; otherwise at any sector of a track. A disk of many
-        short gaps may then have no room for a block.
+        Whether physical blocks begin at multiples of their length; otherwise they may begin at any sector of a track,
+        and a disk whose free sectors are in many short gaps may have no room for a block.
     log_map : bool
         Whether map sectors are written; if not, the map is assumed to survive by other means.
     reserve : int, optional
@@ -146,7 +147,7 @@ def virtual_log(
 
 
 def recovered(description, blocks, media, **parameters):
-    """Return a virtual-log disk as it is after a crash: the map is recovered from `media`, interrupted writes are
+    """Return a virtual-log disk as it is after a crash: the map is recovered from `media`, and interrupted writes are
     discarded.
 
     Returns
@@ -188,7 +189,7 @@ def spread(blocks, physical):
 
 
 def unaligned(places, description, block_sectors=BLOCK_SECTORS):
-    """Return the numbers of aligned physical blocks on a disk whose blocks begin at any sector; int32."""
+    """Convert the numbers of aligned physical blocks to those on a disk whose blocks may begin at any sector; int32."""
     _, _, sectors = uniform(description)
     track, place = np.divmod(np.asarray(places, np.int64), sectors // block_sectors)
     return (track * (sectors - block_sectors + 1) + place * block_sectors).astype(np.int32)

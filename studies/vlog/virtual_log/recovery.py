@@ -1,14 +1,14 @@
 """Recover a virtual log's map from the media only.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
-sections 3.2 and 3.3: the tail's place is kept with residual power at power-down, with a checksum, and cleared after the
-recovery; if it is damaged, the disk is scanned for map sectors, which are signed.
+sections 3.2 and 3.3: at power-down, residual power is used to record the tail's place, with a checksum; the recovery
+clears this record. If it is damaged, the disk is scanned for map sectors, which are signed.
 
 From the tail, records are visited newest first. The target of a pointer counts only if it is a record with a valid
 checksum and the sequence number that the pointer gives, because the sectors of older copies are reused. The first
-record found for a piece is its newest one. A transaction is complete when its last record is present. The records of an
-incomplete one are followed but their content is not used, and the recovery clears them, because later records would
-make them look complete.
+record found for a piece is its newest one. A transaction is complete when its last record is present. Pointers in the
+records of an incomplete transaction are followed, but its map entries are not used, and the recovery clears these
+records, because later ones would make them look complete.
 """
 
 import heapq

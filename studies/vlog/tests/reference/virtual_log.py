@@ -1,7 +1,7 @@
 """Slow, readable reference of the virtual-log disk: a set of free sectors, every free unit tried, a tree of lists.
 
-It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with its kernels only the
-arithmetic of angles (tested separately); tests compare the two, to the nanosecond.
+It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with its kernels only the drive's
+mechanics, its seeks and angles (tested separately); tests compare the two, to the nanosecond.
 """
 
 from collections import Counter
@@ -146,7 +146,7 @@ class Reference:
         if not ahead and tracks:
             lowest = min(tracks) // self.heads
             ahead = [track for track in tracks if track // self.heads == lowest]
-        # if units on two cylinders pass equally early, the nearer one wins, which comes first
+        # if units on two cylinders pass equally early, the one on the nearer cylinder wins, because it comes first
         return self.soonest(ahead, units, unit, now)
 
     def choose(self, unit, now):
@@ -213,7 +213,7 @@ class Reference:
         return now
 
     def rest(self, until):
-        """Compact until then; a block and its piece of the map may overrun."""
+        """Compact until that time, which the last block and its piece of the map may exceed."""
         while self.now < until:
             track = self.victim()
             if track is None or not self.clear(track, until):
