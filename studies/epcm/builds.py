@@ -155,7 +155,8 @@ def vary(capture, machine, copying, scale, build, settings, threads=1):
 
 
 def _prepared(capture, machine, copying, scale, build, settings):
-    """Return the machine's file with the fitted copy times, the recording, and the study and placement made of them."""
+    """Return the machine's file with the fitted copy times, the recording, and the study and placement made from
+    them."""
     file = _machine(machine)
     file = replace(file, testbed=replace(file.testbed, **_copy_times(copying)))
     recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}

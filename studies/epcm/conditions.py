@@ -34,7 +34,7 @@ CHANGES = {
     "copying from buffer to page twice as slow": Variation(MACHINE, "buffer_copy_us_per_kb", 2.0),
     "files prefetched from a likelihood of 0.5": Variation(MODEL, "threshold", 0.5),
 }
-"""Single changes by their words; a factor for a copy time."""
+"""Single changes, by their description in words; the value for a copy time is a factor."""
 
 _MORE, _LED, _SMALL, _ONCE, _LARGE, _FIRST, _LIKELY, _APART = (
     "60 training runs",

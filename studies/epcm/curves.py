@@ -13,7 +13,7 @@ LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others ar
 
 @styled
 def surface(table):
-    """I/O wait removed and mean read call, run by run of training, with and without a head start; and over both.
+    """I/O wait removed and mean time of a read call, by the number of training runs and the head start.
 
     Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight knows the
     largest number of events in the table. Below, EPCM over training runs and head start.
@@ -57,10 +57,11 @@ def surface(table):
 
 @styled
 def learning(table):
-    """I/O wait removed and mean read call of each recorded run of the Andrew benchmark, by the number of runs that the
-    models have learnt from before it.
+    """I/O wait removed and mean time of a read call in each recorded run of the Andrew benchmark, by the number of runs
+    that the models have learnt from before it.
 
-    For PCM and EPCM, the setting of the largest order is shown for each partition size, as far as they differ.
+    For EPCM, the setting of the largest order is shown for each partition size; for PCM, only that of the largest
+    partition size.
 
     Parameters
     ----------

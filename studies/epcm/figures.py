@@ -211,13 +211,12 @@ def components(table):
     """Elapsed time without compute, part by part: processor time of read calls, copies and the prefetch engine, and I/O
     wait.
 
-    For PCM and EPCM the largest setting of each partition size is shown.
+    For PCM and EPCM, the setting of the smallest order is shown for each partition size.
 
     Parameters
     ----------
     table : DataFrame
-        ``results/epcm/components.csv``; shown are the runs with the buffer copy and, for PCM and EPCM, the largest
-        setting of each partition size.
+        ``results/epcm/components.csv``; only the runs with the buffer copy are shown.
     """
     need(table, [*KEYS, "buffer_copy", "component", "s"], "components")
     table = table[table["buffer_copy"] & (table["component"] != "compute")]

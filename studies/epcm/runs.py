@@ -60,7 +60,7 @@ from misspenalty_studies.epcm.file_client.client import CALL, CLASSES, COMPONENT
 from misspenalty_studies.epcm.file_client.workload import FileWorkload
 
 BASELINES = ("cold", "hot")
-BUCKETS = 22  # buckets in the distribution of read calls; the last ends at 2 s
+BUCKETS = 22  # buckets in the distribution of read calls; the last is for those above 1 s
 KEYS = ["benchmark", "buffer_copy", "model", "partition_size", "model_order"]
 
 
@@ -360,8 +360,8 @@ def fit_copy(study, target_us, ranges):
     """Fit the copy times at which the hot runs' mean read call takes as long as the published one, as far as the ranges
     allow.
 
-    Both are at the same relative position in their ranges. The hot read has no I/O wait on a workload that fits into
-    memory, so its time is linear in that position; the line is computed from the ends of the ranges.
+    Every copy time is at the same relative position in its range. The hot read has no I/O wait on a workload that fits
+    into memory, so its time is linear in that position; the line is computed from the ends of the ranges.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
         The study as the criterion defines it.
     capture : Capture
         Its recorded calls; workloads are prepared from it again where a variation changes them. If more training runs
-        are asked for than were recorded before the measured ones, these are replayed again.
+        are asked for than were recorded before the measured ones, the recorded ones are replayed again.
     settings : list of Setting
         From `misspenalty_studies.epcm.setup.varied`.
     variations : list of Variation
@@ -123,7 +123,7 @@ def with_parameter(settings, parameter, value):
 
 
 def changed(study, capture, variation, placement):
-    """Return the study with one choice other than the predictor's made differently; arguments as in `sensitivity`."""
+    """Return the study with one choice made differently, except a predictor's; arguments as in `sensitivity`."""
     what, parameter, value = variation
     if what == PROTOCOL:
         return _protocol(study, capture, parameter, value)

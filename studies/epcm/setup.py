@@ -200,7 +200,7 @@ def make(capture, machine, kind, placement):
 
 
 def placed(workload, machine, kind, seed):
-    """Return the calls of a workload on another disk or with another seed; parameters as in `make`."""
+    """Return the calls of a workload on another disk or with another seed; `machine` and `kind` are as in `make`."""
     return workload.placed(**_disk(machine, kind, seed))
 
 

@@ -18,7 +18,7 @@ def confidence_interval(values):
 
 
 def timed(runs):
-    """Return runs with times in s and us, next to those of the cold run with the same start."""
+    """Return runs with times in s and us, next to those of the same run with cold caches."""
     runs = runs.copy()
     runs["elapsed_s"] = runs[[f"{name}_ns" for name in COMPONENTS]].sum(axis=1) / 1e9
     runs["io_wait_s"] = runs[WAITS].sum(axis=1) / 1e9
@@ -85,7 +85,7 @@ def _ordered(frame):
 def fig8(runs, benchmark, partition_size, model_order):
     """Compute Figure 8: the distribution of read calls in a typical hot run and the same run with EPCM.
 
-    The typical run is the hot one with the median read latency (of two, the earlier).
+    The typical run is the hot one with the median read latency (of two in the middle, the faster).
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ cdef class BlockLayer(Kernel):
         free(self.unused)
 
     def forget(self):
-        """Empty all caches; nothing is in progress."""
+        """Empty all caches, and forget all requests and events."""
         cdef Py_ssize_t i
         self.check_unused()
         self.events.size = 0
@@ -89,7 +89,7 @@ cdef class BlockLayer(Kernel):
             self.requests[i].next = <int32_t>(i + 1) if i + 1 < self.number else NOTHING
 
     def attach(self, Drive drive):
-        """Put a drive behind the queue; with None, the fixed-service device."""
+        """Connect the queue to a drive or, with None, to the fixed-service device."""
         cdef Py_ssize_t i
         if drive is not None and self.depth != 1:
             raise ParameterError(f"a drive is given one request at a time; depth is {self.depth}")
@@ -112,7 +112,7 @@ cdef class BlockLayer(Kernel):
         return i if i != NOTHING and self.requests[i].queued else NOTHING
 
     cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil:
-        """Tell whether a request may take an entry."""
+        """Tell whether a request may take one more entry."""
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
@@ -157,7 +157,8 @@ cdef class BlockLayer(Kernel):
     cdef void insert(self, int32_t i) noexcept nogil:
         """Insert a request in elevator order: the queue rises from its head to the last sector, then from the first.
 
-        A request therefore follows the one below it; if none is below, or only ones before the head, it goes last.
+        A request therefore follows the queued one that begins next below it. If there is none, it becomes the head of a
+        plugged queue; otherwise it follows the highest request, after which the queue starts over.
         """
         cdef request_t* r = &self.requests[i]
         cdef int64_t before = below(&self.heads, self.rank[r.first])
@@ -329,7 +330,7 @@ cdef class BlockLayer(Kernel):
         self.spare += 1
 
     cdef bint evict(self) noexcept nogil:
-        """Free the first frame not used since the clock's hand passed; tell whether there was one."""
+        """Free the first frame not used since the clock's hand last passed; tell whether there was one."""
         cdef Py_ssize_t looked
         cdef int32_t entry
         cdef int32_t* flags
@@ -385,7 +386,7 @@ cdef class BlockLayer(Kernel):
             self.entries[e.newer].older = e.older
 
     cdef int write_back(self, int64_t older, int64_t now) except -1 nogil:
-        """Issue the blocks that became dirty by the time `older`; one still being written waits for the next round."""
+        """Issue the blocks that became dirty by the time `older`, except those that are being read or written."""
         cdef int32_t i = self.oldest, following
         cdef bint any = False
         while i != NOTHING and self.entries[i].dirtied <= older:

@@ -8,13 +8,13 @@ from misspenalty_studies.epcm.file_client._file_calls cimport COMPONENTS
 
 cdef struct inode_t:
     int64_t size                    # bytes; NOTHING = does not exist
-    int64_t ahead                   # when the engine last began to prefetch it, ns; NOTHING = not since its last use
+    int64_t ahead                   # when the engine first prefetched it since its last use, ns; NOTHING = it has not
     int64_t due                     # event of the run by which it is used if the prediction was right; valid with `ahead`
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # pages in the page cache or being read into it
     bint awaited                    # prefetched, and not opened or executed since
-    int32_t stored                  # leading pages that were on disk before the run
+    int32_t stored                  # leading pages that are on disk even if no recorded call has written them
 
 
 cdef class PageCache(BlockLayer):
@@ -31,10 +31,10 @@ cdef class PageCache(BlockLayer):
     cdef readonly int64_t copied    # blocks copied from buffers to pages in read calls
     cdef readonly int64_t copied_ahead  # blocks that the engine copied
     cdef readonly int64_t copied_in_faults
-    cdef readonly int64_t pages_used    # pages brought by the engine that were used
+    cdef readonly int64_t pages_used    # pages that the engine fetched or copied and that were used
     cdef readonly int64_t leads     # files used after a prefetch
     cdef readonly int64_t lead_time # total time from prefetch to use, ns
-    cdef readonly int64_t foretold  # files used when the predictor said they would be
+    cdef readonly int64_t foretold  # files used after a prefetch, by the event that was due
     cdef readonly int64_t foretold_time # total time from prefetch to use of those, ns
     cdef int64_t event              # events of the run so far that the predictor has seen
 
@@ -43,7 +43,7 @@ cdef class PageCache(BlockLayer):
     cdef int64_t new_inode(self, int32_t path, int64_t now) except -1 nogil
     cdef int64_t rename(self, int32_t path, int32_t target, int64_t now) except -1 nogil
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil
-    # Functions for its pages.
+    # Functions for the pages of a file.
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil
     cdef int64_t need(self, inode_t* inode, int64_t page, int64_t cluster, int64_t now, int32_t copies,

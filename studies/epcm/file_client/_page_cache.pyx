@@ -97,7 +97,7 @@ cdef class PageCache(BlockLayer):
             self.inodes[self.owners[entry]].present -= 1
 
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil:
-        """Set the recorded size; pages that no recorded call has written are on disk."""
+        """Set the recorded size; if it has grown, pages that no recorded call has written are on disk."""
         if size > inode.size:
             inode.stored = <int32_t>((size + BYTES - 1) >> SHIFT)
         inode.size = size
@@ -204,7 +204,7 @@ cdef class PageCache(BlockLayer):
             inode.ahead = NOTHING
 
     cdef int64_t write(self, inode_t* inode, int64_t at, int64_t length, int64_t now) except -1 nogil:
-        """Write data into the buffer cache, and to a page only if the page cache has it already."""
+        """Write data into the buffer cache and the pages that are present or, without separate buffers, into pages."""
         cdef int64_t end = min(at + length, <int64_t>inode.pages << SHIFT), page = at >> SHIFT, began = now
         cdef int32_t entry, kind = BUFFER if self.separate else PAGE
         inode.size = max(inode.size, at + length)

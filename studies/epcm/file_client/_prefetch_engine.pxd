@@ -13,7 +13,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int64_t engine_time        # model and engine for each open and exec, ns
     cdef int64_t most_pages         # maximum number of pages prefetched per file
     cdef readonly int64_t files_ahead   # prefetches that fetched or copied anything
-    cdef readonly int64_t pages_ahead   # pages brought by the engine
+    cdef readonly int64_t pages_ahead   # pages that the engine fetched or copied
     cdef readonly int64_t right     # events on the file that had just been predicted first
     cdef readonly int64_t right_time    # total time from prediction to event of those, ns
     cdef int64_t predicted_at       # when the predictor's current list was made

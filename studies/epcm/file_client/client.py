@@ -7,15 +7,16 @@ call follows from the state of the caches and of the disk:
   goes into the buffer cache, and to a page only if the page cache has it already (`update_vm_cache`). A page that is
   absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
   (`brw_page`): the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the page cache
-  at once and nothing is copied. Both share `memory_mb`; a clock evicts frames not used since its hand passed.
-- **Read-ahead** as in `do_generic_file_read` and `generic_file_readahead`: synchronous after a page that has to
-  be fetched, asynchronous when the reader reaches the last window, doubling from 3 up to 31 pages, back to 3 when a
-  page is missing within a window.
+  at once and nothing is copied. Both share `memory_mb`; a clock evicts frames not used since its hand last passed.
+- **Read-ahead** follows `do_generic_file_read` and `generic_file_readahead`: it is synchronous after a page that has to
+  be fetched, and asynchronous when the reader reaches the last window; it doubles from 3 up to 31 pages, and falls back
+  to 3 when a page is missing within a window.
 - **Page faults** ask for the aligned cluster of 16 pages around an absent page (`filemap_nopage`).
 - A hole (an unwritten page of a file made in the run) is available at once; so is a new file's inode.
-- **Paths** are walked directory by directory; inodes and directory blocks come through the buffer cache.
+- **Paths** are walked directory by directory; inodes and directory blocks are read into the buffer cache.
 - **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
-  `add_request`); an idle queue is plugged until a process waits. Dirty blocks are written when they are 30 s old.
+  `add_request`). An empty queue is plugged, so that requests gather in it, until a process waits or until the prefetch
+  engine, asynchronous read-ahead or write-back starts the disk. Dirty blocks are written when they are 30 s old.
 - **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`, and
   the engine requests everything absent of each predicted file, its metadata and then its pages in order, and starts the
   disk without waiting.
@@ -28,7 +29,8 @@ Deviations and decisions:
 - Processor time of read calls is `read_call_us`, `copy_us_per_kb` for each KB moved to the reader and
   `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
   recorded, scaled processor time. That includes the copying of writes.
-- Files are contiguous: indirect blocks, fragments and reading a block before a part of it is overwritten are left out.
+- Files are contiguous, except large ones where too few whole groups are free; indirect blocks, fragments and reading a
+  block before a part of it is overwritten are left out.
 - The number of requests is unlimited (128 in Linux). Between runs everything is written back.
 - Predicted files that do not exist, so that the file system does not know their size, are skipped.
 """
@@ -61,7 +63,7 @@ class ClientMachine(MachineParameters):
     """Parameters of the client, in the units with which their names end."""
 
     varied = ()
-    nullable = True  # null = all of a file is prefetched
+    nullable = True  # null: a copy time is not fitted yet; prefetch_kb has no limit
 
     memory_mb: Annotated[
         float, declared("MB", "Memory for the page cache and the buffer cache together", ge=0.25, le=65536)
@@ -171,12 +173,13 @@ class ClientRun:
         Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), the blocks it copied from buffers.
     counts : dict of str to int
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
-        prefetches that requested anything (`files_ahead`), their pages (`pages_ahead`), how many of those were used
-        (`pages_used`); files used after a prefetch (`leads`) and the time between, ns (`lead_time`), and the same for
-        files used within n events, where n is their rank among the predicted (`foretold`, `foretold_time`); files
-        prefetched and not opened or executed in the rest of the run (`wrong`); events on the file that had just been
-        predicted first, and the time from the prediction to them, ns, whether or not anything was fetched (`right`,
-        `right_time`); disk requests (`reads`, `writes`) and their sectors; frames evicted (`evictions`).
+        prefetches that fetched or copied anything (`files_ahead`), their pages (`pages_ahead`), how many of those were
+        used (`pages_used`); files used after a prefetch (`leads`) and the total time between prefetch and use, ns
+        (`lead_time`), and the same for files used within n events, where n is their rank among the predicted
+        (`foretold`, `foretold_time`); files prefetched and not opened or executed in the rest of the run (`wrong`);
+        events on the file that had just been predicted first, whether or not anything was fetched (`right`), and the
+        total time from the prediction to them, ns (`right_time`); disk requests (`reads`, `writes`) and their sectors;
+        frames evicted (`evictions`).
     """
 
     components: dict

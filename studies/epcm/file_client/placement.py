@@ -2,10 +2,10 @@
 
 Disk space is divided into groups, each of as many blocks as a block has bits; a group has an inode table and data
 blocks. Each directory gets a group, so that its files and their inodes are near each other. Ext2 spreads directories
-over the groups with room; here a seeded generator draws the order once. Within a directory files are contiguous, in the
-order of their names or in a given order (as unpacked or installed); files that a build makes follow them. Files larger
-than a group's data take whole groups of their own or, if too few are left, the free ends of groups, starting with their
-own.
+over the groups with room; here a seeded generator draws the order of the groups once. Within a directory files are
+contiguous, in the order of their names or in a given order (as unpacked or installed); files that a build makes follow
+them. Files larger than a group's data take whole groups of their own or, if too few are left, the free ends of groups,
+starting with their directory's group.
 
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
@@ -114,7 +114,7 @@ def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     made : sequence of bool
         Whether a file is made in the runs, and so is placed after those that existed before.
     rank : sequence of int
-        Order in which files are placed; files of equal rank are in the order of their names.
+        Order in which the files that existed before are placed; files of equal rank are in the order of their names.
     sectors : int
         Sectors of the disk.
     block_bytes : int

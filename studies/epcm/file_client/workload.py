@@ -67,7 +67,7 @@ class FileWorkload:
         return replace(self, **_placed(*self.layout, sectors, block_kb, generator))
 
     def events(self, number):
-        """Return the files of the events of a run, in the numbers of the predictor, uint32."""
+        """Return the file of each event of a run, by the predictor's numbers, uint32."""
         file = self.run(number)["file"]
         return np.ascontiguousarray(file[file >= 0], np.uint32)
 
@@ -89,7 +89,7 @@ def make_workload(
     sizes, known : lists of arrays, optional
         Same as in `FileWorkload`; by default the initial sizes, and each path is a file of its own.
     files : int, optional
-        Number of files that the predictor distinguishes; by default the paths.
+        Number of files that the predictor distinguishes; by default the number of paths.
     sectors : int
         Sectors of the disk.
     block_kb : int
@@ -231,7 +231,7 @@ def prepare(
         engine prefetches, are folded onto that share. 1 = as recorded.
     passes : str
         ``recorded``, or ``last``: of a file that a run opens exactly twice, only the second opening and what is read
-        after it remain, and the compute before each call that is left out.
+        after it remain; the compute before each call that is left out remains too.
 
     Returns
     -------
@@ -331,11 +331,11 @@ class Inodes:
         self.folders = [dirname(path) for path in paths]
         self.initial = {int(path): int(path) for path in np.flatnonzero(np.asarray(initial) >= 0)}
         self.number = len(paths)  # number of inodes; a file that existed before has its path's number
-        self.made = {}  # free inodes of new files by directory, lowest first
+        self.made = {}  # inodes of new files in any run, by directory, lowest first
         self.home = {}  # inode -> its directory
 
     def of_run(self, calls):
-        """Return the inode of each exec, open and create of a run, -1 with the other calls; int32 array."""
+        """Return the inode of each exec, open and create of a run, -1 for the other calls; int32 array."""
         held, free, used = dict(self.initial), {}, {}
         found = np.full(len(calls), -1, np.int32)
         named = np.isin(calls["kind"], [*SEEN, UNLINK, RENAME]) & (calls["path"] >= 0)

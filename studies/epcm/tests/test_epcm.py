@@ -45,8 +45,8 @@ SETTINGS = {
 
 
 def build_run():
-    """Return the calls of a build: twelve sources read one after the other, each into an object that is read again at
-    the end."""
+    """Return the calls of a build: twelve sources are read one after the other, and after each an object is written,
+    which is read at the end."""
     calls = []
     for number in range(12):
         calls += [opened(number, 3 * PAGE, gap=60_000_000), call("read", number, length=3 * PAGE)]
@@ -180,7 +180,7 @@ def test_workload_facts_count_each_page_and_file_once(study):
     assert facts["published"].dropna().to_dict() == {"reads": 919}
     early = [facts.loc[f"wait_early_{share}_pct", "value"] for share in (5, 10, 50)]
     assert early[0] == 0, "a twelfth of the compute is before the first source"
-    assert 0 < early[1] < 50 < early[2] < 80, "the way to all of them and the first, then half of the sources"
+    assert 0 < early[1] < 50 < early[2] < 80, "the directories and the first source, then half of the sources"
     assert epcm.waited_early(study, [1]) == [1]
 
 
@@ -202,7 +202,7 @@ def test_readings_vary_one_choice_at_a_time(study):
     own = table[table["parameter"] == "none"].set_index("model")["io_wait_s"]
     assert own["foresight"] <= own["last_successor"] + 1e-9
     resident = table[table["parameter"] == "resident"].set_index(["value", "model"])["io_wait_s"]
-    assert resident["names", "cold"] < own["cold"], "the way to a file takes no disk time then"
+    assert resident["names", "cold"] < own["cold"], "the walk to a file takes no disk time then"
     assert resident["mapped", "cold"] < resident["names", "cold"], "one file of the twelve is in memory too"
     led = table[table["parameter"] == "head_start"].set_index("model")
     assert led.loc["cold", "io_wait_s"] == pytest.approx(own["cold"], rel=0.05), "without a predictor it gains nothing"

@@ -44,7 +44,7 @@ def play(run, sizes, machine=LINUX, **options):
 def test_a_cold_read_walks_the_path_then_reads_and_a_second_read_is_a_hit():
     run = play([opened(0, PAGE), call("read", length=PAGE), call("read", length=PAGE)], [PAGE])
     assert run.outcome.tolist() == [MISS, HIT]
-    # /, usr, src, work, d: each a block of names and, except /, an inode, d's next to the file's; a page of data
+    # /, usr, src, work, d: each has a block of names and, except /, of inodes (the file's is in d's block); then a page
     assert run.counts["reads"] == 5 + 4 + 1
     assert run.components["wait_open"] == 9 * (20_000 + 10_000_000 + 2 * 128_000)
     transfer = 8 * 512 * 1000 // 4
@@ -128,7 +128,7 @@ def test_a_fault_brings_in_its_aligned_cluster():
     run = play(
         [call("fault", offset=20 * PAGE, length=PAGE), call("fault", offset=31 * PAGE, length=2 * PAGE)], [100 * PAGE]
     )
-    # pages 16-31 in one request; 31 is there, 32 brings 32-47
+    # pages 16-31 in one request; page 31 is then present, and page 32 fetches 32-47
     assert (run.counts["reads"], run.counts["read_sectors"]) == (2, 2 * 16 * 8)
     assert run.components["wait_fault"] == 2 * (20_000 + 10_000_000 + 16 * 8 * 128_000)
 

@@ -104,7 +104,7 @@ def both(machine, runs, predictor, cold, drive=None, resident=(), named=()):
 
 def compare(run, reference, reads):
     assert run.components == reference.spent
-    assert sum(run.components.values()) == reference.ended - reference.began, "the components are all there is"
+    assert sum(run.components.values()) == reference.ended - reference.began, "the components are the elapsed time"
     assert list(zip(run.latency.tolist(), run.outcome.tolist(), run.copies.tolist(), strict=True)) == reads
     expected = reference.counts | {
         "copied": reference.copied["copy_read"],

@@ -183,11 +183,11 @@ class FileClientReference(BlockLayerReference):
         self.spent["wait_other"] += now - began
         return now
 
-    # what they need
+    # what the calls use
 
     @staticmethod
     def _note_size(inode, size):
-        """Note the recorded size; pages that no recorded call has written are on disk."""
+        """Note the recorded size; if it has grown, pages that no recorded call has written are on disk."""
         if size > (-1 if inode.size is None else inode.size):
             inode.stored = -(-size // PAGE_BYTES)
         inode.size = size
