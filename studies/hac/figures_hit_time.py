@@ -49,7 +49,8 @@ def hit_time_measured(table, priced, published):
     Parameters
     ----------
     table : DataFrame
-        ``traversal, line, seconds`` with ``low, high``, from `hac_measured.hit_time`; it varies between runs.
+        ``traversal, line, seconds`` with ``low, high``, from `misspenalty_studies.hac.measured.hit_time`; the values
+        vary between runs.
     priced, published : DataFrame
         As in `hit_time`.
     """
@@ -74,8 +75,8 @@ def _of(table, traversal, column="seconds"):
 
 
 def _bars(axis, sources, lines, form, whiskers=None):
-    """Draw groups of bars, one per line from the top; whiskers are quartiles of the last source, followed by its
-    numbers."""
+    """Draw groups of bars, one group per line, from the top; `whiskers` are the quartiles of the last source, whose
+    numbers are written beyond them."""
     height = 0.8 / len(sources)
     ends = max(float(values[list(lines)].max()) for values in sources.values())
     ends = max(ends, float(whiskers[1][list(lines)].max())) if whiskers else ends

@@ -216,7 +216,8 @@ def cost_sensitivity(sweeps, points_mb, costs):
 
 
 def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings):
-    """Compute the same shares, varying HAC's recollected parameters one at a time over the values in `settings`."""
+    """Compute the shares of `cost_sensitivity`, varying HAC's recollected parameters one at a time over the values in
+    `settings`."""
     rows = []
     for parameter, values in {"none": [""], **settings}.items():
         for value in values:
@@ -224,21 +225,21 @@ def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings
             try:
                 fetches = run(data, "hac", traversal, cache_mb, iterations, **chosen).fetches
                 found = penalty(fetches, cache_mb, costs)
-            except ParameterError:  # too small for it, or no hot misses left
+            except ParameterError:  # the cache is too small, or there are no hot misses
                 continue
             rows.append(_shares("algorithm", parameter, value, traversal, found))
     return _as_table(rows)
 
 
 def layout_sensitivity(traversal, cache_mb, costs, iterations, layouts):
-    """Compute the same shares for other databases; `layouts` maps each name to its seed and sizes."""
+    """Compute the shares of `cost_sensitivity` for other databases; `layouts` maps each name to its seed and sizes."""
     rows = []
     for name, sizes in layouts.items():
         data = database(**sizes)
         try:
             fetches = run(data, "hac", traversal, cache_mb, iterations).fetches
             found = penalty(fetches, cache_mb, costs._replace(pages=len(data.pages)))
-        except ParameterError:  # too small for it, or no hot misses
+        except ParameterError:  # the cache is too small, or there are no hot misses
             continue
         rows.append(_shares("layout", "layout", name, traversal, found))
     return _as_table(rows)

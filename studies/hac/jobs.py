@@ -127,7 +127,9 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
 
 
 def measured_times(seed, sizes, hit_time_mb, points_mb, iterations):
-    """Measure hit time and the operations of a fetch on this machine; the parameters are those of `at_points`.
+    """Measure hit time and the operations of a fetch on this machine, on the database of one seed.
+
+    The other parameters are those of `at_points` and `other_tables`.
 
     Returns
     -------

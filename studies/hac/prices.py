@@ -1,4 +1,4 @@
-"""Price the HAC study's runs: a run's operations are priced for a processor, its fetches sent through the page server.
+"""Price the HAC study's runs: the operations are priced for a processor, and the fetches go through the page server.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, as means per fetch. One cost,
@@ -18,6 +18,8 @@ from misspenalty_studies.hac.runs import hot_iterations
 
 class Penalty(NamedTuple):
     """Mean times and counts per fetch.
+
+    With several clients, `us` has no ``total``, and `visible_us` and `elapsed_s` are NaN.
 
     Attributes
     ----------
@@ -273,7 +275,7 @@ def fit_install(runs, cache_mb, target, low, high):
         return np.mean(rows, axis=0)
 
     value = low
-    for _ in range(3):  # converges fast: it changes the fetch time only through the drive's read-ahead
+    for _ in range(3):  # converges fast: the value changes the fetch time only through the read-ahead
         share, slope = shares(value)
         value += (target / 100 - share) / slope
     bounded = float(min(max(value, low), high))

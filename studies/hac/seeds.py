@@ -1,6 +1,6 @@
 """Repeat the HAC study over several databases: OO7 draws its graphs at random, so every number is a mean over seeds.
 
-A seed draws the database, the operations of the dynamic traversal, and the random parts of the server's model.
+A seed determines the database, the operations of the dynamic traversal, and the random parts of the server's model.
 Everything is done separately for each seed; the tables are then averaged row by row, with the half width of a 95 %
 confidence interval of each mean (Student's t).
 """
@@ -118,8 +118,8 @@ def mean_over_seeds(tables, keys):
     -------
     DataFrame
         The columns of the tables, and for each averaged column ``<column>_ci95``, half the width of the mean's 95 %
-        interval (missing if there is only one seed). A row that any seed lacks is left out; a value that one seed lacks
-        does not enter the mean.
+        interval (missing if there is only one seed). A row that any seed lacks is left out; if a seed lacks only a
+        value, the mean is that of the other seeds.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from misspenalty_studies.hac.seeds import BySeed, each_seed, mean_over_seeds
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
 AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a cache size includes -> name of the table
-OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that price nothing at the client
+OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that do not change the client's times
 KEYS = {  # columns that identify a row
     "fig9": ["traversal", "cache_mb", "component"],
     "fig9_frames": ["traversal", "cache_mb", "component"],
@@ -212,7 +212,7 @@ def peaks(axes, samples, published):
     -------
     DataFrame
         ``traversal, axis, published_mb, peak_mb`` (of the mean curve), ``lowest_mb, highest_mb`` (among the seeds' own
-        curves), ``at_end`` (the largest size that fetches enough), ``us, us_ci95``: replacement at the peak,
+        curves), ``at_end`` (whether no larger size fetches enough), ``us, us_ci95``: replacement at the peak,
         ``fetches`` of a hot iteration there.
     """
     rows = []
@@ -251,7 +251,7 @@ def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
         T1's sweep, ``machine.yaml`` and ``data/calibration.yaml``.
     cache_mb : float
     sizes : dict
-        Of the database.
+        Sizes of the database.
     """
     (target,) = [fit for fit in load_calibration(calibration) if fit.parameter == "install_instructions"]
     (published,) = target.published
@@ -275,12 +275,12 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     machine : path-like
         ``machine.yaml``.
     fit, published : DataFrame
-        Of `fit`, and ``studies/hac/published/miss_penalty.csv``.
+        The tables of `fit` and of ``studies/hac/published/miss_penalty.csv``.
     points_mb : dict of str to float
     least_share : float
         As in `fig9`.
     sizes : dict
-        Of the database.
+        Sizes of the database.
 
     Returns
     -------

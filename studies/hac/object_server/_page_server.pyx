@@ -56,10 +56,10 @@ cdef class Replay(Kernel):
     def run(self, const int64_t[::1] first, const int64_t[::1] register, const block_t[::1] page, const int64_t[::1] lbn,
             int64_t count, const int64_t[::1] before, const uint8_t[::1] given, int64_t enough,
             int64_t[:, ::1] ns, int64_t[::1] begun, uint8_t[::1] hit):
-        """Replay all clients until each has fetched `enough` pages.
+        """Replay all clients until each has fetched `enough` pages, or all of its pages if `enough` is -1.
 
         Fetch k of client c has index ``first[c] + k`` in arrays of fetches, and ``first[c] + c + k`` in `before` and
-        `begun`, which have one entry per client more than fetches. `ns, begun` and `hit` are filled in.
+        `begun`, which have one more entry for each client. `ns, begun` and `hit` are filled in.
         """
         cdef Py_ssize_t clients = register.shape[0], looked_up = 0, client, at
         cdef int64_t left = clients, done, steps = 0
@@ -79,7 +79,7 @@ cdef class Replay(Kernel):
                 at = first[client] + fetched[client]
                 if event.what % STEPS == ASK:
                     begun[at + client] = now
-                    if at == first[client + 1]:         # it has finished
+                    if at == first[client + 1]:         # the client has finished
                         continue
                     done = serve(&self.wire, now, self.costs.request_wire) + self.costs.request_processor
                     ns[at, NETWORK] = done - now

@@ -1,9 +1,9 @@
 """Price the counts of a client cache in nanoseconds, for a processor of the 1990s.
 
-An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line
-of the client cache (frame or table entry) is in the second-level cache with probability (its size / size of the client
-cache), otherwise in memory; a line of the stack is always in the second-level cache. The unit costs are in
-``studies/hac/machine.yaml``, each with its source; they are the same for all traversals.
+An operation costs instructions, each taking the processor's cycles per instruction, and cache misses: a line of the
+client cache (frame or table entry) is in the second-level cache with a probability of (size of the second-level cache /
+size of the client cache), at most 1, and otherwise in memory; a line of the stack is always in the second-level cache.
+The unit costs are in ``studies/hac/machine.yaml``, each with its source; they are the same for all traversals.
 """
 
 from dataclasses import dataclass, replace

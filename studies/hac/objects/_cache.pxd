@@ -51,7 +51,7 @@ cdef struct frame_t:
 
 
 cdef struct log_t:
-    int64_t page                    # fetched; 0 = the state at the end of a run
+    int64_t page                    # page fetched; 0 = none, the row is the state at the end of a run
     counts_t before                 # counts when the fetch began
 
 
@@ -64,7 +64,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef frame_t* frames
     cdef uint32_t* free_frames      # stack of the free frames
     cdef uint32_t* frame_of         # frame + 1 of the intact page with each id, 0 = none
-    cdef Py_ssize_t frame_count     # frames that would fit the budget without a table
+    cdef Py_ssize_t frame_count     # as many as fit the budget without a table, but at most the database's pages + 2
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table
@@ -98,7 +98,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef void discard(self, uint8_t* thing, uint32_t size) noexcept nogil
     cdef void evict(self, Py_ssize_t frame) noexcept nogil
     cdef void give_back(self, Py_ssize_t frame) noexcept nogil
-    # Ships modified objects of a policy's own buffer at a commit, and adds to the shipped bytes and the object count.
+    # Ships modified objects of a policy's own buffer at a commit; adds to the numbers of bytes and objects shipped.
     cdef void ship_buffer(self, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void settle(self, uint8_t* thing, uint32_t size, Py_ssize_t* shipped, Py_ssize_t* count) noexcept nogil
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil

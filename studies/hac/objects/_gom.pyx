@@ -143,7 +143,7 @@ cdef class Kernel(ObjectCache):
         return -1
 
     cdef void keep(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        """Move a used object to the object buffer, or discard it if there is no room."""
+        """Move a used object to the object buffer, or discard it if no room can be made for it."""
         cdef Py_ssize_t granule = self.take(size)
         while granule == NONE:
             if self.drop_oldest() < 0:

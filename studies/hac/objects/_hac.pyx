@@ -129,7 +129,7 @@ cdef class Kernel(ObjectCache):
         self.enter(frame, threshold, hot)
 
     cdef void look(self, uint32_t frame) noexcept nogil:
-        """Enter a frame in the set if the share of its installed objects is below R."""
+        """Enter a frame in the set if it is not in it and the share of its installed objects is below R."""
         cdef frame_t* seen = &self.frames[frame]
         cdef bint few = seen.installed * self.retention[1] < self.retention[0] * seen.objects
         if self.candidates[frame].entered == 0 and few:

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from misspenalty._kernel cimport Kernel
 from misspenalty_studies.hac.objects._cache cimport BUFFER, FREE, ObjectCache, ticks
 from misspenalty_studies.hac.objects._format cimport ARRAY, INSTALLED, PAGE, PAGE_HEADER, STRING, SWIZZLED, class_of, size_of, word
-from misspenalty_studies.hac.objects._oo7 cimport MODULE_ROOT  # this brings the macros that the C code needs
+from misspenalty_studies.hac.objects._oo7 cimport MODULE_ROOT  # also includes the macros that the C code needs
 from misspenalty_studies.hac.objects._table cimport entry_t
 
 cdef extern from *:

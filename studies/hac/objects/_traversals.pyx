@@ -66,7 +66,7 @@ cdef class Traversals(Kernel):
         free(self.waiting)
 
     def hold(self, uint32_t oref):
-        """Return the table entry of an object to which the program itself holds a reference; 0 = failed."""
+        """Take a reference of the program itself to an object and return the object's table entry; 0 = failed."""
         self.check_unused()
         return self.cache.hold(oref)
 
@@ -99,10 +99,10 @@ cdef class Traversals(Kernel):
         return done
 
     def walk(self, uint32_t start, const uint32_t[::1] steps):
-        """Walk from any object: a step s follows reference s, modulo their number, of the current object.
+        """Walk from any object: step s follows the current object's reference s, modulo the number of its references.
 
-        If the object has no references, or if this one is null, the walk continues at its start. Return the number of
-        objects met, -1 if the walk failed.
+        If the object has no references, or if that reference is null, the walk returns to its start. Return the number
+        of objects met, -1 if the walk failed.
         """
         cdef int64_t met = 0
         with self, nogil:
@@ -213,7 +213,7 @@ cdef class Traversals(Kernel):
         return 0
 
     cdef int touch(self, uint8_t* me, uint32_t field) noexcept nogil:
-        """Read the object behind a field."""
+        """Read the object to which a field refers."""
         cdef uint8_t* thing
         if self.cache.failed:
             return -1
@@ -224,7 +224,7 @@ cdef class Traversals(Kernel):
         return 0
 
     cdef int64_t part(self, uint8_t* me) noexcept nogil:
-        """Visit a part and, depth first, the parts behind it that are not marked; return the number of parts."""
+        """Visit a part and, depth first, the parts that it leads to and that are not marked; return their number."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* array
         cdef uint8_t* link

@@ -67,7 +67,8 @@ class ClientCache:
     activation_words : int
         64-bit words of one activation record of the program, all of which a stack scan examines.
     writable : bool
-        Whether commits change the server's pages; the cache then has its own copy of them.
+        Whether the program will commit changes; the cache then has its own copy of the server's pages, so that commits
+        do not change `database`.
 
     Raises
     ------
@@ -187,8 +188,8 @@ class HAC(ClientCache):
     Parameters
     ----------
     retention : float
-        R: a frame's threshold is the lowest usage for which the objects above it, the hot ones, are less than this
-        share of all; rounded to a fraction with a denominator of up to 10^6.
+        R: a frame's threshold is the lowest usage for which the objects with a higher usage, the hot ones, are less
+        than this share of all; rounded to a fraction with a denominator of up to 10^6.
     scan : int
         k: frames that the primary pointer, and each secondary one, examines per fetch.
     lifetime : int

@@ -34,7 +34,7 @@ class Graph:
 
 
 def make_graph(kinds, lengths, targets):
-    """Make objects of given classes; `targets` lists the number of the object behind each reference, -1 = null."""
+    """Make objects of given classes; `targets` lists the number of each reference's object, -1 = null."""
     pages = Pages((NODE,), kinds, lengths)
     numbers = iter(targets)
     for i, (kind, length) in enumerate(zip(kinds, lengths, strict=True)):
@@ -269,7 +269,7 @@ def compacted():
     """Use ten nodes of page 1 and twenty of each of the next three, in four frames, one of which has to stay free.
 
     Page 4 takes the last free frame. Page 1 is then the least valuable: its ten used nodes stay, and its frame becomes
-    the target. The twenty used nodes of the next victim are moved behind them, which frees the victim's frame.
+    the target. The twenty used nodes of the next victim are moved there, after the ten, which frees the victim's frame.
     """
     database = chain(6)
     cache = HAC(database, 4 * PAGE, table=False, secondary=0)

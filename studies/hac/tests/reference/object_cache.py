@@ -311,7 +311,7 @@ class HACReference(CacheReference):
             del self.page_frame[frame.page]
         self.counts["frames_compacted"] += 1
         things, frame.things, frame.kind = frame.things, [], MIXED
-        retained, passed, kept_bytes = 0, 0, 0  # bytes passed over so far, and bytes of those kept here
+        retained, passed, kept_bytes = 0, 0, 0  # bytes passed over so far, and those kept in this frame
         for thing in things:
             if thing.entry is None:
                 self.counts["dropped"] += 1

@@ -23,7 +23,7 @@ class Thing:
     oref: int = 0
 
     def body(self):
-        """Return the bytes behind the header, not yet rounded."""
+        """Return the bytes after the header, not yet rounded."""
         if self.kind == STRING:
             return struct.pack("<I", len(self.words[0])) + self.words[0]
         words = [len(self.words), *self.words] if self.kind == ARRAY else self.words
