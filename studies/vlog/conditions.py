@@ -118,7 +118,7 @@ def gap(platform, workload, seeds=1):
     platform : Platform
     workload : Updates
     seeds : int
-        Number of runs to average: short ones differ by the state that the warm-up leaves.
+        Number of runs to average: short runs differ by the state that the warm-up leaves.
 
     Returns
     -------

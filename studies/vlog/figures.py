@@ -90,7 +90,7 @@ def fig9(table):
     """Latency of a random synchronous 4 KB update by component, in place and through the virtual log, on three
     platforms; in ms and as shares (Figure 9).
 
-    Some disk times are recollected, host times are from general sources; nothing is fitted.
+    Some disk times are recollected, and host times are from general sources; nothing is fitted.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def fig1(table):
     """Time to locate a free sector against utilisation (Figure 1): the single-track and the cylinder model as lines,
     simulation over the whole slice as marks.
 
-    Also simulated: a free aligned 4 KB block.
+    The time to locate a free aligned 4 KB block is simulated too.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ def _write(drive, blocks, files, host, mapped):
         lbn, count = np.column_stack([lbn, pieces]).ravel(), np.column_stack([count, np.ones_like(count)]).ravel()
         write = np.column_stack([write, np.full_like(write, OWN_WRITE)]).ravel()
         before = np.column_stack([before, np.full_like(before, host.record_ns)]).ravel()
-    # the drive counts a delay after its request, and all delays of one kind are equal
+    # the drive adds a delay after its request, not before; all delays of one kind are equal, so they are only shifted
     records = drive.one_by_one(lbn, count, write, np.roll(before, -1).astype(np.int64))
     return {
         "overhead": int(records["overhead"].sum()),

@@ -77,7 +77,7 @@ class Lfs(DiskClient):
         self.keep(block)
 
     def keep(self, block):
-        """Put a block into the buffer; its copy on the disk is dead."""
+        """Put a block into the buffer, which makes its copy on the disk dead."""
         self.drop(block)
         self.carried.pop(block, None)
         if block not in self.buffer:

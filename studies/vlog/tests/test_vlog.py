@@ -1,4 +1,4 @@
-"""Test the virtual-log study: tables have the columns the ledger reads, orders hold, and conditions act."""
+"""Test the virtual-log study: tables have the columns that the ledger reads, orders hold, and conditions matter."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -22,7 +22,7 @@ cdef class CompactingLog(VirtualLog):
         self.state = seed
 
     def compact(self, tracks):
-        """Empty up to that many tracks, however long it takes; return how many could be emptied."""
+        """Empty up to that many tracks, however long it takes; return the number of tracks emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
         with self, nogil:

@@ -29,9 +29,10 @@ def track_recurrence(n, k):
 
 
 def block_skip(n, p, logical, physical):
-    """Return the sectors that pass unused while a block of `logical` sectors is written as blocks of `physical` ones.
+    """Return the mean number of sectors that pass unused while a block of `logical` sectors is written as blocks of
+    `physical` sectors.
 
-    This is (1-p) n B / (b + p n), which is smallest if the physical block is as long as the logical one.
+    This is (1-p) n B / (b + p n) for a logical block of B sectors and physical ones of b, and is smallest for b = B.
     """
     _check(n, p)
     if not 1 <= physical <= logical <= n:
@@ -58,8 +59,8 @@ def cylinder_skip(n, p, tracks, switch):
 
 
 def fill_skip(n, m):
-    """Return the sectors that would pass unused while an empty track is filled down to `m` free ones, if these were
-    random.
+    """Return the mean number of sectors that would pass unused while an empty track is filled down to `m` free sectors,
+    if the free sectors were always in random places.
 
     This is the sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), H the harmonic numbers.
     """
