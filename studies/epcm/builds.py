@@ -38,7 +38,7 @@ def _row(fit, build, value, target, reached):
 
 
 def copy_fit(capture, machine, calibration, build, settings):
-    """Fit the times to copy a KB to the published hot read latency.
+    """Fit the copy times per KB so that the hot read latency is the published one.
 
     Parameters
     ----------
@@ -114,12 +114,13 @@ def play(capture, machine, today, calibration, copying, published, build, settin
 
 
 def foresee(capture, machine, copying, scale, build, settings, threads=1):
-    """Return the limits of every predictor on one build, from perfect foresight; parameters as in `vary`.
+    """Return what perfect foresight achieves on one build, as a limit for predictors; parameters as in `vary`.
 
     Returns
     -------
     DataFrame
-        See `misspenalty_studies.epcm.conditions.surface`; ``demand_first`` names the disk queue.
+        See `misspenalty_studies.epcm.conditions.surface`; ``demand_first`` tells whether the disk's queue serves demand
+        reads first.
     """
     _, _, study, _ = _prepared(capture, machine, copying, scale, build, settings)
     limits = settings["limits"]

@@ -218,7 +218,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     settings : list of Setting
         Predictors.
     trainings : sequence of int
-        Numbers of training runs; they precede the measured ones, and start over from the first if more are asked for.
+        Numbers of training runs. These runs precede the measured ones; if there are fewer, they are repeated in order.
     head_starts : sequence of float
         Head starts, s.
     measured : int

@@ -66,8 +66,8 @@ def fig7(table, baselines, reductions):
     partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
 
     Dashes: without the buffer-to-page copy of Linux 2.2. Whiskers: 95 % confidence intervals. Dashed line: the total
-    I/O wait. The paper prints the values of the best EPCM, mostly without its setting, and of the hot cache: its best
-    is drawn at the best setting obtained.
+    I/O wait. The paper prints the values of the best EPCM, mostly without its setting, and of the hot cache. The
+    paper's best EPCM is drawn at the setting that is best here.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def fig7(table, baselines, reductions):
 
 
 def _read_reductions(table):
-    """Return the table with the reduction of the mean read call against the cold run."""
+    """Return the table with the reduction of the mean time of a read call against the cold run."""
     cold = table[table["model"] == "cold"].set_index("buffer_copy")["read_latency_us"]
     return table.assign(read_reduction_us=table["buffer_copy"].map(cold) - table["read_latency_us"])
 

@@ -41,9 +41,9 @@ def variations_of(choices, machine=None):
     Parameters
     ----------
     choices : dict of str to dict
-        Per kind of choice: parameter -> list of values; ``everywhere`` lists the machine's.
+        Per kind of choice: parameter -> list of values; those of the machine are under ``everywhere``.
     machine : Machine, optional
-        Machine whose file says what to vary; None = ``everywhere`` of the choices.
+        Machine whose file says what to vary; without it, the machine's parameters vary as under ``everywhere``.
 
     Returns
     -------

@@ -19,7 +19,7 @@ cdef enum call_t:                   # kinds of call
     SEARCH = 9                      # the path is walked and not found
     TRUNCATE = 10                   # to `offset` bytes
     UNLINK = 11
-    RENAME = 12                     # to `target`
+    RENAME = 12                     # to the path in `asked`
     CALLS = 13
 
 cdef enum:                          # components of the elapsed time

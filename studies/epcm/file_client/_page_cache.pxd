@@ -22,7 +22,7 @@ cdef class PageCache(BlockLayer):
     cdef int32_t* inode_of          # inode of each path
     cdef int32_t* owners            # inode of each entry; blocks of metadata have none
     cdef Py_ssize_t paths
-    cdef const int64_t[::1] walk_at # start of each path's metadata blocks in `walks`; one more at the end
+    cdef const int64_t[::1] walk_at # start of each path's metadata blocks in `walks`, then the end of the last one's
     cdef const int32_t[::1] walks   # blocks of metadata, from the root down; a path's own inode last
     cdef int64_t kilobyte           # time to copy 1024 bytes to the reader, ns
     cdef int64_t buffer_kilobyte    # time to copy 1024 bytes from a buffer to a page, ns
@@ -34,7 +34,7 @@ cdef class PageCache(BlockLayer):
     cdef readonly int64_t pages_used    # pages that the engine fetched or copied and that were used
     cdef readonly int64_t leads     # files used after a prefetch
     cdef readonly int64_t lead_time # total time from prefetch to use, ns
-    cdef readonly int64_t foretold  # files used after a prefetch, by the event that was due
+    cdef readonly int64_t foretold  # files used after a prefetch, no later than the event `due`
     cdef readonly int64_t foretold_time # total time from prefetch to use of those, ns
     cdef int64_t event              # events of the run so far that the predictor has seen
 

@@ -61,7 +61,7 @@ class Disk:
 
     def allocate(self, group, sectors):
         """Allocate the stretches of a file, (first sector, sectors): one in the group if it has room, else in the next
-        with room."""
+        group with room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
         whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that it spans

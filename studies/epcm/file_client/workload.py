@@ -84,7 +84,7 @@ def make_workload(
     initial : array-like of int, shape (paths,)
         Bytes of each file before the first run; -1 = does not exist.
     records : list of structured arrays
-        Calls of each run, dtype `CALL`. `path` is a path's number, -1 with a compute record; `file` is the file that
+        Calls of each run, dtype `CALL`. `path` is a path's number, -1 for a compute record; `file` is the file that
         the predictor takes the call for, -1 = it does not see the call.
     sizes, known : lists of arrays, optional
         Same as in `FileWorkload`; by default the initial sizes, and each path is a file of its own.
@@ -408,8 +408,8 @@ def _programs(kinds, columns, number):
 
 
 def _calls(kinds, columns, folders):
-    """Return the calls of a run: pure compute joins the gap of the next call; the time of reads comes from the
-    model."""
+    """Return the calls of a run: pure compute is added to the gap before the next call, and the time of reads is left
+    to the model."""
     failed = columns["error"] != 0
     kind = CALL_OF[kinds]
     opened = kind == CALLS.index("open")
@@ -477,8 +477,8 @@ def _identity(files, temporaries):
 
 
 def _sizes_at_start(calls, before, initial):
-    """Return the sizes when a run begins: from its first call on each file, else as before; files it makes do not exist
-    yet."""
+    """Return the sizes when a run begins: from its first call on each file, else as before; files that the run makes do
+    not exist yet."""
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)
