@@ -221,14 +221,14 @@ def claims_over_size(
 ):
     """Count the claims that the variant gains and loses with several sizes of the server's cache (a workflow job).
 
-    The installation cost is fitted for each size anew, and each size is judged by the rules of the variant.
+    The installation cost is fitted anew for each size, and each size is judged by the rules of the variant.
 
     Parameters
     ----------
     sweeps, machine, calibration, points_mb, least_share, iterations, sizes
         As in `calibrated`.
     sized, hit_time : path-like
-        The tables ``server_fit`` and ``hit_time``; the server does not change the latter.
+        The tables ``server_fit`` and ``hit_time``; the latter does not depend on the server.
     claims : path-like
         ``results/claims.csv``, which has the verdicts on the judged results.
     ledger : path-like

@@ -253,7 +253,7 @@ class _Database:
 
 
 def at_client(one, fetches, cache_mb, costs):
-    """Return a penalty whose client part is priced again.
+    """Return a penalty with the client's part priced again.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ def processors(runs, costs):
 
 
 class _Rows:
-    """Collects the rows of the table; has the points from which they are computed."""
+    """Collects the rows of the table and keeps the points from which they are computed."""
 
     def __init__(self, runs, costs):
         self.runs, self.costs, self.found = runs, costs, []

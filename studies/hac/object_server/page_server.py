@@ -2,9 +2,9 @@
 
 A client is given as a stream of fetches: the page, and the client's processor time before the request. A request
 crosses the network and takes time on the server's processor; its page is found in the page cache (LRU) or read from the
-drive, and returns over the network. Wire, server processor and drive are first come, first served; with one client
-there are no queues. The drive is the model of `misspenalty.disks` with its own cache: contiguous pages may already have
-been read ahead when they are requested.
+drive, and returns over the network. The wire, the server's processor and the drive each serve in order of arrival; with
+one client there are no queues. The drive is the model of `misspenalty.disks` with its own cache: contiguous pages may
+already have been read ahead when they are requested.
 
 Time is in whole nanoseconds; events at equal times are processed in the order in which they were scheduled.
 """

@@ -19,19 +19,19 @@ from misspenalty_studies.hac.objects._format cimport (
 
 
 cdef struct candidate_t:
-    int64_t entered                 # fetch at which it was entered; 0 = not in the set
-    int64_t sequence                # number of the entry, counted over all frames
+    int64_t entered                 # fetch at which it was added to the set; 0 = not in it
+    int64_t sequence                # number of this addition, counted over all frames
     uint32_t threshold              # T: objects with a higher usage are hot
     uint32_t hot                    # hot objects
-    uint32_t objects                # objects in the frame when it was entered
+    uint32_t objects                # objects in the frame when it was added
     uint32_t place                  # index in the list of the set
 
 
 cdef class Kernel(ObjectCache):
-    cdef candidate_t* candidates    # entry of each frame
+    cdef candidate_t* candidates    # one for each frame, in the set or not
     cdef uint32_t* members          # frames in the set
     cdef Py_ssize_t size            # size of the set
-    cdef int64_t entered            # frames entered so far
+    cdef int64_t entered            # additions to the set so far
     cdef uint32_t[2] retention      # R as a fraction, numerator and denominator
     cdef Py_ssize_t scan            # frames per scan, the paper's k
     cdef int64_t lifetime           # fetches that a candidate stays in the set, the paper's E
@@ -63,7 +63,7 @@ cdef class Kernel(ObjectCache):
 
     @property
     def candidate_set(self):
-        """The candidates, in no order: (frame, T, hot objects, objects, fetch at which the frame was entered)."""
+        """The candidates, in no order: (frame, T, hot objects, objects, fetch at which the frame was added)."""
         return [
             (frame, self.candidates[frame].threshold, self.candidates[frame].hot, self.candidates[frame].objects,
              self.candidates[frame].entered)
@@ -103,7 +103,7 @@ cdef class Kernel(ObjectCache):
         return found
 
     cdef void compute_usage(self, Py_ssize_t frame) noexcept nogil:
-        """Decay the usage of a frame's objects, compute the frame's threshold, and enter the frame in the set."""
+        """Decay the usage of a frame's objects, compute the frame's threshold, and add the frame to the set."""
         cdef uint32_t[16] having
         cdef uint32_t offset = PAGE_HEADER, usage, threshold, hot, header
         cdef frame_t* scanned = &self.frames[frame]
@@ -129,7 +129,7 @@ cdef class Kernel(ObjectCache):
         self.enter(frame, threshold, hot)
 
     cdef void look(self, uint32_t frame) noexcept nogil:
-        """Enter a frame in the set if it is not in it and the share of its installed objects is below R."""
+        """Add a frame to the set if it is not in it and the share of its installed objects is below R."""
         cdef frame_t* seen = &self.frames[frame]
         cdef bint few = seen.installed * self.retention[1] < self.retention[0] * seen.objects
         if self.candidates[frame].entered == 0 and few:

@@ -46,7 +46,7 @@ cdef struct counts_t:
 cdef class IndirectionTable(Kernel):
     cdef entry_t* entries           # entry 0 is never used
     cdef uint32_t entry_room
-    cdef uint32_t entry_end         # first entry that was never in use; the table grows from there
+    cdef uint32_t entry_end         # index of the first entry that was never in use
     cdef uint32_t free_entry        # 0 = none
     cdef uint32_t* entry_of         # entry of each oref; 0 = none
     cdef uint64_t orefs             # length of `entry_of`

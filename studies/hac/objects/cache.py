@@ -16,7 +16,7 @@ uninstalled if the object is installed elsewhere, lazy reference counts, no-stea
 Deviations, and choices that no source states
     - When a frame is compacted, its uninstalled copies are dropped. If the page of a discarded object is in an intact
       frame, the object is installed again from there, without a fetch.
-    - A secondary pointer enters only frames that are not in the set.
+    - A secondary pointer adds only frames that are not in the set yet.
     - If every candidate is pinned, the primary scan continues until it finds one that is not.
     - Entries are freed as soon as their count falls to zero, not in the background.
     - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit; the dual

@@ -236,7 +236,7 @@ def test_usage_decays_by_half_rounded_up_and_never_to_zero():
     database = chain(12)
     cache = HAC(database, 14 * PAGE, table=False, scan=1, secondary=0)
     program = Program(cache, database)
-    program.walk(database.roots[0], [0])  # page 2 comes in: frame 0 is scanned, usage 8 -> 4
+    program.walk(database.roots[0], [0])  # page 2 is fetched: frame 0 is scanned, usage 8 -> 4
     usages = []
     for _ in range(5):
         usages.append(next(usage for thing, usage, *_ in cache.contents()[0]["things"]))
@@ -319,7 +319,7 @@ def test_entries_go_when_nothing_refers_to_them():
 
 
 def test_frames_on_the_stack_are_not_touched():
-    """If a composite is larger than the cache, its parts lie on the stack during T1, so nothing can be freed."""
+    """If a composite is larger than the cache, the stack refers to its parts during T1, so nothing can be freed."""
     parameters = oo7.Parameters(composites=2, levels=2, document_bytes=100, manual_bytes=100)
     database = oo7.generate(parameters, np.random.default_rng(1))
     program = Program(HAC(database, 6 * PAGE), database)
