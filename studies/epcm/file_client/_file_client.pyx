@@ -74,7 +74,7 @@ cdef class FileClient(PrefetchEngine):
             self.inodes[self.inode_of[i]].stored = <int32_t>((sizes[i] + BYTES - 1) >> SHIFT)
         for i in range(self.files):
             if not NOTHING <= known[i] < self.paths:
-                raise IndexError(f"file {i} has path {known[i]}; there are {self.paths}")
+                raise IndexError(f"file {i} has path {known[i]}; expected -1 to {self.paths - 1}")
             self.path_of[i] = known[i]
         memset(self.aheads, 0, self.paths * sizeof(ahead_t))
         self.latest = start

@@ -65,7 +65,7 @@ cdef class PageCache(BlockLayer):
         cdef Py_ssize_t i, j
         for i in range(named.shape[0]):
             if not 0 <= named[i] < self.paths:
-                raise IndexError(f"path {named[i]}; there are {self.paths}")
+                raise IndexError(f"path {named[i]}; expected 0 to {self.paths - 1}")
             for j in range(self.walk_at[named[i]], self.walk_at[named[i] + 1]):
                 if self.entries[self.walks[j]].buffer_frame != NOTHING:
                     self.release(self.walks[j], True)
@@ -78,7 +78,7 @@ cdef class PageCache(BlockLayer):
         cdef entry_t* e
         for i in range(resident.shape[0]):
             if not 0 <= resident[i] < self.paths:
-                raise IndexError(f"path {resident[i]}; there are {self.paths}")
+                raise IndexError(f"path {resident[i]}; expected 0 to {self.paths - 1}")
             inode = &self.inodes[self.inode_of[resident[i]]]
             for j in range(self.walk_at[resident[i]], self.walk_at[resident[i] + 1]):
                 e = &self.entries[self.walks[j]]
