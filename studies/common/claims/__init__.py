@@ -2,9 +2,9 @@
 
 `load_ledger` reads ``studies/*/ledger.yaml``. The ``claims.py`` of a study records the obtained numbers in a
 `Recorder`, which knows no published values. `judge` compares the two. `summary` and `headline` count the verdicts on
-the claims of papers; `agreement` and `forecasts` list the entries that are not claims of papers; `under_conditions`
-judges the claims under other measured conditions. `misspenalty_studies.common.judge` runs all these steps for all
-studies: it reads the files and writes the tables.
+the claims of papers; `agreement` lists the comparisons with programs, and `forecasts` the forecasts of this project;
+`under_conditions` judges the claims under other measured conditions. `misspenalty_studies.common.judge` reads the
+files, judges all studies, and writes the tables of verdicts.
 """
 
 from misspenalty_studies.common.claims.conditions import MISSED, net_effects, under_conditions

@@ -24,7 +24,7 @@ from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, nu
 
 @dataclass
 class Amount(Form):
-    """Numbers to compare with a published number or list, or with a limit (the published one, or else `limits`)."""
+    """Numbers to compare with a published number or list, or with a limit (`limits`, or else the published one)."""
 
     obtained: pd.Series
     neutral: float | None = None
@@ -85,7 +85,7 @@ class Amount(Form):
         return list(zip(self.obtained, rows, strict=True))
 
     def _aim(self, claim):
-        """Return measure, tolerance and value of the number that the statement says is (nearly) reached, or None."""
+        """Return the tolerance (measure, size) and the number that the statement says is (nearly) reached, or None."""
         if "near" in claim.published:
             return "relative", NEAR, claim.published["near"]
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None
@@ -155,7 +155,7 @@ class Setting(Form):
 
 @dataclass
 class Peak(Form):
-    """A sweep; the claim holds if its maximum lies within the tolerance of the published place."""
+    """A sweep; the claim holds if the position of its maximum is within the tolerance of the published one."""
 
     sweep: pd.Series
     kinds = ("value",)

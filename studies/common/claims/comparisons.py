@@ -78,8 +78,8 @@ def _distinct(value, half, row):
 
 
 def _ranked(claim, values):
-    """Return the comparisons of an order at one point as tuples: whether it holds, its margin, and the smaller
-    magnitude of the two numbers."""
+    """Return the comparisons of an order at one point, each as a tuple: whether it holds, its margin, and the smaller
+    magnitude of the two numbers (0 for a published tie)."""
     groups = groups_of(claim)
     rest = list(itertools.chain.from_iterable(groups[1:]))
     steps = [(groups[0], rest)] if isinstance(claim.published, dict) else itertools.pairwise(groups)
@@ -161,7 +161,7 @@ class Trend(Form):
 
 @dataclass
 class Scatter(Form):
-    """Pairs of results by group: no two points of a group may contradict the published direction, some must agree."""
+    """Results (x, y) by group: no two points of a group may go against the published direction, and some must agree."""
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)

@@ -13,7 +13,7 @@ COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
 
 
 def under_conditions(ledger, name, module, judged, tables):
-    """Judge a study's claims on the tables of other conditions: the missed ones, and those lost under a condition.
+    """Judge a study's claims on the tables of other conditions; list the missed ones, and those that a condition loses.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def under_conditions(ledger, name, module, judged, tables):
     judged : mapping of str to str
         Verdicts on the study's result tables by id. Claims whose verdict is not in `MISSED` or `KEPT` are left out.
     tables : mapping of str to DataFrame
-        By item, the rows of a result table under each condition; the column ``condition`` names it.
+        By item, the rows of a result table under each condition, which the column ``condition`` names.
 
     Returns
     -------
@@ -34,13 +34,13 @@ def under_conditions(ledger, name, module, judged, tables):
         ``claim, condition, value, verdict, judged`` (the verdict on the result tables): one row per missed claim and
         condition whose tables decide the claim, and one per claim that is reproduced on the result tables and missed
         under the condition; the claims in the order of the ledger, the conditions in the order in which they first
-        appear in `tables`. A claim that reads a table without rows for a condition is not decided under it. Values have
-        six digits; intervals are ignored, because most conditions are run once.
+        appear in `tables`. A claim that reads a table without rows for a condition is not decided under that condition.
+        Values have six digits; intervals are ignored, because most conditions are run once.
 
     Raises
     ------
     InputError
-        A table without the column ``condition``, with rows that name no condition, or of an item that the study's
+        A table lacks the column ``condition``, has rows that name no condition, or belongs to an item that the study's
         claims do not read.
     """
     for item, frame in tables.items():
@@ -81,8 +81,8 @@ def net_effects(conditions):
     Returns
     -------
     DataFrame
-        ``condition, gained, lost, net``: missed claims that are reproduced under it, reproduced ones that are missed
-        under it, and the difference. The conditions are in the order of `conditions`.
+        ``condition, gained, lost, net``: the number of missed claims that are reproduced under the condition, that of
+        reproduced claims that are missed under it, and the difference. The conditions are in the order of `conditions`.
 
     Examples
     --------

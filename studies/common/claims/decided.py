@@ -49,20 +49,21 @@ class Decided:
         return frames, complete(self.run(frames).forms)
 
     def moved(self, id):
-        """Return what a claim records on each seed's tables, or, without these, with cells moved by their intervals."""
+        """Return what a claim records from each seed's tables or, if these are missing, from tables whose cells are
+        moved to the ends of their intervals."""
         made, seeds = self._moved
         return Moved(tuple(forms[id] for forms in made), seeds)
 
     @cached_property
     def _moved(self):
-        """The forms of all claims on each seed's tables or on moved cells, and whether the tables are the seeds'."""
+        """The forms of all claims from each seed's tables or from moved cells, and whether they are from the seeds."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
         if noisy and noisy <= set(self.samples):
             return [self.run(frames).forms for frames in self._each_seed()], True
         return [self.run(frames).forms for frames in runs(self.frames, self.halves)], False
 
     def _each_seed(self):
-        """Yield the tables once per seed, with the numbers of that seed wherever it has them."""
+        """Yield the tables once per seed that all samples have, with the numbers of that seed where there are any."""
         for seed in sorted(set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))):
             frames = dict(self.frames)
             for item, sample in self.samples.items():
@@ -80,7 +81,8 @@ class Decided:
         return self._readers[item, columns]
 
     def seeds_of(self, id):
-        """Return over how many runs the numbers of a claim are averaged; None if its tables do not say."""
+        """Return the number of runs over which a claim's numbers are averaged, the largest one if its tables differ;
+        None if they do not say."""
         if set(self.seeds.values()) == {1}:
             return 1
         counts = [count for item, count in self.seeds.items() if id in self.readers(item)]
@@ -103,8 +105,8 @@ class Decided:
         return readable - complete(self.run(less).forms)
 
     def reading(self, fit, targets, variant=""):
-        """Return the ids of the decided claims that read one of the fitted cells; cells of a variant's table count
-        only in that variant."""
+        """Return the ids of the decided claims that read one of the fitted cells; cells of a variant's table are
+        considered only in that variant."""
         cells = []
         for target in targets:
             named = target["table"].removeprefix(f"{self.name}_")
@@ -152,7 +154,7 @@ class Decided:
 
     @cached_property
     def reasons(self):
-        """By id of each claim that lacks a number: in words, the first missing table or cell that it reads."""
+        """For each claim that lacks a number, by id, a text on the first missing table or cell that it reads."""
         ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)

@@ -76,7 +76,7 @@ def within(measure, size, obtained, reference):
 
 
 def paired(a, b):
-    """Pair the numbers of two Series and return the points; a single number is paired with every point of the other."""
+    """Return pairs of the numbers of two Series, and their points; a single number is paired with all of the other."""
     wide = a if len(a) >= len(b) else b
     sides = (side if len(side) > 1 else [side.iloc[0]] * len(wide) for side in (a, b))
     return list(zip(*sides, strict=True)), wide.index
@@ -88,11 +88,11 @@ class Form:
     kinds, tolerance = (), ""
 
     def complete(self):
-        """Tell whether no number is missing."""
+        """Tell whether every number is present and finite."""
         return all(len(part) and np.isfinite(part.to_numpy(float)).all() for part in _parts(vars(self)))
 
     def decide(self, claim, moved=CERTAIN, write=None):
-        """Compare with a claim.
+        """Compare the numbers with a claim.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Form:
         return outcome
 
     def blur(self, claim):
-        """Return the margin below which a comparison is undecided, even if the numbers have no intervals."""
+        """Return the margin up to which a comparison is undecided even if the numbers have no intervals."""
         return 0.0
 
 

@@ -83,7 +83,7 @@ class Target(TypedDict):
 
 @with_config(extra="forbid")
 class Driven(TypedDict):
-    """A result table that depends on a parameter; `columns` lists those that do, unless all do."""
+    """A result table that depends on a parameter; `columns` lists the columns that do, unless all do."""
 
     table: str
     columns: NotRequired[Annotated[list[str], Field(min_length=1)]]
@@ -116,13 +116,13 @@ class Fit(BaseModel):
         The table with the values tried, ``results/<study>/<item>.csv``.
     reason : str
     drives : tuple of dict
-        The tables that depend on the parameter, each a `Driven`. An entry of the ledger that reads one counts as
-        calibrated, unless it reads a target.
+        The tables that depend on the parameter, each a `Driven`. An entry of the ledger that reads one of them is
+        calibrated, unless it is fitted.
     basis : {'fitted', 'calibrated', 'recollected'}
         Calibrated if no claim reads the targets, which may then come from any table; recollected if, moreover, they
         were recalled from memory instead of read in the paper, and were used to choose among readings by hand.
     follows : tuple of dict
-        Each a `Follower`; entries of the ledger that read one count as fitted.
+        Each a `Follower`; an entry of the ledger that reads one is fitted.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -190,7 +190,8 @@ def read_ledger(path, schema=SCHEMA):
     ------
     InputError
         An entry does not match the schema, its id does not begin with the study's name, an id is used twice, or a
-        derived entry follows from an entry that is not a claim. The message names the entry and its line.
+        derived entry follows from an entry that is not a claim. The message names the entry and, unless the entry does
+        not match the schema, its line.
     """
     path = Path(path)
     study = path.absolute().parent.name

@@ -84,7 +84,7 @@ def missing_facts(claims, conditions, facts):
         fact; `alone` counts the missed claims that are reproduced if this fact alone is changed, `together` those that
         are reproduced only if it is changed together with others. A claim can count for several facts. A claim that the
         baseline reproduces counts for none: all conditions of the study share the baseline, which changes no fact. The
-        last row of a study counts the missed claims that no fact reproduces; its kind is empty.
+        last row of a study counts the missed claims that no change of a fact reproduces; its kind is empty.
 
     Raises
     ------

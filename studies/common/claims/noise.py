@@ -1,13 +1,13 @@
 """Estimate the uncertainty of numbers that are computed from means over seeds.
 
-If the tables of each seed are available, the numbers are computed from each of them, and their interval is Student's t
-of these values. Cells that share a seed then vary together: if two policies serve the same requests, the interval is
-that of their paired differences.
+If the tables of each seed are available, each number is computed from each of them, and its interval is Student's t
+interval of these values. Cells that share a seed then vary together: if two policies serve the same requests, the
+interval of their difference is that of the paired differences.
 
 If only intervals of the means are available, cells are moved to the ends of their intervals, many at a time: in every
-run, the signs of a Hadamard matrix, whose columns are orthogonal, move each cell half an interval above or below its
-mean. The root mean square of the changes of a number is then the root of the summed squares of its cells' effects,
-as for independent errors.
+run, the signs of a Hadamard matrix, whose columns are orthogonal, decide to which end each cell is moved. The root mean
+square of the changes of a number is then the root of the summed squares of its cells' effects, as for independent
+errors.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def runs(frames, halves):
 
 @dataclass(frozen=True)
 class Moved:
-    """Forms of one claim, recorded from other tables than those of the means.
+    """Forms of one claim, recorded from tables other than those of the means.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Moved:
         middle : array_like of shape (numbers,)
             The numbers on the tables of the means.
         numbers : callable
-            Returns the same numbers of one of `forms`.
+            Returns the same numbers from one of `forms`.
 
         Examples
         --------

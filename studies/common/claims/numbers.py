@@ -66,7 +66,7 @@ def rounded(value, digits=DIGITS, half=0.0):
     digits : int
         Maximum number of significant digits; whole numbers are written in full.
     half : float
-        Half the width of its interval; the number is rounded to the second significant digit of `half`.
+        Half the width of its interval; the number is rounded no finer than to the second significant digit of `half`.
 
     Examples
     --------

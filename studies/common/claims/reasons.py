@@ -1,4 +1,4 @@
-"""Say why entries are not reproduced: a condition decides it, another measurement excludes it, or it is unknown."""
+"""Say why entries are not reproduced: a condition decides, a measurement excludes the value, or it is unknown."""
 
 import re
 from pathlib import Path
@@ -75,7 +75,7 @@ def tables_of(paths):
 
 
 def reasons_table(claims, conditions, reasons, tables, results="results"):
-    """Workflow job: read the tables of a run and pass them to `why_missed`.
+    """Read the tables of a run and pass them to `why_missed` (a workflow job).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def why_missed(claims, conditions, reasons, tables):
     Parameters
     ----------
     claims : DataFrame
-        Verdicts with ``id``, ``study``, ``role`` and ``verdict``.
+        Verdicts with ``id``, ``study``, ``role``, ``verdict`` and ``obtained``.
     conditions : DataFrame
         ``claim, condition, value, verdict`` of all studies.
     reasons : list of Reason
@@ -122,14 +122,15 @@ def why_missed(claims, conditions, reasons, tables):
     -------
     DataFrame
         ``id, study, role, verdict, reason, explanation, conditions, reproducing``: `reason` is ``condition`` if the
-        entry is reproduced under a measured condition, whose words are the `explanation`; ``measured`` if another
+        entry is reproduced under a measured condition, the first of which is the `explanation`; ``measured`` if another
         measurement excludes the published value; ``unknown`` otherwise. `conditions` is the number of conditions under
         which the obtained value differs, `reproducing` the number of those that reproduce the entry.
 
     Raises
     ------
     InputError
-        A reason names an entry that does not exist, or a number that is not in its table.
+        A reason names an entry that does not exist or a column that its table lacks, or several different numbers match
+        where it needs one.
 
     Examples
     --------

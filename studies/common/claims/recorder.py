@@ -32,10 +32,10 @@ class Recorder:
         self._add(claim, amounts.Amount(series(obtained), neutral))
 
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
-        """Record a number to compare with the published limit, or with `limit` if that was obtained too (a range: two).
+        """Record a number for comparison with the published limit or with an obtained `limit` (a pair for a range).
 
-        Numbers that agree to nine digits are equal. If the limit is a difference of two numbers, these are digits of
-        `digits_of`, the greater of the two.
+        Numbers that agree to nine digits are equal. If the limit is a difference of two numbers, `digits_of` is the
+        greater of the two, and the nine digits are those of it.
         """
         limits = limit if isinstance(limit, tuple) else (limit,)
         self._add(claim, amounts.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)
@@ -46,7 +46,7 @@ class Recorder:
         self._add(claim, amounts.Setting(runs))
 
     def peak(self, claim, sweep):
-        """Record the place of the greatest value of a sweep."""
+        """Record a sweep, for a claim about the position of its greatest value."""
         self._add(claim, amounts.Peak(series(sweep)))
 
     def order(self, claim, members, dim=None, report=None):
@@ -72,8 +72,8 @@ class Recorder:
         self._add(claim, comparisons.Trend(series(steps)), report)
 
     def rises_with(self, claim, x, y, within=None):
-        """Record two results of which the claim says how `y` changes with `x`, within each member of the dimension
-        `within` (None: over all points)."""
+        """Record two results for a claim that says how `y` changes with `x` within each member of the dimension
+        `within`; if it is None, over all points."""
         groups = [(x, y)] if within is None else [(x.sel({within: m}), y.sel({within: m})) for m in x[within]]
         self._add(claim, comparisons.Scatter([tuple(map(series, group)) for group in groups]))
 

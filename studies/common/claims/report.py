@@ -14,7 +14,7 @@ COLUMNS = [
     "id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit",
     "low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note",
 ]  # fmt: skip
-READS = (  # remarks on entries that read a fit's targets, or cells that follow from it: singular, plural
+READS = (  # remarks on entries that read a fit's targets, or cells that follow from the parameter: singular, plural
     ("reads a value that {} was fitted to", "reads values that {} were fitted to"),
     ("reads a value that follows from {}, which was fitted", "reads values that follow from {}, which were fitted"),
 )
@@ -44,11 +44,11 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     DataFrame
         One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` and ``points``: how many of
         its numbers or comparisons hold, and how many there are. `low` and `high` are the ends of a 95 % interval, empty
-        if the tables have none; `seeds` counts the runs behind it. `deviation` has a sign and the unit of `tolerance`;
-        for a bound it is the excess over the limit (negative below it), for "up to" the difference from the limit.
-        `basis` is ``fitted`` if the entry reads a cell that `calibration` names as a fitting target or as following
-        from one, ``calibrated`` if it reads a table that a fitted parameter drives, ``free`` otherwise, and empty if
-        the entry is not testable.
+        if the tables have none; `seeds` is the number of runs averaged, empty if it is unknown. `deviation` has a sign
+        and the unit of `tolerance`; for a bound it is the distance beyond the limit (negative if the limit is kept),
+        for "up to" the difference from the limit. `basis` is ``fitted`` if the entry reads a cell that `calibration`
+        names as a target of a fit or as following from the parameter, ``calibrated`` if it reads a table that a fitted
+        parameter drives, ``free`` otherwise, and empty if the entry is not testable.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def conclusion(frame, studies):
     frame : DataFrame
         From `judge`.
     studies : iterable of str
-        Names of the studies that count.
+        Names of the studies to include.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def markdown(rows):
 
 
 def agreement(frame):
-    """Count how many points of each program's output our results agree with.
+    """List the comparisons with programs, each with the number of points at which our results agree.
 
     Parameters
     ----------

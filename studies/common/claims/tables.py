@@ -104,7 +104,7 @@ class Table:
         halves : DataFrame
             With the shape of `frame`; 0 where there is no interval.
         seeds : int or None
-            Number of runs behind the intervals; 1 if the table has no interval, None if it does not state the number.
+            Number of runs that the intervals come from; 1 if the table has no interval, None if it does not say.
         """
         halves = pd.DataFrame(0.0, frame.index, frame.columns)
         having = [column for column in self.values if given is not None and f"{column}{INTERVAL}" in given]
