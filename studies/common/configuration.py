@@ -69,7 +69,7 @@ class _Run(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that every capture that a study names exists."""
+        """Check that every capture that a study names is among the captures of the run."""
         for name in type(self).model_fields:
             if hasattr(part := getattr(self, name), "check_captures"):
                 part.check_captures(list(self.captures))

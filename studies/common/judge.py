@@ -47,7 +47,7 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
         Folder of the result tables, such as ``mq/table4.csv``; claims whose table is missing are not testable.
     out : path-like, optional
         Table of verdicts; by default ``claims.csv`` in `results`. Next to it, ``agreement.csv`` and ``forecasts.csv``
-        list the comparisons with programs and the statements of this project.
+        list the comparisons with programs and the forecasts of this project.
     root : path-like
         The checkout, which holds the ledgers ``studies/*/ledger.yaml`` and ``data/calibration.yaml``.
     variant : str
@@ -104,7 +104,7 @@ def headlines(claims, calibrated):
     -------
     dict of str to str
         By study. Each ``study.yaml`` names the verdicts that its headline rests on; if this run gave other verdicts,
-        the claims that contradict the headline follow the sentence.
+        the claims concerned and their verdicts follow the sentence.
     """
     verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
     verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}

@@ -27,7 +27,7 @@ class Parameter:
     Attributes
     ----------
     value : object
-        In `unit`; None until it is fitted.
+        In `unit`; None if it is not fitted yet, or if the machine's file may leave it open.
     unit : str
     status : str
         ``stated``, ``derived``, ``secondary``, ``recollected``, ``assumed`` or ``fitted``; the head of each file
@@ -58,7 +58,7 @@ class Parameter:
         Parameters
         ----------
         own : object
-            The value in use; None if it is not fitted yet: there are no multiples of it then.
+            The value in use; None if it is not fitted yet, so that it has no multiples.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class MachineParameters:
     Attributes
     ----------
     statuses : tuple of str
-        The statuses that the head of the study's file explains.
+        The statuses that a parameter may have; the head of the study's file explains them.
     varied : tuple of str
         Statuses whose parameters need values for the sensitivity run.
     nullable : bool

@@ -91,8 +91,8 @@ def normalised(content):
     """Return a notebook's content without the parts that change from run to run: counts, random names, addresses, live
     widgets.
 
-    A notebook that is run again and saved then has the same bytes, as long as its results are the same. Pictures become
-    PNG files with a palette of 256 colours, which take a third of the space.
+    A notebook that is run again and saved then has the same bytes, as long as its results are the same. Opaque PNG
+    pictures get a palette of 256 colours, with which they take a third of the space.
 
     Parameters
     ----------
@@ -191,8 +191,7 @@ def _stable(output):
 
 
 def _with_palette(encoded):
-    """Convert a picture in base64 to a palette of colours; return it unchanged if it is transparent or already has a
-    palette."""
+    """Return a picture in base64 with a palette of colours; return it unchanged unless it is an opaque RGB picture."""
     picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
     if picture.mode not in ("RGB", "RGBA") or picture.getextrema()[3:] not in ((), ((255, 255),)):
         return encoded

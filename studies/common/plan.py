@@ -11,7 +11,7 @@ from typing import Any
 from misspenalty.errors import ParameterError
 
 JOBS = "misspenalty_studies.common.reporting.jobs"  # module that runs every job
-PARTS = ("first", None, "further")  # made before all else; by `make reproduce`; by `make supplement`
+PARTS = ("first", None, "further")  # made before everything else, by `make reproduce`, by `make supplement`
 
 
 def job(sources, function):
@@ -119,7 +119,7 @@ class Plan:
     seed: Any = None
 
     def path(self, name):
-        """Return the path of a table of this study by its name; return paths, and lists or dicts of them, as they are.
+        """Return the path of a table of this study by its name, also within lists and dicts; return paths as they are.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class Plan:
         function : str
             Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it takes.
         outputs : dict of str
-            Table that the function returns -> file. A function that returns one table has the key ``table``.
+            Table that the function returns -> file. If the function returns a single table, the key is ``table``.
         inputs : dict, optional
             Argument -> file or files. ``drives`` and ``files`` are read by other means and are not passed.
         params : dict, optional

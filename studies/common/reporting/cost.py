@@ -100,8 +100,8 @@ checkout with its traces {checkout}, results and builds {results}."""
 
 
 def artifact_text(run, supplement, root):
-    """Return a table with a study's command, CPU minutes, memory, disk and expected values; None as in
-    `readme_text`."""
+    """Return a table with the command of each study, its CPU minutes, memory and disk space, and some claims with their
+    published values; None as in `readme_text`."""
     if (found := parts(run, supplement, root)) is None:
         return None
     published = {claim.id: claim.published for claim in load_ledger(root)}

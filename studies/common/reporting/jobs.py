@@ -51,8 +51,8 @@ def spent():
 
 
 def _peak(used):
-    """Return the peak memory of this process, in the unit of ``ru_maxrss``. That of `used` is only the fallback: in a
-    fork of Snakemake it includes the memory of the parent."""
+    """Return the peak memory of this process, in the unit of ``ru_maxrss``. The value in `used` is only a fallback: in
+    a fork of Snakemake it includes the memory of the parent."""
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     except OSError:  # not Linux

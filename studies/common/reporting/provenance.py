@@ -123,7 +123,7 @@ class Sources:
         ----------
         *names : str
             Dotted names of functions (``misspenalty_studies.mq.tables.bounds``), modules or packages; without a name,
-            the whole package.
+            all sources are returned.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class Sources:
         Raises
         ------
         ParameterError
-            A name does not belong to a module of the package.
+            A name does not belong to a module of the packages.
         """
         return [self._path(relative) for relative in self._relative(names)]
 
@@ -246,7 +246,7 @@ def read_benchmarks(folder):
 
 
 def versions():
-    """Return the versions of Python and of the packages that make the results; None if one is not installed."""
+    """Return the versions of Python and of the packages that make the results; None for one that is not installed."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -297,7 +297,8 @@ def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
     seeds : mapping, optional
         Seeds by name.
     benchmarks : path-like, optional
-        Folder of Snakemake's benchmark files. Times and memory go only into the manifest, so results stay equal.
+        Folder of Snakemake's benchmark files. Times and memory are written only to the manifest, so that the results
+        of two runs are equal.
 
     Returns
     -------

@@ -101,7 +101,7 @@ def check_recorded(paths):
 
 
 def recorded_digest(path):
-    """Return the sha256 that the ``captures.yaml`` next to a file records of it, or None.
+    """Return the sha256 that the ``captures.yaml`` next to a file records for it, or None.
 
     An entry of ``captures.yaml`` is a file, or a workload with one digest for each of its files.
     """

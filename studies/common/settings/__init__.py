@@ -1,4 +1,4 @@
-"""Define typed settings: each block of a configuration is a model; checks, schema, default file and table follow.
+"""Define typed settings: a model per block of a configuration gives its checks, schema, default file and table.
 
 `types` has the base class and the types of values, `messages` explains what is wrong with a configuration, and
 `documents` writes the files that are made from the models. The studies define which settings there are;

@@ -190,7 +190,7 @@ def table_text(model, prefix, allowed, nested=True):
     Returns
     -------
     str
-        ``key``, its meaning, its allowed values.
+        One row per key: its name, its meaning and its allowed values.
     """
     rows = ["| key | what it says | allowed |", "|---|---|---|"]
     rows += [f"| `{key}` | {what} | {values} |" for key, what, values in _rows(model, prefix, allowed, nested)]

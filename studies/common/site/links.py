@@ -11,7 +11,7 @@ CODE = re.compile(r"<script\b[^>]*>.*?</script>|<style\b[^>]*>.*?</style>|<!--.*
 
 
 def dead_links(site):
-    """Return the links to missing files or missing anchors of a site; links to other hosts are not followed.
+    """Return the links of a site that lead to missing files or anchors; links to other hosts are not followed.
 
     Parameters
     ----------

@@ -263,7 +263,7 @@ class _Site:
         )
 
     def _chart(self, key):
-        """Write a script with the charts of a figure; return whether there is one. It needs all the figure's tables.
+        """Write a script with the charts of a figure, if all its tables exist; return whether the script exists.
 
         It is a script because a page that is opened as a local file may load scripts, but not read other files.
         """
@@ -404,7 +404,7 @@ class _Site:
         }
 
     def _telling(self, study, figures):
-        """Return the figure with the tables that most of the answer's claims read, or None if there are no figures."""
+        """Return the figure whose tables are read by the most claims of the answer, or None if there are no figures."""
         rests_on = set(self.papers[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 

@@ -18,7 +18,9 @@ AGAINST = " against "
 
 
 def numbers_of(text):
-    """Return the numbers in the text of an obtained value, with their names; none if it has other words.
+    """Return the numbers in the text of an obtained value, with their names.
+
+    None are returned if the text has other words or more than `MOST` numbers.
 
     Examples
     --------
@@ -36,7 +38,7 @@ def numbers_of(text):
 
 def band_of(claim):
     """Return the lowest and highest value that a claim allows for a single number, and the published value, which is
-    None for a bound; return None if the claim is about more than one number.
+    None for a plain limit; return None if the claim does not compare a single number with published numbers.
 
     Examples
     --------
@@ -82,7 +84,8 @@ def tracks(claim, row, conditions):
     dict or None
         ``band``: the ends of the allowed range, in per cent, or None; ``rows``: for each track ``name``, ``value``
         as text, ``dots`` (``at`` and ``name``), ``line`` (the ends of the interval) and ``verdict``; ``low``
-        and ``high``: the numbers at the ends of the track. None if the obtained value has no finite numbers.
+        and ``high``: the numbers at the ends of the track. None if the obtained value has no numbers, or if a number to
+        be shown is not finite.
     """
     obtained = numbers_of(row["obtained"])
     band = band_of(claim) if len(obtained) == 1 else None

@@ -1,4 +1,4 @@
-"""Verify an archive: check that it is whole and holds nothing else, and compare its files with this checkout's.
+"""Verify an archive: check that it is complete and contains nothing else, and compare its files with a checkout's.
 
 Nothing is unpacked. An archive has one valid form, because `make archive` stores equal files as equal bytes. The
 check stores the archive's own files again and compares the two zip files, which reveals any bytes outside the files.

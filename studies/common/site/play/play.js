@@ -9,7 +9,7 @@ worker.onmessage = ({ data: { id, value, error } }) => {
   waiting.delete(id);
   error === undefined ? resolve(value) : reject(new Error(error));
 };
-// What waits for an answer of a worker that stopped would wait for ever
+// Calls that wait for a worker that has stopped would wait for ever
 worker.onerror = (event) => {
   const text = `The worker stopped: ${event.message ?? "it could not be loaded"}`;
   fail(text);
@@ -36,7 +36,7 @@ function say(text) {
   status.classList.remove("failed");
 }
 
-// An error: results of earlier settings are not left under it
+// Show an error, and remove the results of earlier settings
 function fail(text) {
   clear();
   say(`Error: ${text}`);
@@ -230,7 +230,7 @@ function asked() {
   return manifest.claims[place];
 }
 
-// A file of the reader's own becomes the chosen trace once it has been read; until then, and on an error, nothing changes
+// A file of the reader's own becomes the chosen trace once it has been read; until then, and on an error, the chosen trace stays the same
 async function own(file) {
   const name = `own_${calls}`;
   const given = { form: fields.format.value, block_size: fields.block_size.value.trim() };

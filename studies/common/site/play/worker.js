@@ -1,4 +1,4 @@
-// Runs beside the page, so that it stays responsive: Pyodide and the package.
+// Run Pyodide and the package in a worker, so that the page stays responsive.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
 const fetched = async (path) => {
@@ -18,14 +18,14 @@ const ready = (async () => {
   return python;
 })();
 
-// A function of replay.py
+// Call a function of replay.py
 async function run(name, values) {
   const { value, error } = JSON.parse((await ready).globals.get("call")(name, JSON.stringify(values)));
   if (error !== undefined) throw new Error(error);
   return value;
 }
 
-// A file put where Python finds it, under its own name, which may tell its format
+// Write a file where Python finds it, under its own name, by which its format may be recognised
 async function placed(name, bytes) {
   const path = `/tmp/${name.replaceAll("/", "_")}`;
   (await ready).FS.writeFile(path, bytes);

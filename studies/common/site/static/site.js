@@ -18,7 +18,7 @@ function filter(form) {
   const named = new Map(choices.flatMap((field) => [...field.options].map((option) => [option, option.textContent])));
   let most = MOST;
 
-  // How many rows each choice would show, all others being as they are
+  // Write next to each choice how many rows it would show if the other filters stayed as they are
   function count(found) {
     for (const field of choices) {
       const others = rows.filter((row) => found(row, field));
@@ -32,7 +32,7 @@ function filter(form) {
   function apply() {
     const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    rows = [...table.tBodies[0].rows]; // in the order that a column gave them
+    rows = [...table.tBodies[0].rows]; // in the order in which a column has sorted them
     const accepted = (row, but) =>
       choices.every((field) => field === but || !field.value || row.dataset[field.name] === field.value) && words.every((word) => texts.get(row).includes(word));
     count(accepted);
@@ -58,7 +58,7 @@ function filter(form) {
 
 // --- order of rows ---------------------------------------------------------------------------------------------------
 
-// Rows in the order of a column: by number where both cells begin with one, otherwise by text
+// Sort the rows by a column when its head is clicked: cells that begin with a number first, by value, then the rest as text
 function sortable(table) {
   const heads = [...table.querySelectorAll("thead th")].filter((head) => head.querySelector("button"));
   const value = (row, place) => row.cells[place].textContent.trim();

@@ -228,7 +228,7 @@ def sort(values):
 
 
 def partition(values, places):
-    """Return the values such that those at `places` are where sorting would put them; here, all are sorted."""
+    """Return the values with those at `places` where sorting would put them; here, all are sorted."""
     return sort(values)
 
 
@@ -283,7 +283,7 @@ def count_nonzero(values):
 
 
 def isin(values, among, invert=False):
-    """Tell of each value whether it occurs in `among`; with `invert`, whether it does not."""
+    """Tell for each value whether it occurs in `among`; with `invert`, whether it does not."""
     values, among = values.tolist() if isinstance(values, ndarray) else values, set(among)
     return stored([(value in among) != invert for value in values], _dtype(bool_))
 
@@ -348,13 +348,13 @@ def isfinite(value):
 
 
 def argmax(values):
-    """Return the index of the first largest value."""
+    """Return the index of the largest value, the first one on ties."""
     given = values.tolist()
     return given.index(builtins.max(given))
 
 
 def argmin(values):
-    """Return the index of the first smallest value."""
+    """Return the index of the smallest value, the first one on ties."""
     return values.argmin()
 
 

@@ -286,7 +286,7 @@ def _as_values(value, kind, count):
 
 
 def _weak(value, kind):
-    """Return the type with which a Python number enters an operation with an array of type `kind`."""
+    """Return the type that a Python number takes in an operation with an array of type `kind`."""
     if isinstance(value, float):
         return dtype(float64)
     if isinstance(value, bool):
@@ -336,7 +336,7 @@ for _name in ("add", "sub", "mul", "and", "or"):
 
 
 class _Flags:
-    """Flags of an array: whether its numbers may be changed. It counts as contiguous: else, kernels get a copy."""
+    """Flags of an array: whether its numbers may be changed. `c_contiguous` is true, so that a trace copies none."""
 
     c_contiguous = True
 

@@ -86,11 +86,11 @@ class Array:
         return np.array(self.values, np.bool_ if self.type == DataType("bool") else np.int64)
 
     def is_null(self):
-        """Tell of each value whether it is missing."""
+        """Tell for each value whether it is missing."""
         return Array([value is None for value in self.values], DataType("bool"))
 
     def is_valid(self):
-        """Tell of each value whether it is present."""
+        """Tell for each value whether it is present."""
         return Array([value is not None for value in self.values], DataType("bool"))
 
     def cast(self, kind):

@@ -29,7 +29,7 @@ def ascii_trim_whitespace(column):
 
 
 def equal(column, value):
-    """Tell of each value of a column whether it equals `value`."""
+    """Tell for each value of a column whether it equals `value`."""
     value = value.encode() if isinstance(value, str) else value
     return pa.Array([one == value for one in column.values], pa.DataType("bool"))
 
@@ -83,7 +83,7 @@ def _compiled(pattern):
 
 
 def match_substring_regex(column, pattern):
-    """Tell of each text whether it contains a match of `pattern`."""
+    """Tell for each text whether it contains a match of `pattern`."""
     find = _compiled(pattern).search
     found = [None if text is None else find(text) is not None for text in column.values]
     return pa.Array(found, pa.DataType("bool"))
