@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims import (
 from misspenalty_studies.common.judge import STUDIES, headlines, table_files, write_claims
 
 ROOT = Path(__file__).parents[4]
-NOT_VARIED = {  # these claims read other traces, which no table under other conditions has
+NOT_VARIED = {  # these claims read traces that no table under other conditions has
     "dispute.rules.wtinylfu",
     "dispute.sieve.arc",
 }
@@ -123,7 +123,7 @@ def test_the_basis_follows_the_record_of_fits(judged):
     for study in set(STUDIES) - {study for study, _ in driven}:
         assert set(basis[basis.index.str.startswith(f"{study}.")]) == {"free"}
     assert basis["mq.table4.mq.128"] == "free" and basis["mq.fig7.gain.512"] == "calibrated"
-    assert basis["mq.table4.sim_vs_impl"] == "calibrated"  # the processor time enters the timed run
+    assert basis["mq.table4.sim_vs_impl"] == "calibrated"  # the processor time affects the timed run
     variant = pd.read_csv(ROOT / "results" / "claims_calibrated.csv", keep_default_na=False)
     assert set(variant.loc[variant["verdict"] != "not_testable", "basis"]) == {"calibrated", "fitted"}
 

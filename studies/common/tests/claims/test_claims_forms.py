@@ -131,9 +131,9 @@ def test_the_order_is_the_ledgers_and_not_that_of_the_recorded_members():
     [
         (True, {"sarc": 1.0, "lru_top": 1.05, "lru_bottom": 2}, "reproduced"),  # exactly 5 %
         (True, {"sarc": 1.05, "lru_top": 1.0, "lru_bottom": 2}, "reproduced"),
-        (True, {"sarc": 0.1, "lru_top": 0.1 * 1.05, "lru_bottom": 2}, "reproduced"),  # 0.1*1.05 is above in binary
+        (True, {"sarc": 0.1, "lru_top": 0.1 * 1.05, "lru_bottom": 2}, "reproduced"),  # 0.1*1.05 exceeds 0.105 in binary
         (True, {"sarc": 1.0, "lru_top": 1.051, "lru_bottom": 2}, "not_reproduced"),
-        (True, {"sarc": 1.0, "lru_top": 1.04, "lru_bottom": 1.02}, "not_reproduced"),  # a third one lies between
+        (True, {"sarc": 1.0, "lru_top": 1.04, "lru_bottom": 1.02}, "not_reproduced"),  # the third lies between them
         (False, {"sarc": 1.0, "lru_top": 1.5, "lru_bottom": 2}, "reproduced"),  # without `tie` a group is unranked
         (False, {"sarc": 1.5, "lru_top": 1.0, "lru_bottom": 2}, "reproduced"),
         (False, {"sarc": 1.5, "lru_top": 2.5, "lru_bottom": 2}, "not_reproduced"),

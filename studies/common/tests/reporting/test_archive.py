@@ -91,7 +91,7 @@ def relist(archive):
 
 
 def forged(checkout, folder, name, data):
-    """Make a consistent archive of a copy of the checkout in which one file is changed (or, if None, removed)."""
+    """Make a consistent archive of a copy of the checkout in which one file is changed (removed if `data` is None)."""
     copy = folder / "forger"
     shutil.copytree(checkout, copy)
     if data is None:
@@ -284,7 +284,7 @@ def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout
 
 
 def test_entries_that_share_their_bytes_are_refused(archive, checkout):
-    """Otherwise a directory that names the same bytes many times could turn a megabyte into terabytes to read."""
+    """A directory that named the same bytes many times could turn a megabyte into terabytes to read."""
     data = b"x" * (archive.stat().st_size + 1000)
     repack(archive, {"results/a.csv": data})
     with zipfile.ZipFile(archive, "a") as stored:

@@ -207,7 +207,7 @@ def test_no_result_is_typed(source):
     typed = {f"{value:g}" for value in [*published["hit_ratio_pct"], *gains["normalized_rate"].dropna()]} - {"1"}
     ledger = load_ledger(ROOT)
     studies = [claim.study for claim in ledger]
-    typed |= {str(len(ledger)), *(str(studies.count(study)) for study in set(studies))} - {"100"}  # of per cent
+    typed |= {str(len(ledger)), *(str(studies.count(study)) for study in set(studies))} - {"100"}  # percentages
     sizes = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["mq"]["cache_mb"]
     typed |= {f"{size} MB" for size in sizes}
     found = [value for value in sorted(typed) if re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text)]

@@ -1,4 +1,4 @@
-"""Test that the pages typeset from the archived results have no overlaps, empty margins, and enough content."""
+"""Test that pages typeset from the archived results have no overlaps, have empty margins, and are well filled."""
 
 import json
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_nothing_lies_in_the_margins(boxes):
 
 
 def test_no_page_is_half_empty():
-    """Except the last page and the one before the appendices, each page must have content on at least `LEAST` of it."""
+    """Except the last page and the one before the appendices, each page must have content on `LEAST` of its height."""
     source = str(ROOT / "paper" / "supplement.typ")
     appendices = json.loads(typst.query(source, "<appendices>", root=str(ROOT), field="value", one=True))
     shares = dict(enumerate((share(page) for page in typeset_as("png", source)), 1))

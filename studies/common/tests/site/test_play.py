@@ -105,7 +105,7 @@ def refused(page, action, **values):
 
 @pytest.fixture(scope="module")
 def traces(page, tmp_path_factory):
-    """Return three traces by name, after opening them in the browser, too; the last one is a file of the reader."""
+    """Return three traces by name, which are opened in the browser, too; the last one is a file of the reader's own."""
     small = misspenalty.open_trace(ROOT / "tests" / "data" / "tpcc_small.parquet")
     prompts = misspenalty.open_trace(ROOT / "data" / "raw" / "kvcache" / "conversation.jsonl.xz")
     for name in ("tpcc_small", "conversation"):
@@ -229,7 +229,7 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
 
 @pytest.mark.parametrize(("device", "interval"), [("1ms", 300), ("cheetah9lp", 20_000)])
 def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
-    """Loads below and above the device's capacity must agree; requests of an open loop do not wait for one another."""
+    """Results must agree for loads below and above the device's capacity, as an open loop does not wait for answers."""
     if device == "cheetah9lp":
         put(page, device)
     compared(page, "own", traces["own"], "lru", device, "interval", f"{interval}us")
