@@ -6,7 +6,7 @@ CORES ?= all
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Snakemake itself would report this only after everything is installed and built.
+# Snakemake itself would report braces in the path only after everything is installed and built.
 ifneq ($(filter reproduce supplement smoke site report lint,$(MAKECMDGOALS)),)
 ifneq ($(findstring {,$(CURDIR))$(findstring },$(CURDIR)),)
 $(error $(CURDIR): Snakemake takes braces in a path for a wildcard; move the checkout to a folder without them)

@@ -1,4 +1,4 @@
-"""Judge the claims that a study does not reproduce, on its tables under other conditions."""
+"""Judge a study's claims on its tables under other conditions; write the missed claims and those that are lost."""
 
 from misspenalty_studies.common.judge import write_conditions
 from misspenalty_studies.common.reporting.jobs import logged

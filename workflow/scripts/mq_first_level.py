@@ -1,4 +1,4 @@
-"""Calibrate MQ's first level on Table 3; write the stream behind that level, and hit ratios behind several sizes."""
+"""Calibrate MQ's first level on Table 3; write the stream behind it, and hit ratios behind levels of several sizes."""
 
 import misspenalty
 from misspenalty_studies.common.claims import load_calibration

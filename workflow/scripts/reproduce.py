@@ -7,10 +7,10 @@ A killed run leaves Snakemake's lock and unfinished files. Both are handled here
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
 log is in ``.snakemake/log``; the output of an error is shown.
 
-Snakemake goes by the times of files. Before and after it runs, the files are therefore compared with the digests in the
-manifests of the last complete run. An output that someone changed is made again. If the content of an input changed but
-not its time, everything that depends on it is made again. A run that is stopped leaves no manifest; the digests are
-then in its journal (`misspenalty_studies.common.reporting.journal`).
+Snakemake decides by the time stamps of files. Before and after it runs, the files are therefore compared with the
+digests in the manifests of the last complete run. An output that someone changed is made again. If the content of an
+input changed but not its time stamp, everything that depends on it is made again. A run that is stopped leaves no
+manifest; the digests are then in its journal (`misspenalty_studies.common.reporting.journal`).
 """
 
 import argparse
@@ -67,7 +67,7 @@ LOOK = "Read results/paper.pdf first; results/claims.csv has every claim; `make 
 
 @contextlib.contextmanager
 def only_run():
-    """Hold this folder for one `make reproduce`; stop if another one holds it."""
+    """Lock this folder for one `make reproduce`; exit if another one has locked it."""
     STATE.mkdir(exist_ok=True)
     with open(STATE / "reproduce.lock", "w") as stream:
         try:
@@ -172,7 +172,7 @@ class Progress:
         return next((study for study in self.studies if rule.startswith(f"{study}_")), "common")
 
     def take(self, line):
-        """Take a line of Snakemake's output, and return what to print for it, or None."""
+        """Process a line of Snakemake's output; return the line to print for it, or None."""
         if line.startswith("Job stats:"):
             self.counting, self.planned, self.total = True, collections.Counter(), 0.0
         elif self.counting and (count := COUNT.match(line)):
@@ -214,10 +214,10 @@ class Progress:
 
 
 def spent(folder, studies, since=0.0):
-    """Sum up the cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB,
+    """Sum up the cost per study, most expensive first: CPU and wall seconds, largest memory of a job in MB, number of
     jobs.
 
-    Read the benchmark file of each job (`read_benchmark`) if it was written at or after `since`.
+    The benchmark file of each job is read (`read_benchmark`) if it was written at or after `since`.
     """
     found = {}
     for path in Path(folder).rglob("*.tsv"):
