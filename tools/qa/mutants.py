@@ -5,8 +5,8 @@ tree and the environment unchanged. All faults of a source are compiled at once,
 For all sources with the same tests, one process collects these tests and tries each fault in a fork of itself. A fault
 that cannot be switched gets a copy and a process of its own. The tests run in this order: those that have found a fault
 of the source, those that bear its name, those in files that import it, and the others of the same folders (for a
-policy, only those that bear its name run). A fault survives if all tests pass. A test that also fails without any fault
-does not count.
+policy that has tests of its name, only these run). A fault survives if all tests pass. A test that also fails without
+any fault is ignored.
 
     make mutants COUNT=100
     python tools/qa/mutants.py --count 20 --only 'replay/*' --csv faults.csv
@@ -247,7 +247,8 @@ def in_order(items, path, first, broken, known, far=False):
     """Return the tests for a fault in the order in which they run, without those in `broken`.
 
     Tests in `first` come first, then those that bear the source's name, then those in files that import it, and slow
-    ones last. A policy has only those that bear its name. If `far`, return the other tests of the nearest folders.
+    ones last. For a policy, only those that bear its name are returned, if there are any. If `far`, return the other
+    tests of the nearest folders.
     """
     name = name_of(path)
     called = (name, CALLED.get(name, name).lower())
