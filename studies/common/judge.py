@@ -24,7 +24,7 @@ STUDIES = claims_modules()
 
 
 def table_files(variant="", studies=STUDIES):
-    """Return the paths within the results folder of the tables that claims read, by study and item.
+    """Return the paths, within the results folder, of the tables that claims read, by study and item.
 
     >>> table_files()["mq_table4"]
     'mq/table4.csv'
@@ -62,8 +62,8 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
     Raises
     ------
     InputError
-        A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` for the
-        rest.
+        A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` for
+        other errors.
     """
     results, root = Path(results), Path(root)
     out = Path(out or results / f"claims{variant}.csv")
@@ -121,7 +121,7 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, root="."):
-    """Judge a study's claims on its tables under other conditions, and write the missed and the lost claims.
+    """Judge a study's claims on its tables under other conditions; write those that are missed, or lost by a condition.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ _LARGER = {
 def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     """Table 4 and Figure 7 of the MQ paper next to our results, and the verdicts on every claim.
 
-    The claims are the statements of the papers; printed numbers and printed comparisons are shown apart, and those
-    reproduced by their basis. The right-hand column says where a study's traces come from.
+    The claims are the statements of the papers; printed numbers and printed comparisons are shown apart, and
+    reproduced ones are divided by basis. The right-hand column says where a study's traces come from.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
@@ -56,7 +56,7 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     printed4, printed7 : DataFrame
         ``studies/mq/published/table4.csv`` and ``fig7.csv``.
     claims : dict of str to DataFrame
-        Capture -> table of verdicts. From the first, every built study is counted; from the others, `mq` only.
+        Capture -> table of verdicts. From the first, every study with a tested claim is shown; from the others, `mq`.
     fitted : iterable of (cache_mb, policy)
         Bars of `fig7` that a parameter was fitted to.
     """
@@ -85,8 +85,8 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
 
 
 def _verdict_rows(claims):
-    """Return the counts of verdicts by form, and the sources of the traces; both have a row per built study and one
-    per further capture of MQ."""
+    """Return the counts of verdicts by form, and the sources of the traces; both have a row per study with a tested
+    claim, and one per further capture of MQ."""
     first, table = next(iter(claims.items()))
     rows = {}
     for study, rest in claims_of(table).groupby("study", sort=False):

@@ -15,7 +15,7 @@ PARTS = ("first", None, "further")  # made before everything else, by `make repr
 
 
 def job(sources, function):
-    """Return the function that a rule calls and the digest of the code it depends on; an edit of that code reruns it.
+    """Return the function that a rule calls and the digest of the code it depends on; a new digest reruns the rule.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def files_of(entries):
 class Simulation:
     """A job that calls a function of the study and writes the tables it returns.
 
-    ``inputs`` are its files by argument, ``outputs`` its tables by name, ``params`` other arguments. They may contain
-    wildcards and functions of wildcards, as in any rule of Snakemake.
+    ``inputs`` are its files by argument, ``outputs`` its tables by name, and ``params`` other arguments. They may
+    contain wildcards and functions of wildcards, as in any rule of Snakemake.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Plan:
         Raises
         ------
         ParameterError
-            It has no inputs, but outputs outside ``runs``: archived tables of a fresh clone would pass for its results.
+            The simulation has no inputs, but outputs outside ``runs``: archived tables would pass for its results.
         """
         if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
             raise ParameterError(

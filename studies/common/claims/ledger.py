@@ -52,7 +52,7 @@ class Claim:
 
     @property
     def group(self):
-        """The first claim that a derived entry follows from; the entry itself if it is not derived."""
+        """The id of the first claim that a derived entry follows from; the entry's own id if it is not derived."""
         return self.follows[0] if self.follows else self.id
 
     @property

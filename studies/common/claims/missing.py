@@ -1,4 +1,4 @@
-"""Count, for each fact that a paper leaves open, the missed claims that changing it reproduces."""
+"""Count, for each fact that a paper leaves open, the missed claims that are reproduced if the fact is changed."""
 
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -82,8 +82,8 @@ def missing_facts(claims, conditions, facts):
     DataFrame
         ``study, fact, kind, conditions, alone, together``: `conditions` is the number of conditions that change the
         fact; `alone` counts the missed claims that are reproduced if this fact alone is changed, `together` those that
-        are reproduced only if it is changed together with others. A claim can count for several facts. A claim that the
-        baseline reproduces counts for none: all conditions of the study share the baseline, which changes no fact. The
+        are reproduced only if it is changed together with others. A claim can be counted for several facts, but
+        not if the baseline reproduces it: all conditions of the study share the baseline, which changes no fact. The
         last row of a study counts the missed claims that no change of a fact reproduces; its kind is empty.
 
     Raises

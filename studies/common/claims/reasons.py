@@ -65,7 +65,7 @@ def load_reasons(paths):
 
 
 def tables_of(paths):
-    """Return the paths within the results folder of the tables that the reasons rest on.
+    """Return the paths, within the results folder, of the tables that the reasons rest on.
 
     >>> tables_of([])
     []
@@ -129,8 +129,8 @@ def why_missed(claims, conditions, reasons, tables):
     Raises
     ------
     InputError
-        A reason names an entry that does not exist or a column that its table lacks, or several different numbers match
-        where it needs one.
+        A reason names an entry that does not exist or a column that its table lacks, or rests on a number for which
+        several values match.
 
     Examples
     --------

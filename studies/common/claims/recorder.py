@@ -34,8 +34,8 @@ class Recorder:
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
         """Record a number for comparison with the published limit or with an obtained `limit` (a pair for a range).
 
-        Numbers that agree to nine digits are equal. If the limit is a difference of two numbers, `digits_of` is the
-        greater of the two, and the nine digits are those of it.
+        Numbers that agree to nine digits are equal. If the limit is a difference of two numbers, pass the greater of
+        the two as `digits_of`: the nine digits are then counted from its first one.
         """
         limits = limit if isinstance(limit, tuple) else (limit,)
         self._add(claim, amounts.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)

@@ -65,7 +65,8 @@ def headline(frame, results=None):
     Returns
     -------
     DataFrame
-        ``study``; per form and basis (``numbers, free``) how many tested claims hold; ``tie``; ``not testable``.
+        ``study``; per form and basis (``numbers, free``) how many tested claims are reproduced; ``tie`` and
+        ``not testable``.
     """
     rows = []
     for count in summary(frame).to_dict("records"):
@@ -80,7 +81,7 @@ def headline(frame, results=None):
 
 
 def conclusion(frame, studies):
-    """Return what the verdicts on some studies show together, as a sentence and the counts behind it.
+    """Return what the verdicts on some studies show together, as a sentence and the counts that it rests on.
 
     Parameters
     ----------

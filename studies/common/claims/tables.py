@@ -47,7 +47,7 @@ class Table:
         frame : DataFrame
             Indexed by `keys`, with the columns `values`; rows in the order of the file, then the missing ones.
         holes : list of (list of int, list of str, str)
-            Rows and columns that are NaN, and a text that says what is missing there.
+            Rows and columns of cells that are NaN, and a text that says what is missing there.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Table:
         missing = _absent(given, self.rows)
         table = given.reindex(columns=[*self.keys, *self.values])
         if missing:
-            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # 0 in keys not named
+            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # 0 in other keys
             table = pd.concat([table.astype(object), added], ignore_index=True)
             table[list(self.keys)] = table[list(self.keys)].infer_objects()
         numbers = table[list(self.values)].apply(pd.to_numeric, errors="coerce").astype(float)

@@ -75,7 +75,7 @@ Described = dict[Name, tuple[Literal[tuple(KINDS)], str, Meaning]]
 
 
 class DeclaredTable(BaseModel):
-    """An entry of ``tables``: what the table holds, its columns in order, and those that mean something else in it."""
+    """An entry of ``tables``: what the table holds, its columns in order, and those with a meaning of their own."""
 
     model_config = ConfigDict(extra="forbid")
 

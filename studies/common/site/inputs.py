@@ -160,7 +160,7 @@ def _check_verdict(row):
 
 
 def read_readings(path, study):
-    """Return, by claim of a study, the code and rows it is based on; rows are by the table's path below the results."""
+    """Return the code and the rows that each claim of a study is based on; rows are listed by their table's path."""
     with called(path, "what claims are based on", "make it with `snakemake --cores all readings`"):
         found = TypeAdapter(dict[str, Based]).validate_python(json.loads(path.read_text(encoding="utf-8")))
         return {

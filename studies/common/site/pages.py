@@ -159,7 +159,7 @@ class _Site:
         self.pages.filters |= {"claim_page": claim_page, "shortened": shortened}
 
     def _readings(self):
-        """Return, by claim, the code and rows it is based on; rows are by the table's path below the results."""
+        """Return the code and the rows that each claim is based on; rows are listed by their table's path."""
         found = {}
         for study in sorted(set(self.claims["study"])):
             found |= read_readings(self.results / study / "runs" / "readings.json", study)

@@ -13,7 +13,7 @@ VERDICTS = ("equal", "numerically equal", "not compared", "different")
 
 
 def main(arguments=None):
-    """Write or verify an archive; return 0 on success, 1 if results differ, 2 if the archive or a folder is
+    """Write or verify an archive; return 0 on success, 1 if results differ, 2 if the archive or the checkout is
     refused."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.reporting.archive", description=__doc__)
     parser.add_argument("--root", default=".", help="the checkout that contains results/ (default: this folder)")

@@ -17,7 +17,7 @@ NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})(e[+-]?\d{1,3})?
 
 
 def compare_contents(name, archived, here, tolerance=TOLERANCE):
-    """Compare two contents of a file.
+    """Compare two versions of a file's content.
 
     Parameters
     ----------

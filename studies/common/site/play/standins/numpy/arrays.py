@@ -336,7 +336,7 @@ for _name in ("add", "sub", "mul", "and", "or"):
 
 
 class _Flags:
-    """Flags of an array: whether its numbers may be changed. `c_contiguous` is true, so that a trace copies none."""
+    """Flags of an array: whether its numbers may be changed. `c_contiguous` is true, so that traces copy no array."""
 
     c_contiguous = True
 
