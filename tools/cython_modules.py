@@ -1,4 +1,4 @@
-"""Translate kernels to C in as few Cython processes as there are processors, or write the code that all kernels share.
+"""Translate kernels to C in a few Cython processes, or write the code that all kernels share.
 
     cython_modules.py CYTHON ROOT OUT DEPFILE SOURCE... -- OPTION...
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGES = {"misspenalty": "src/misspenalty", "misspenalty_studies": "studies"}
 MAX_ALONE = 4  # up to this many kernels, one process is faster than two
-MAX_PROCESSES = 4
+MAX_PROCESSES = 4  # never more than there are processors
 
 
 def main(cython, root, out, depfile, *rest):

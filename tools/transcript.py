@@ -2,8 +2,8 @@
 
 python tools/transcript.py
 
-The tool looks for files that are not shipped in ``$MISSPENALTY_SHARED_TRACES``, by default ``../shared/traces`` next to
-the repository, and in the folders next to it. It leaves out missing files, and lists them on the page.
+Files that are not shipped are looked for in the folder ``$MISSPENALTY_SHARED_TRACES``, by default ``shared/traces``
+next to the repository, and in the folders next to that one. Missing files are left out, and are listed on the page.
 """
 
 import json
