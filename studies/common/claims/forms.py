@@ -76,7 +76,7 @@ def within(measure, size, obtained, reference):
 
 
 def paired(a, b):
-    """Return pairs of the numbers of two Series, and the points; a single number is repeated to match the other Series."""
+    """Return pairs of the numbers of two Series, and the points; a single number is repeated to match the others."""
     wide = a if len(a) >= len(b) else b
     sides = (side if len(side) > 1 else [side.iloc[0]] * len(wide) for side in (a, b))
     return list(zip(*sides, strict=True)), wide.index

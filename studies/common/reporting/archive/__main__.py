@@ -66,7 +66,7 @@ def _write(options):
 
 def _verify(options):
     found = verify.verify(options.archive, options.root, options.tolerance)
-    print(f"{options.archive}: whole, and nothing but its files")
+    print(f"{options.archive}: complete, and contains nothing but its files")
     for one in found:
         print(_shown(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}"))
     counts = collections.Counter(one.verdict for one in found)

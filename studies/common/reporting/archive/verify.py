@@ -241,7 +241,7 @@ def _compare_manifest(text, here, contents, command):
         return "different", f"lists {wrong[0]} with {outputs[wrong[0]]}; the archive has {contents[wrong[0]]}"
     parts = (known.keys() | manifest.keys()) - OF_A_RUN
     if wrong := sorted(part for part in parts if known.get(part) != manifest.get(part)):
-        return "different", f"other {', '.join(wrong)} than in this checkout"
+        return "different", f"differs from this checkout's in: {', '.join(wrong)}"
     if here is None:
         return "not compared", f"this checkout has none: `{command}` writes it"
     return "not compared", "times, versions and platform of one run; its other parts are those of this checkout"

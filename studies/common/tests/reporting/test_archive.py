@@ -425,7 +425,7 @@ def test_a_forged_release_is_different(checkout, tmp_path):
     ],
 )
 def test_forged_code_is_different(archive, checkout, changes, told):
-    """Outside git, only the digest of the sources can be compared; the report must say that the commit is not."""
+    """Outside git, the commit cannot be compared, only the digest of the sources; the report must say so."""
     with zipfile.ZipFile(archive) as stored:
         code = json.loads(stored.read(CODE))
     forged_code = code | changes if isinstance(changes, dict) else changes
@@ -478,7 +478,7 @@ def test_a_manifest_is_compared_as_far_as_runs_agree(archive, checkout, tmp_path
     name = "results/manifest.json"
     (checkout / name).write_bytes(manifest())
     assert verdict(manifest(total={"wall_s": 9}))[0] == "not compared"
-    assert verdict(manifest(seeds={"a": 2}, more=1)) == ("different", "other more, seeds than in this checkout")
+    assert verdict(manifest(seeds={"a": 2}, more=1)) == ("different", "differs from this checkout's in: more, seeds")
     assert "lists results/mq/table4.csv with" in verdict(manifest(outputs={TABLE: {"bytes": 1, "sha256": ""}}))[1]
     assert verdict(None)[0] == "not compared"
     text = (checkout / name).read_bytes()
