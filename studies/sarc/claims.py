@@ -1,4 +1,4 @@
-"""Record what the tables of the SARC study obtain for each statement of the paper."""
+"""Record what the tables of the SARC study show for each statement of the paper."""
 
 import itertools
 
@@ -24,7 +24,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``sarc``."""
+    """Record every claim of the ledger whose id begins with ``sarc``."""
     table2, fig6 = (tables[item].to_xarray().sel(policy=list(POLICIES)) for item in ("table2", "fig6"))
     for config, loads in LOADS.items():
         rows = {"config": config, "scaled_iops": list(loads)}
@@ -89,7 +89,10 @@ def _configuration(record, short, table2, fig6, upper):
 
 
 def _inside(record, internals):
-    """Record the explanations that the paper gives in words; hit ratios and shares are means over the loads."""
+    """Record the explanations that the paper gives in words.
+
+    Hit ratios and shares are means over the loads; what random data gain is measured at the lowest load.
+    """
     hits, shares, gains = {}, [], {}
     for config, loads in LOADS.items():
         here = internals.sel(config=config, scaled_iops=list(loads), policy=list(POLICIES))
@@ -105,7 +108,7 @@ def _inside(record, internals):
 
 
 def loads_run(frame, config):
-    """Return the loads of a configuration in ascending order; NaN for loads whose rows lack a number."""
+    """Return the loads of a configuration in ascending order; NaN for a load of which no row is complete."""
     rows = frame.xs(config)
     loads = rows.index.get_level_values("scaled_iops").to_series(index=rows.index)
     return loads.where(rows.notna().all(axis=1)).groupby(level="scaled_iops").max()

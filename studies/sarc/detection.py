@@ -32,9 +32,9 @@ def detect(shark, config, seed):
     Returns
     -------
     dict
-        ``footprint_gb, threshold``; accesses to tracks by random requests and the share of them labelled sequential
-        (``random_tracks, false_pct``), by streams and the share not labelled so (``stream_tracks, missed_pct``); mean
-        of both shares (``error_pct``); ``sequential_misses_per_s`` at full size.
+        ``footprint_gb, threshold``; ``random_tracks, false_pct``: accesses to tracks by random requests, and the
+        percentage labelled sequential; ``stream_tracks, missed_pct``: accesses to tracks by streams, and the percentage
+        not labelled sequential; ``error_pct``: mean of the two percentages; ``sequential_misses_per_s`` at full size.
     """
     run = Run(shark, config, POLICY, seed, drives=False)
     run.load(shark.warm_up_share * LOADS[config][-1])
@@ -81,7 +81,8 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     -------
     DataFrame
         ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``lowest_error``: whether
-        no other threshold tried has a lower one. One row per configuration, space and threshold.
+        the threshold has the lowest one, the smallest threshold on ties. One row per configuration, space and
+        threshold.
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
     tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed

@@ -76,7 +76,9 @@ def factors_by_seed(tried, targets):
 
 
 def under_factor(tried, factor):
-    """Return runs as they would be under another load factor, where the same request rates are other scaled loads.
+    """Return the runs with their scaled loads converted to another load factor.
+
+    Request rates and responses stay the same.
 
     Parameters
     ----------

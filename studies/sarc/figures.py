@@ -199,8 +199,7 @@ STRATEGIES = {
 
 @styled
 def anomaly(table):
-    """Sequential misses of interleaved streams in one LRU list, by cache size (the paper's Figures 1 and
-    3).
+    """Sequential misses of interleaved streams in one LRU list, by cache size (the paper's Figures 1 and 3).
 
     Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted) however large the cache. Asynchronous
     prefetching leaves none in a large cache, but with plain LRU it loses unread tracks in a smaller one; the remedy
@@ -257,7 +256,7 @@ def sensitivity(table, orderings):
     """Overall response near the peak as one unknown of the machine varies, relative to the unvaried model.
 
     A shaded line is a value at which the order of the three policies changes, where responses within 5 % count as
-    equal; an arrow marks a response more than twenty times as long or as short.
+    equal; an arrow marks a response more than twenty times as long, or less than a twentieth as long.
 
     Parameters
     ----------
@@ -307,8 +306,9 @@ def sensitivity(table, orderings):
 
 @styled
 def detection(table):
-    """Tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load; one line per
-    space tried. The dotted line is the threshold used.
+    """Tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load.
+
+    There is one line per kind of error and space tried. The dotted line marks the threshold with the lowest mean error.
 
     Parameters
     ----------
@@ -336,7 +336,9 @@ def detection(table):
 
 @styled
 def scale(table):
-    """Overall response at several scales of the model, relative to the smallest.
+    """Overall response over load at several scales of the model.
+
+    Marks are filled at the smallest scale and hollow at the others.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ SATURATING = 0.75  # share of the highest load at which the load axis starts
 def fit_grid(table):
     """Points tried by the fit, and the mean factor between model and paper at each.
 
-    Small marks are points of the coarse searches, with one seed, large ones those with all seeds. Top left: the load,
-    one marker per number of host slots. Top right: the group of tracks that is prefetched, one marker per unit of
+    Small marks are points of the coarse searches, which use one seed; large ones were run with all seeds. Top left: the
+    load, one marker per number of host slots. Top right: the group of tracks that is prefetched, one marker per unit of
     staging; the lowest mark of each is the best that the other parameters can achieve. Bottom left: the insertion
-    point; several valleys would be several optima. Bottom right: space and insertion together, where the size and
+    point; several valleys would mean several optima. Bottom right: space and insertion together, where the size and
     colour of a mark show the mean factor; a valley along a diagonal means that the two trade off. A cross marks the
     point chosen.
 
@@ -92,7 +92,7 @@ def load_axis(table):
     """Responses near saturation over the load: model (filled) and paper (hollow).
 
     Vertical bars are 95 % confidence intervals over the seeds; the band is the model's response at the load factors
-    that fit as well as the one chosen. Horizontal bars shift a published point by the same amount of load.
+    that fit as well as the one chosen. Horizontal bars shift a published point by the same range of load.
 
     Parameters
     ----------

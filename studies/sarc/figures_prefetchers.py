@@ -7,7 +7,7 @@ from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_name, styled
 from misspenalty_studies.sarc.prefetchers import FIXED, POLICIES, STREAMS
 
-CONFIGS = {  # label, and the range of the axis of its factors
+CONFIGS = {  # label, and range and ticks of the axis of its factors
     "cache_sensitive": ("cache-sensitive", (0.5, 3), (0.5, 0.7, 1, 1.5, 2, 3)),
     "cache_insensitive": ("cache-insensitive", (0.85, 1.25), (0.9, 1, 1.1, 1.2)),
 }
@@ -30,8 +30,8 @@ def prefetchers(table):
     Top: the study's own load, mean read response relative to SARC's prefetcher (ahead, 8), over the load. Bottom: a
     hundred sequential streams that ask for more than an array can deliver: the rate they get, and the share of the
     prefetched tracks that are evicted before a read, over the cache's size at full scale. Bars are 95 % confidence
-    intervals over the seeds; "on misses" means prefetching a group only after a sequential miss. Factors beyond 3 are
-    off the axis.
+    intervals over the seeds; "on misses" means prefetching a group only after a sequential miss. Factors beyond the end
+    of their axis are not shown.
 
     Parameters
     ----------

@@ -8,10 +8,10 @@ determine `footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No valu
 
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides
-(`misspenalty_studies.sarc.descent`). A coarse search starts from several points, has one seed and keeps its strides;
-the last step of each kind compares the best of these over several seeds and goes on from the best of all, down to the
-finest strides. Runs are not repeated for a parameter that does not affect them, and a new load factor only moves a
-run's line along the load axis.
+(`misspenalty_studies.sarc.descent`). The coarse searches of the load and the space start from several points, use one
+seed and keep their strides; the second steps of these kinds compare the best points found over several seeds and go on
+from the best of all, down to the finest strides. The front end has only one step, which uses all seeds. Runs are not
+repeated for a parameter that does not affect them, and a new load factor only moves a run's line along the load axis.
 """
 
 import itertools

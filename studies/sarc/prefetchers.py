@@ -51,9 +51,9 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     settings : dict
         As in `misspenalty_studies.sarc.runs.fitted_shark`.
     seeds : sequence of int
-        At least three are needed for an interval.
+        At least two are needed for an interval.
     phases : dict
-        ``warm_up_minutes, phase_minutes, discarded_minutes``; streams run for the discarded minutes and one phase.
+        ``warm_up_minutes, phase_minutes, discarded_minutes``; streams run for one phase, without a warm-up.
     loads : sequence of int
         Which of a configuration's six load points.
     streams : dict
@@ -117,7 +117,7 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
 
 
 def _means(minutes, discarded):
-    """Return means over the minutes that count; ``mb_per_s`` is in reads per second."""
+    """Return means over the minutes that are not discarded; ``mb_per_s`` is in reads per second."""
     counted = minutes[discarded:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)

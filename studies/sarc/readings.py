@@ -290,10 +290,11 @@ def effects(ledger, table2, fig6, internals, refits):
     Returns
     -------
     DataFrame
-        ``change`` (the model's behaviour then), ``reading_kind, decided_on, decided_blind, fact``, ``load_factor``
-        (where it was fitted again), ``claims_reproduced`` (entries of the ledger, without its conditions) and
-        ``claims_gained`` relative to the model as read, refitted if the row is refitted; ``sarc_over_better_sensitive``
-        and ``_insensitive``: SARC's response over the better LRU variant's at the highest load.
+        ``change`` (the model's behaviour with the reading reversed), ``reading_kind, decided_on, decided_blind, fact``,
+        ``load_factor`` (where it was fitted again), ``claims_reproduced`` (entries of the ledger, except given ones)
+        and ``claims_gained`` relative to the model as read, refitted if the row is refitted;
+        ``sarc_over_better_sensitive`` and ``_insensitive``: SARC's response over the better LRU variant's at the
+        highest load.
     """
     every = read_ledger(ledger)
     frames = {"table2": table2, "fig6": fig6, "internals": internals}

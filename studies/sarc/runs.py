@@ -37,7 +37,7 @@ FITTED = (
 )
 WARM_UP = 0  # phase
 KEYS = ["config", "scaled_iops", "policy"]
-TOUCHED = {  # the only policy or configuration that a parameter affects
+TOUCHED = {  # the only policy or configuration whose responses a parameter affects
     "delta": "sarc",
     "count_writes": "sarc",
     "large_ratio": "sarc",
@@ -70,7 +70,7 @@ MEASURES = [
 class Shark(Controller):
     """All parameters of the machine.
 
-    `divisor` is the scale of the model: caches, arrays, space and load are divided by it, times and the parameters of
+    `divisor` is the scale of the model: caches, arrays, space and load are divided by it; times and the parameters of
     one array, drive or track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
     """
 
@@ -235,7 +235,7 @@ class Run:
     shark : Shark
     config : {"cache_sensitive", "cache_insensitive"}
     policy : str
-        Any online policy; the prefetcher is always the same.
+        Any online policy; the prefetcher is the machine's.
     seed : int
         Seed of the workload.
     peak : float, optional
@@ -283,7 +283,7 @@ def _bsus(iops):
 
 
 def touches(parameter, config, policy):
-    """Return whether a run depends on a parameter.
+    """Return whether a run's responses depend on a parameter.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def touches(parameter, config, policy):
 
 
 def read_cache(shark, policy, pages, tracks):
-    """Return a cache of tracks, with the policy's parameters if it keeps lists of its own."""
+    """Return a cache of tracks with the prefetcher and the policy's parameters, if any, as the machine has them."""
     watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
     own, observe = {}, None
     if policy == "sarc":
@@ -336,9 +336,9 @@ def simulate(shark, config, policy, seed, loads=None):
     -------
     DataFrame
         One row per minute: ``config, policy, seed, divisor, phase`` (0 = warm-up), ``scaled_iops, minute`` (since the
-        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks per second, times the
-        scale; ``false_pct``: share of random requests' accesses to tracks that were labelled sequential;
-        ``missed_pct``: share of streams' accesses that were not); mean time of a read and of a write by component, ms
+        start) and ``phase_minute`` (from 0); the columns of `MEASURES` (``stage_rate``: tracks per second at full size;
+        ``false_pct``: percentage of random requests' accesses to tracks that were labelled sequential; ``missed_pct``:
+        percentage of streams' accesses that were not); mean time of a read and of a write by component, ms
         (``read_seek_ms`` …); ``backlog``.
     """
     loads = LOADS[config] if loads is None else tuple(loads)
@@ -408,7 +408,7 @@ def points(minutes, discarded):
     Raises
     ------
     ParameterError
-        Nothing is left of a phase.
+        No minute of any phase is left.
     """
     measured = minutes[(minutes["phase"] != WARM_UP) & (minutes["phase_minute"] >= discarded)]
     if measured.empty:

@@ -12,7 +12,7 @@ from misspenalty_studies.common.points import as_written
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
 TIE = 1.05  # the ledger's ties: responses within this factor are equal
-STRATEGIES = {  # trigger: share of the degree; None = no asynchronous prefetch
+STRATEGIES = {  # name -> trigger as a share of the degree, None = no asynchronous prefetch; remedy
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
     "asynchronous_remedy": (0.5, 1),
@@ -65,7 +65,7 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
     -------
     DataFrame
         ``strategy`` (one of `STRATEGIES`), ``degree, cache_tracks, tracks_a_stream, misses_pct``: sequential misses in
-        percent of the tracks read, not counting the head of each stream, which no strategy can save.
+        percent of the tracks read, not counting the head of each stream, whose misses no strategy can avoid.
     """
     ids, address = interleave(streams, length, seed)
     hit = np.empty(ids.size, np.uint8)
@@ -215,7 +215,7 @@ def _text(value):
 
 
 def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
-    """Run all variations, and find which policy is fastest in each (a workflow job).
+    """Run all variations, and find the order of the policies in each (a workflow job).
 
     Parameters
     ----------

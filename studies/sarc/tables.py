@@ -125,7 +125,8 @@ def budget(internals_table, fig6_table, published):
     DataFrame
         ``config, scaled_iops, policy, demand_reads, prefetch_reads, destage_reads, destage_writes, destages,
         operations`` (per request), ``response_ms``, ``published_ms`` (the mix of the published read and write) and
-        ``needed_operations`` (per request; NaN where the published response lies outside the policy's own).
+        ``needed_operations`` (per request; NaN where the published response lies outside the range of the policy's
+        own).
     """
     names = {f"{name}_per_request": name for name in (*OPERATIONS, "destages", "operations")}
     table = internals_table[[*KEYS, *names]].rename(columns=names)
@@ -161,10 +162,10 @@ def load_axis(fig6_table, published, fit):
     -------
     DataFrame
         ``config, scaled_iops, policy, response_ms, response_ms_ci95``; ``low_ms, high_ms``: the model's response at the
-        lowest and the highest load factor that fit as well over the seeds; ``published_ms``; ``load_shift_pct``: how
-        much more load the model needs for the published response; ``low_pct, high_pct``: the same for these load
-        factors; ``within``: whether the shift lies between them. Between and beyond a policy's six points, the
-        logarithm of the response is linear in that of the load.
+        lowest and the highest load factor that fit equally well over the seeds; ``published_ms``; ``load_shift_pct``:
+        how much more load the model needs for the published response; ``low_pct, high_pct``: how much more load these
+        load factors mean; ``within``: whether the shift lies between the two. Between and beyond a policy's six points,
+        the logarithm of the response is linear in that of the load.
     """
     known = fit.set_index("parameter").loc["load_factor"]
     low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]

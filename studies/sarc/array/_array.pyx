@@ -55,7 +55,7 @@ cdef struct port_t:                 # the front end of one array
 
 
 cdef class Array(BackEnd):
-    """A running array: call `run` or `run_workload` up to ever later times, and `drain_counters` in between."""
+    """A running array. Call `run` or `run_workload` with ever later times, and `drain_counters` after each call."""
 
     cdef readonly TrackCache cache
     cdef front_t front
@@ -104,7 +104,10 @@ cdef class Array(BackEnd):
     # --- where requests come from -----------------------------------------------------------------------------------
 
     def run_workload(self, Spc1 workload not None, const int64_t[::1] bases, int64_t until):
-        """Continue up to `until`, ns, with the requests of a generator; `bases` are the first pages of its units."""
+        """Continue up to `until`, ns, with the requests of a generator.
+
+        `bases` are the first pages of the generator's units, and the end of the last one.
+        """
         cdef spc1_request_t drawn
         cdef arrival_t* arrival
         cdef const int64_t* base = &bases[0]
@@ -136,7 +139,10 @@ cdef class Array(BackEnd):
 
     def run(self, const int64_t[::1] time, const int64_t[::1] page, const int32_t[::1] pages,
             const uint8_t[::1] write, int64_t volume, int64_t until):
-        """Continue up to `until`, ns, with the given requests, in order of time; the volume has `volume` pages."""
+        """Continue up to `until`, ns, with the given requests, which are in order of time.
+
+        The volume has `volume` pages.
+        """
         cdef arrival_t* arrival
         cdef Py_ssize_t i
         self.check_whole()
@@ -223,7 +229,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int start(self, int64_t now, int32_t which) except -1 nogil:
-        """Let the host send a request; it goes to a processor, if there are any."""
+        """Send a request from the host to a processor or, if there are none, straight to the cache."""
         cdef request_t* request = &self.requests.all[which]
         cdef int64_t done
         request.parts[HOST_QUEUE] = now - request.asked.time
@@ -271,7 +277,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int complete(self, int64_t now, int32_t which) except -1 nogil:
-        """Complete a request, and give its slot to the next one."""
+        """Complete a request, and give its slot to the next one in line."""
         cdef request_t* request = &self.requests.all[which]
         cdef port_t* port = &self.ports[request.asked.array]
         cdef bint write = request.asked.write
@@ -350,7 +356,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int read(self, int64_t now, int32_t which) except -1 nogil:
-        """Look a read's tracks up; it waits for missing pages and for those in flight."""
+        """Look up the tracks of a read, and let it wait for missing pages and for those in flight."""
         cdef arrival_t asked = self.requests.all[which].asked
         cdef int64_t page = asked.page, first
         cdef uint8_t wanted, missing, missed = 0
@@ -462,7 +468,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil:
-        """Handle the arrival of an operation's pages: finish requests that wait for nothing else, latest first."""
+        """Finish the requests that waited for an operation, now complete, and wait for no other; newest waiter first."""
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
         if waiter != NOBODY and self.cache.sequential.most:

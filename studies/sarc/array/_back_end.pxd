@@ -26,8 +26,8 @@ cdef enum:                          # what is counted
     STAGE_READS = 5                 # drive operations that read for the cache
     DESTAGE_READS = 6               # drive operations that read old contents for a parity
     DESTAGE_WRITES = 7              # drive operations that write
-    DESTAGES = 8                    # stripes written, of which
-    FULL_DESTAGES = 9               # needed no read
+    DESTAGES = 8                    # destages begun
+    FULL_DESTAGES = 9               # destages begun that need no read
     PREFETCH_READS = 10             # stage reads that no request waits for when they start
     COUNTS = 11
 
@@ -50,7 +50,7 @@ cdef class BackEnd(Kernel):
 
     # A subclass calls this first.
     cdef int connect(self, list drives, layout, marks, int64_t pages, int64_t track) except -1
-    # Tell a drive to read or write pages that are contiguous on it; returns the operation's number.
+    # Tell a drive to read or write pages that are contiguous on it, and return the operation's number.
     cdef int32_t issue(self, int64_t now, piece_t piece, int64_t page, int32_t owner, bint write) except -2 nogil
     # Schedule a drive's next event, if there is one.
     cdef int await_drive(self, int64_t event, int32_t number) except -1 nogil

@@ -26,7 +26,7 @@ cdef class BackEnd(Kernel):
     """Drives and write cache. `layout` has the fields of `raid_t`; `marks` are room, low and high in pages, the maximum
     number of destages per array, and `grouped` and `renewed` of `write_cache_t`.
 
-    Without drives, only the caches are simulated: reads complete at once, and written pages are not kept.
+    Without drives, only the caches are simulated: missing pages arrive at once, and written pages are not kept.
     """
 
     def __cinit__(self):
@@ -161,7 +161,7 @@ cdef class BackEnd(Kernel):
         )
 
     cdef int go_on_destaging(self, int64_t now, uint32_t which) except -1 nogil:
-        """Handle the end of an operation of a destage: the last read starts the writes, and the last write ends it."""
+        """Handle the end of a destage's operation: the last read starts the writes, the last write ends the destage."""
         cdef plan_t plan
         cdef entry_t* entry = &self.writes.entries[which]
         cdef int64_t array

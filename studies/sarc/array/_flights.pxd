@@ -1,6 +1,7 @@
-# Tracks in flight from disk: a small hash table from a track to the drive operations that bring it (one or several).
+# Tracks in flight from disk: a small hash table from a track to the drive operations that read it (one or several).
 #
-# Open addressing, linear probing, at most half full; an entry is deleted by moving later ones of its run back.
+# The table uses open addressing with linear probing, and is at most half full. An entry is deleted by moving later ones
+# of its run back.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -10,7 +11,7 @@ from misspenalty.traces._splitmix cimport mix
 
 cdef struct flight_t:
     int64_t key                     # track + 1; 0 = free
-    int32_t operation               # drive operation that brings pages of it
+    int32_t operation               # drive operation that reads pages of the track
 
 
 cdef struct flights_t:

@@ -1,6 +1,6 @@
-# Placement of the host's pages: the host stripes each unit over a few arrays, and the controller does not know it. The
-# controller sees one volume per array, so a sequential stream of the host looks like several slower ones. A part is a
-# unit's share of one array; parts are consecutive in the controller's page numbers.
+# Placement of the host's pages: the host stripes each unit over a few arrays, and the controller does not know this.
+# The controller sees one volume per array, so a sequential stream of the host looks like several slower ones. A part is
+# what one array stores of a unit; parts are consecutive in the controller's page numbers.
 
 from libc.stdint cimport int64_t
 
@@ -29,7 +29,7 @@ cdef inline int64_t placed(const stripes_t* stripes, const arrival_t* asked, int
 
 
 cdef inline stretch_t next_stretch(const stripes_t* stripes, const arrival_t* asked, int64_t page) noexcept nogil:
-    """Return the contiguous pages of a request that start with a given one."""
+    """Return the pages of a request, from a given one on, that are contiguous and in one track."""
     cdef stretch_t found
     cdef int64_t offset = page - asked.base, strip = quotient(offset, &stripes.strip)
     cdef int64_t turn = quotient(strip, &stripes.width)

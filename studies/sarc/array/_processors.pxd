@@ -32,8 +32,8 @@ cdef struct station_t:
     int64_t* copies                 # offsets of the copies that arrive in this window, in order, ns
     int64_t* later                  # space for those of the next window
     int64_t most                    # number of copies that fit
-    int64_t coming                  # copies of this window, of which
-    int64_t served                  # have arrived
+    int64_t coming                  # number of copies in this window
+    int64_t served                  # number of these that have been served
 
 
 cdef inline int make_station(station_t* station, int64_t servers, int64_t echoes) except -1:
@@ -141,7 +141,7 @@ cdef inline int advance(station_t* station, int64_t now, int64_t service) except
 
 
 cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
-    """Record a request, of which the copies are made."""
+    """Record a request, so that copies can be made of it."""
     cdef int64_t i, room = station.room
     cdef int64_t* own
     if station.written - station.began[(station.window + 1) % (station.echoes + 1)] == room:

@@ -58,7 +58,7 @@ cdef inline int64_t row_of(raid_t* raid, int64_t stripe) noexcept nogil:
 
 
 cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t first, int64_t last) noexcept nogil:
-    """Return pages `first` up to `last` (excluded) of a data strip; strip `members` - 1 is the parity."""
+    """Return pages `first` up to `last` (excluded) of a strip; strip `members` - 1 is the parity."""
     cdef piece_t found
     cdef int64_t row = row_of(raid, stripe)
     cdef int64_t parity = raid.members - 1 - remainder(row, &raid.by_members)
@@ -86,9 +86,10 @@ cdef inline void plan_destage(
     """Choose the disk operations of a destage: `dirty`, `old`, `held` have a word per data strip and a bit per page.
 
     The new parity is computed either from the old one, by reading each dirty strip and the parity, or from all data, by
-    reading each strip whose part is not fully known. The way with fewer reads is chosen; on a tie, the first. A single
-    dirty strip is the small write of four operations; if everything is known, nothing is read. The on-disk contents of
-    `old` pages and the current contents of `held` pages are known without a read.
+    reading each strip that is not fully known from the lowest to the highest dirty place. The way with fewer reads is
+    chosen; on a tie, the first. If nothing is known and there are at least three data strips, a single dirty strip
+    takes the four operations of a small write; if everything is known, nothing is read. The on-disk contents of `old`
+    pages and the current contents of `held` pages are known without a read.
     """
     cdef int64_t data = raid.members - 1
     cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i

@@ -9,7 +9,7 @@ from misspenalty.engine._pool cimport grow
 cdef enum:
     NOBODY = -1                     # no request, no waiter
 
-cdef enum:                          # what sends a request
+cdef enum:                          # kinds of source of a request
     RANDOM_ACCESS, SEQUENTIAL_ACCESS, UNKNOWN_ACCESS, ACCESSES
 
 cdef enum:                          # components of a latency
@@ -38,12 +38,12 @@ cdef struct arrival_t:
     int32_t array                   # array of its first page, whose slot and adapter the request takes
     int32_t pages                   # length
     bint write                      # 1 = write
-    int kind                        # kind of its source: RANDOM or SEQUENTIAL access; UNKNOWN
+    int kind                        # kind of its source: random, sequential or unknown access
 
 
 cdef struct request_t:
     arrival_t asked                 # as it arrived
-    int64_t since                   # when the host sent it, ns
+    int64_t since                   # when its tracks are looked up, ns
     int64_t serial                  # number among all requests
     int64_t[COMPONENTS] parts       # components of its latency, ns
     uint64_t known                  # a write's pages that the cache already held, one bit each

@@ -1,6 +1,6 @@
-# The non-volatile write cache: dirty pages by stripe, in the order of the stripes' last write, array by array.
-# A stripe whose destage has begun leaves the order and can no longer be found: pages written to it from then on form a
-# new entry. Its pages take up room until the destage completes.
+# The non-volatile write cache: dirty pages by stripe, array by array, in the order of the stripes' last or first write.
+# An entry whose destage has begun is in no order and can no longer be found: pages of its stripe that are written from
+# then on belong to another entry. Its own pages take up room until the destage completes.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -16,7 +16,7 @@ cdef extern from *:
 
 cdef struct entry_t:                # dirty pages of one stripe
     int64_t stripe                  # number of the stripe
-    uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry: the next one
+    uint32_t older                  # neighbours in its array's order; 0 = none; in a free entry: the next free one
     uint32_t newer
     int32_t pages                   # dirty pages
     int32_t left                    # destaging: outstanding operations of this step
@@ -31,8 +31,8 @@ cdef struct order_t:                # order of one array's stripes
 
 cdef struct write_cache_t:
     entry_t* entries                # entry 0 means none
-    uint64_t* dirty                 # of entry e from e * strips on: a word per data strip, a bit per page
-    uint64_t* old                   # the same, of dirty pages whose contents on disk are known
+    uint64_t* dirty                 # a word per data strip, a bit per page; entry e begins at e * strips
+    uint64_t* old                   # the same for dirty pages whose contents on disk are known
     uint32_t* entry_of              # entry of each stripe; 0 = none
     order_t* orders                 # one per array
     int64_t strips                  # data strips of a stripe
@@ -182,7 +182,7 @@ cdef inline void write_pages(
 
 
 cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
-    """Return the destages that an array should have in progress: proportional to the fill above `low`, rounded up."""
+    """Return how many destages an array should have in progress: proportional to the fill above `low`, rounded up."""
     if cache.used <= cache.low:
         return 0
     if cache.used >= cache.high:
@@ -225,7 +225,7 @@ cdef inline uint32_t take_oldest(write_cache_t* cache, int64_t array) noexcept n
 
 
 cdef inline void release(write_cache_t* cache, int64_t array, uint32_t which) noexcept nogil:
-    """Free the pages of a stripe that is now on disk."""
+    """Free an entry whose pages are now on disk."""
     cache.used -= cache.entries[which].pages
     cache.orders[array].destages -= 1
     memset(&cache.dirty[which * cache.strips], 0, cache.strips * sizeof(uint64_t))

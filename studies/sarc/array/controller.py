@@ -20,24 +20,25 @@ destaged stripe by stripe: each array takes the stripe with the oldest last writ
 linearly between two fill levels (`destage_low`, `destage_high`, `destages`). With `destage_order` "first" an array
 takes the stripe with the oldest first write; with `destage_unit` "strip" it takes one dirty strip of a stripe at a
 time. A stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the old one or
-from the whole stripe, whichever reads less, so a single dirty page costs four operations. The space is freed when the
-last operation completes. With `parity_from_cache`, what the read cache holds is not read for a parity: the other
-strips' current contents, and the old contents of a page that it held when the page was written.
+from the whole stripe, whichever reads less, so a single dirty page costs four operations in arrays of more than three
+drives. The space is freed when the last operation completes. With `parity_from_cache`, what the read cache holds is not
+read for a parity: the other strips' current contents, and the old contents of a page that it held when the page was
+written.
 
 Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
 controller sees one volume per array: to sequential detection, a stream of the host is that many slower streams, each
 with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
 recorded by component (`COMPONENTS`).
 
-Deviations, and decisions where the paper is silent: ``studies/sarc/machine.yaml`` has each parameter with its status.
+Deviations, and decisions where the paper is silent: ``studies/sarc/machine.yaml`` lists each parameter with its status.
 The paper does not say which units are on which four arrays, so each region is spread over all of them, and there are no
 hot spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: it shares
 processors with the other slices. Their requests are copies of its own, delayed by multiples of a tenth of a second, so
 that they are as many, as bursty and as throttled by the host as its own. Pages are in the read cache from the moment
-their read is issued, may be evicted while in flight, and then still serve the requests that wait. Pages of a stripe
-being destaged that are written again form a new entry, and the two may be written in either order; a read of pages
-being destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's
-spare is idle.
+their read is issued, may be evicted while in flight, and then still serve the requests that wait. Pages being destaged
+that are written again form a second entry, and the two may be written to disk in either order; a read of pages being
+destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's spare is
+idle.
 """
 
 import math
@@ -183,15 +184,14 @@ class Controller(MachineParameters):
         return (self.array_members - 1) * self.strip_kb * 1024 // PAGE
 
     def scaled(self, divisor):
-        """Return a slice with one `divisor`-th of the caches and arrays; parameters of one array or request stay the
-        same.
+        """Return a slice with one `divisor`-th of the caches and arrays.
 
-        The processors stay the same as well: they serve all slices.
+        Parameters of one array or request stay the same, and so do the processors, which serve all slices.
 
         Raises
         ------
         ParameterError
-            `divisor` doesn't divide the arrays.
+            `divisor` doesn't divide the number of arrays.
         """
         if divisor < 1 or self.arrays % divisor:
             divisors = ", ".join(str(n) for n in range(1, self.arrays + 1) if self.arrays % n == 0)
@@ -206,7 +206,7 @@ class Controller(MachineParameters):
 
     @property
     def stations(self):
-        """``(stations, servers, echoes)``: number of processor queues, processors and other slices of each."""
+        """``(stations, servers, echoes)``: number of processor queues, and the processors and other slices of each."""
         if self.processor_queue == "none":
             return 1, 0, 0
         if self.processor_queue == "shared":
@@ -296,10 +296,10 @@ class StorageController:
     ----------
     controller : Controller
     drive : Description or None
-        Description of the drives, from `misspenalty.disks.load`. None = caches only: reads complete at once, and
+        Description of the drives, from `misspenalty.disks.load`. None = caches only: missing pages arrive at once, and
         nothing is destaged.
     cache : TrackCache
-        From `misspenalty.prefetch.sequential.prefetcher.track_cache`, of ``controller.cache_pages`` pages.
+        A cache of ``controller.cache_pages`` pages, from `misspenalty.prefetch.sequential.prefetcher.track_cache`.
     pages : int
         Pages of the volume.
 
@@ -379,7 +379,7 @@ class StorageController:
         workload : Spc1
             From `misspenalty.traces.spc1.Workload.start`.
         bases : sequence of int
-            First page of each of its units, and the end of the last; each is the first page of a track.
+            First page of each of the workload's units, and the end of the last; each is the first page of a track.
         until_ns : int
             Events at or after this time stay pending.
 

@@ -54,11 +54,11 @@ class Interval:
     utilisation : float
         Mean over the drives, a fraction; 0 without drives.
     state : dict of str to float
-        At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom;
-        all three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
-        ``dirty_pages``, ``backlog`` (requests not completed). With a generator's requests, also the errors of detection
-        over the tracks accessed since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential``
-        of the ``stream_tracks``.
+        At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom; all
+        three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
+        ``dirty_pages``, ``backlog`` (requests not completed); the errors of detection over the tracks accessed by a
+        generator's requests since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential`` of
+        the ``stream_tracks``.
     """
 
     seconds: float

@@ -41,7 +41,7 @@ def controller(parameters=SMALL, pages=PAGES, policy="lru_top", prefetch=None):
 
 
 def run(parameters, requests, until=60 * SECOND, **options):
-    """Return an `Interval` after requests (time, page, pages, write)."""
+    """Run requests (time, page, pages, write), and return their `Interval`."""
     return controller(parameters, **options).run(*map(np.array, zip(*requests, strict=True)), until)
 
 

@@ -73,7 +73,7 @@ class Destage:
 
 
 class Station:
-    """Processors with one queue; they also serve other slices, whose requests are delayed copies of this one's."""
+    """Processors with one queue; they also serve other slices, whose requests are delayed copies of this slice's."""
 
     def __init__(self, servers, echoes):
         self.free, self.delays = [0] * servers, [(n + 1) * ECHO for n in range(echoes)]
@@ -151,7 +151,7 @@ class Reference:
 
     @property
     def part(self):
-        """Return the pages on each of the arrays that the host stripes over."""
+        """Return the number of pages on each of the arrays that the host stripes over."""
         return self.pages // (self.c.host_stripe_arrays if self.c.host_stripe_kb else 1)
 
     def strips(self, pages):
