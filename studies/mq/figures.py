@@ -101,7 +101,7 @@ def hit_ratio_curve(table):
     return figure
 
 
-_FATES = {  # column -> label, keywords; hits dark, misses pale
+_FATES = {  # column -> label, keywords; hits blue, misses orange, first reads white
     "hits_short": ("hit, distance < C", {"facecolor": "#004c8c", "edgecolor": "white"}),
     "hits_long": ("hit, distance ≥ C", {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."}),
     "misses_short": ("miss, distance < C", {"facecolor": "#e8702a", "edgecolor": "white", "hatch": "xxxx"}),

@@ -1,7 +1,7 @@
 """Simulate a first level of any size over a capture taken behind a smaller one, and calibrate its size on Table 3.
 
 The paper's Table 3 gives the temporal distance of the re-accesses that reach the storage server: 28.8 % of them are
-closer than 64 k references. No claim reads that share. It is lower behind PostgreSQL's buffers of the paper's 128 MB,
+closer than 64 k references. No claim tests that share. It is lower behind PostgreSQL's buffers of the paper's 128 MB,
 which therefore absorb more than the paper's first level did. Here the first level is LRU, which according to the paper
 is similar to Oracle's replacement. It is simulated over the references that pass a much smaller buffer, and its size is
 the one whose share is closest to 28.8 %. Distances are counted in accesses to the server's cache, both reads and
@@ -48,8 +48,9 @@ def distances(trace, threshold_mb):
     Returns
     -------
     dict of str to float
-        ``short_share_pct`` of the reads of blocks accessed before, and ``first_reads_pct`` of all reads; the same with
-        distances counted in reads alone are ``short_of_reads_pct, first_of_reads_pct``.
+        ``short_share_pct``: percentage of short distances among the reads of blocks accessed before;
+        ``first_reads_pct``: percentage of all reads whose block was not accessed before; ``short_of_reads_pct,
+        first_of_reads_pct``: the same where only reads count as accesses.
     """
     read = slice(None) if trace.write is None else ~trace.write
 

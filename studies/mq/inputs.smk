@@ -24,7 +24,7 @@ def mq_capture(wildcards):
 
 
 def mq_trace(wildcards):
-    """Return the compiled trace of that stream."""
+    """Return the compiled trace from which the files of a variant are made."""
     return f"results/traces/{mq_capture(wildcards)}.trace"
 
 
@@ -44,12 +44,12 @@ def mq_recorded(wildcards):
 
 
 def mq_raw(wildcards):
-    """Return the raw file of that capture."""
+    """Return the raw file of the capture that the stream of a variant comes from."""
     return config["captures"][mq_recorded(wildcards)]
 
 
 def mq_facts(wildcards):
-    """Return the file in which the capture program describes that capture."""
+    """Return the file in which the capture program describes the capture that the stream of a variant comes from."""
     return capture_facts(mq_recorded(wildcards))
 
 

@@ -224,7 +224,7 @@ cdef class Server(Kernel):
             self.dealt += 1
 
     cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
-        """Send the writes before the terminal's next read, then that read's request; without a next read, it stops."""
+        """Send the writes before the terminal's next read, then that read's request; without one, stop the terminal."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t arrival = event.time
         pop(&self.queue)
@@ -269,7 +269,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_LINK, sequence_of(event), event.what))
 
     cdef inline void deliver(self, event_t event) noexcept nogil:
-        """Send the block over the link; the terminal then computes on it and asks for its next one."""
+        """Send the block over the link; the terminal then computes on it and requests its next block."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t done = serve(self.first[REPLIES], event.time, self.machine.transfer), resumed
         terminal.read[NETWORK_QUEUE] += done - self.machine.transfer - event.time
@@ -299,7 +299,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, sequence_of(event), -1))
 
     cdef inline bint finish_read(self, terminal_t* terminal) noexcept nogil:
-        """Count the terminal's finished read, and its transaction if that has ended; tell whether a new one begins."""
+        """Count a terminal's finished read, and its transaction if that has ended; return whether a new one begins."""
         cdef int i
         if terminal.outcome >= 0:
             for i in range(COMPONENTS):
@@ -327,7 +327,7 @@ cdef class Server(Kernel):
         return self.first[ALL_SERVERS] + self.server_of_disk[disk]
 
     cdef inline server_t* free_processor(self) noexcept nogil:
-        """Return the database processor that becomes free first; the lowest on a tie."""
+        """Return the database processor that becomes free first; on a tie, the one with the lowest number."""
         cdef server_t* best = self.first[ALL_CPU]
         cdef Py_ssize_t i
         for i in range(1, self.number[ALL_CPU]):

@@ -63,7 +63,7 @@ LONGEST_ACCESS = 0xFFFFFFFF  # longest disk service time that the kernel can hol
 class ClosedLoopResult:
     """Results of a run, from the end of the warm-up until the first terminal ran out of reads.
 
-    A read or transaction counts when its terminal requests the next block.
+    A read or transaction is counted when its terminal requests the next block.
 
     Attributes
     ----------
