@@ -1,4 +1,4 @@
-"""Record what the tables of the classics study obtain for each statement of its ledger."""
+"""Record what the tables of the classics study show for each statement of its ledger."""
 
 import xarray as xr
 
@@ -49,7 +49,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``classics``."""
+    """Record every claim of the ledger whose id begins with ``classics``."""
     ratios = tables["hit_ratios"].hit_ratio_pct
 
     def hit(trace, policy, sizes):

@@ -15,7 +15,7 @@ IN_PLACE = {  # condition -> the policy, and the row with other parameters that 
     "ARC under the conventions of the program of LIRS2's authors": ("arc", "arc_program"),
 }
 FIXED = "fixed splits of 1 to 99 % of the cache, none without a page"
-UNTUNED = {  # condition -> policies replayed without the parameter that was tuned
+UNTUNED = {  # condition -> policies whose correlated reference period, which was tuned, is kept at 0
     "LRU-2 without a correlated reference period": ("lru2",),
     "LRFU without a correlated reference period": ("lrfu",),
 }

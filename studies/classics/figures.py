@@ -34,7 +34,7 @@ MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "ma
 @styled
 def oltp(table, published):
     """Hit ratios on OLTP: one panel per policy of ARC's Table 1, ours as a line and the printed values as black marks.
-    LFU, whose definition is not printed, has a second, dotted line: all counts kept.
+    LFU, whose definition is not printed, has a second, dotted line, for which the counts of evicted pages are kept.
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ def looping(table, published):
 @styled
 def program(table):
     """Differences from the program of LIRS2's authors, in points of the miss ratio, per trace and policy: every cache
-    size is one mark, and a mark on the zero line means equality. Hollow: under the conventions of the program.
+    size is one mark, and a mark on the zero line means equality. Hollow marks are replays under the conventions of the
+    program.
 
     Parameters
     ----------

@@ -17,10 +17,10 @@ STACK_LIMIT = 8  # maximum number of references that the stack holds, in multipl
 class LIRS2:
     """LIRS with two reuse distances: a block stays if it was used three times in a short time.
 
-    The stack holds the last two references to every block. It ends at the oldest second-to-last reference of a block
-    that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest block is the victim. A HIR block becomes LIR
-    if it is used while its second-to-last reference is still in the stack; the LIR block whose second-to-last reference
-    is the oldest then moves to the queue.
+    The stack holds at most the last two references to each block. It ends at the oldest second-to-last reference of a
+    block that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest block is the victim. A HIR block
+    becomes LIR if it is used while its second-to-last reference is still in the stack; the LIR block whose
+    second-to-last reference is the oldest then moves to the queue.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class LIRS2:
         self.clock = count()
 
     def access(self, block):
-        """Reference `block` and tell whether it was in the cache."""
+        """Reference `block` and return whether it was in the cache."""
         hit = block in self.stay or block in self.queue
         if hit:
             self.queue.pop(block, None)

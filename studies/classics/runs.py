@@ -12,7 +12,7 @@ from misspenalty_studies.classics.lirs2 import LIRS2
 from misspenalty_studies.classics.settings import FILES, ReplaySettings
 
 COLUMNS = ["trace", "cache_blocks", "policy", "parameters", "references", "misses", "hit_ratio_pct"]
-HIR_BLOCKS = 2  # the program of LIRS2's authors keeps this many, or 1 % of the cache if that is more
+HIR_BLOCKS = 2  # HIR blocks of LIRS in the program of LIRS2's authors; 1 % of the cache if that is more
 HIR_SHARE = 0.01
 
 

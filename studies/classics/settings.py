@@ -53,14 +53,15 @@ class Replays(pydantic.BaseModel):
 
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
-    # The paper does not print MQ's history: "mq" takes four times the cache, as MQ's own paper; others are conditions.
+    # ARC's paper does not print MQ's history: "mq" has four times the cache, as in MQ's own paper; others are
+    # conditions.
     "mq_history_0": Row(policy="mq", parameters={"history": 0}),
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
     "lfu_history": Row(policy="lfu", parameters={"history": 1000}),
     # This row shows how much LIRS's misses on sprite depend on the share of the cache for HIR blocks.
     "lirs_shares": Row(policy="lirs", grid={"hirs": (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)}),
-    # Both parameters of the full version are varied. Grids are wide enough to contain the best values.
+    # Both parameters of the full version of 2Q are varied. Grids are wide enough to contain the best values.
     "2q": Row(policy="2q", grid={"kin": (0.01, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5), "kout": (0.25, 0.5, 0.75, 1, 2)}),
     "lrfu": Row(
         policy="lrfu",

@@ -7,7 +7,7 @@ AS_PROGRAM = {"lirs_program": "lirs", "lirs2_program": "lirs2", "arc_program": "
 
 
 def hit_ratios(replays):
-    """Choose the combination of parameters with our best hit ratio, per trace, size and policy; ignore published ones.
+    """Choose the parameters with our best hit ratio, per trace, size and policy; published values play no part.
 
     Parameters
     ----------
