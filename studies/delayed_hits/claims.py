@@ -1,4 +1,4 @@
-"""Record what the tables of the delayed-hits study obtain for each statement."""
+"""Record what the tables of the delayed-hits study show for each statement."""
 
 from misspenalty.latency.steps import POLICIES
 from misspenalty_studies.common.claims import Table, cross
@@ -24,7 +24,7 @@ POINTS = [  # trace, policy, cache size (% of `most_active`, and in entries), fe
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``delayed_hits``."""
+    """Record every claim of the ledger whose id begins with ``delayed_hits``."""
     runs = tables["runs"].to_xarray().sel(trace=TRACES, policy=list(POLICIES), cache_pct=PCT, fetch_steps=STEPS)
     latency = runs.total_latency
     at_once = runs.sel(fetch_steps=1)

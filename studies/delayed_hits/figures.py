@@ -40,8 +40,8 @@ def disagreement(table):
     """Where the policy with the most hits is not the fastest: by mean, or by the 99th percentile only.
 
     One cell per trace, cache size and device; numbers say by how many percent the mean request is slower with the
-    policy that has the most hits. Fixed times replay the trace at its own times, drives with 16 clients in a closed
-    loop.
+    policy that has the most hits. Devices with a fixed time receive the requests at the trace's own times; drives serve
+    16 clients in a closed loop.
 
     Parameters
     ----------

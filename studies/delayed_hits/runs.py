@@ -82,7 +82,7 @@ def runs_on(traces, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As `step_runs`.
+        As in `step_runs`.
     """
     rows = []
     for name, steps in traces.items():

@@ -42,7 +42,7 @@ def authors_program(runs, published) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per run of both: ``trace, policy, cache_entries, fetch_steps, total_latency, authors_latency,
+        One row per run that both made: ``trace, policy, cache_entries, fetch_steps, total_latency, authors_latency,
         difference_pct, equal`` (whether hits, delayed hits, misses and latency are all equal).
     """
     theirs = published.assign(policy=published["policy"].replace(AUTHORS)).rename(columns={"z": "fetch_steps"})

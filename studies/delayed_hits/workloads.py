@@ -1,4 +1,4 @@
-"""Read the authors' sample, or generate one of two traces for the step model, which are equal on every machine."""
+"""Read the authors' sample, or generate a trace for the step model; generated traces are equal on every machine."""
 
 from bisect import bisect_right
 from itertools import accumulate

@@ -45,8 +45,10 @@ def test_gains(steps):
 
 
 def test_claims(steps):
-    """All claims that a table decides must hold, except a maximum on other traces. The authors' counts are read from
-    the ledger, not typed here."""
+    """All claims that a table decides must hold, except that of a maximum found on other traces.
+
+    The authors' counts are read from the ledger, not typed here.
+    """
     ledger = load_ledger(DATA.parents[2], "delayed_hits")
     verdicts = judge(ledger, {"delayed_hits": claims}, {"delayed_hits_runs": steps}).set_index("id")["verdict"]
     undecided = {"delayed_hits.abstract.offline", "delayed_hits.abstract.cdn"}
