@@ -1,4 +1,4 @@
-"""Record what the tables of the dispute study obtain for each statement of its ledger."""
+"""Record what the tables of the dispute study show for each statement of its ledger."""
 
 import numpy as np
 
@@ -84,7 +84,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``dispute``."""
+    """Record every claim of the ledger whose id begins with ``dispute``."""
     _reductions(record, tables["reductions"])
     _datasets(record, tables["datasets"])
     chosen = tables["selection"].loc[(LARGE, LAST_RULE)]
@@ -158,7 +158,7 @@ def _reductions(record, reductions):
 
 def _datasets(record, datasets):
     def ranks(policy, size=LARGE, selection="authors", column="rank"):
-        """Return the ranks of a policy, one per data set; a single NaN if there is no table."""
+        """Return the ranks of a policy, one per data set; a single NaN if there are none."""
         rows = datasets[column].reset_index()
         own = rows["size_ratio"].eq(size) & rows["selection"].eq(selection) & rows["policy"].eq(policy)
         found = rows.loc[own, column].to_numpy(dtype=float)
@@ -216,5 +216,5 @@ def _most(values):
 
 
 def _count(holds, values):
-    """Count the values that hold; NaN if there is no value or one is missing."""
+    """Count the cells where `holds` is true; NaN if `values` is empty or a value is missing."""
     return float(np.sum(holds)) if len(values) and not np.isnan(values).any() else np.nan

@@ -32,7 +32,8 @@ MARK = {"color": PUBLISHED, "marker": "D", "linestyle": "", "markersize": 4, "ma
 def means(table, published):
     """Mean reduction of the miss ratio from FIFO over the traces of the authors' selection, from their result files.
 
-    Thick lines are 95 % intervals with traces drawn, thin lines with whole data sets drawn; the diamond is the paper's.
+    Thick lines are 95 % intervals from random draws of traces, thin lines from draws of whole data sets; the diamond is
+    the paper's value.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def means(table, published):
 @styled
 def worse(table, published):
     """Share of the traces of the authors' selection on which a policy misses more often than FIFO, from their result
-    files; diamonds are the paper's.
+    files; diamonds are the paper's values.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ def worse(table, published):
 @styled
 def datasets(table):
     """Mean reduction of the miss ratio from FIFO per data set, over the traces of the authors' selection, from their
-    result files. Lines are 95 % intervals with the traces of the data set drawn; block traces are above the rule, web
-    traces below.
+    result files. Lines are 95 % intervals from random draws of the data set's traces; block traces are above the dark
+    rule, web traces below.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def pack(folder, out):
     out : path-like
         The CSV: ``dataset, trace, requests, size_ratio, cache_objects`` and one column per algorithm of `ALGORITHMS`
         with its miss ratio, empty where it was not run. The sizes of a trace are the last ones of `RATIOS`: small
-        traces lack the smallest. If several lines have the same algorithm and size, the last one counts, as in the
+        traces lack the smallest. If several lines have the same algorithm and size, the last one is used, as in the
         authors' script.
 
     Raises

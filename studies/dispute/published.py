@@ -1,8 +1,8 @@
-"""Aggregate the published results again: choose the traces that count and estimate each policy's gain over FIFO.
+"""Aggregate the published results again: choose traces, and estimate each policy's gain over FIFO.
 
-Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios
-if it is a gain, and (FIFO - policy) / policy if it is a loss, so it is never below -1. The rules of `steps` decide
-whether a trace counts at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
+Definitions are those of the authors' scripts. The reduction of a policy is (FIFO - policy) / FIFO of the miss ratios if
+it is a gain, and (FIFO - policy) / policy if it is a loss, so it is never below -1. The rules of `steps` decide whether
+a trace is used at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
 
 The following rules were chosen before anything was computed. Percentiles interpolate linearly, like the authors'. An
 interval is the central 95 % of the percentile bootstrap. Traces are drawn with replacement, and all policies use the
@@ -150,7 +150,7 @@ def steps(results, size, policies):
 
 
 def chosen_rows(results, size, policies):
-    """Return the rows that count at a size: by the authors' rules or, if `policies` is None, all rows where FIFO
+    """Return the rows that are used at a size: by the authors' rules or, if `policies` is None, all rows where FIFO
     misses."""
     if policies is None:
         return results[(results["size_ratio"] == size) & (results["fifo"] > 0)]
@@ -296,8 +296,8 @@ def _bootstrap(*samples, **settings):
 
 
 def over_datasets(values, dataset, resamples, seed):
-    """Return the interval of each column's mean over rows, with whole data sets drawn with replacement; NaN if there
-    are fewer than two.
+    """Return the interval of each column's mean over rows, with whole data sets drawn with replacement; NaN for fewer
+    than two data sets.
 
     Returns
     -------

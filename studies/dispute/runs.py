@@ -1,9 +1,9 @@
 """Replay the traces of the dispute study: one row per policy and cache size.
 
-Policies have the parameters of libCacheSim, the authors' simulator, to make the two comparable: 2Q has 25 % of the
-cache for A1in and remembers the names of as many blocks as half of it; SLRU has four equal segments; S3-FIFO has 10 %
-for S and a threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache's share of the
-blocks is rounded down.
+Policies have the parameters of libCacheSim, the authors' simulator, so that misses can be compared: 2Q has 25 % of the
+cache for A1in and remembers the names of half as many blocks as the cache holds; SLRU has four equal segments; S3-FIFO
+has 10 % for S and a threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache's share
+of the blocks is rounded down.
 
 libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. They are replayed twice: as
 defined here, and as in the program (`misspenalty.policies.libcachesim`). The labels of the replays with the program's
@@ -63,7 +63,7 @@ def replay_file(trace, replayed, traces, size_ratios, threads=None):
     -------
     DataFrame
         ``trace, kind, references, blocks, size_ratio, cache_blocks, policy, misses, miss_ratio``. The trace of `ZIPF`
-        is replayed at `ZIPF_BLOCKS` as well.
+        is replayed at `ZIPF_BLOCKS` as well. Other sizes of fewer than `LEAST_BLOCKS` blocks are left out.
     """
     what = traces[replayed]
     opened = open_trace(trace, format=what["format"]) if "format" in what else open_trace(trace)
