@@ -1,4 +1,4 @@
-"""Record what the tables of the kvcache study obtain for each statement of its ledger."""
+"""Record what the tables of the kvcache study show for each statement of its ledger."""
 
 import numpy as np
 import xarray as xr
@@ -73,7 +73,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``kvcache``."""
+    """Record every claim of the ledger whose id begins with ``kvcache``."""
     _trace_and_costs(record, tables)
     _figures(record, tables)
     _single(record, tables)
@@ -200,7 +200,7 @@ def _times(record, tables):
 
 
 def cells(column, **where):
-    """Select the cells of a column whose keys have these members, as an array over the other keys."""
+    """Select the cells of a column whose keys have these values, as an array over the other keys."""
     return column.xs(tuple(where.values()), level=tuple(where)).to_xarray()
 
 

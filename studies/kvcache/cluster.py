@@ -41,7 +41,7 @@ class _Server:
 
 
 def serve(workload, machine, cache, routing, seed=1):
-    """Serve every request of a trace at its time of arrival.
+    """Send every request of a trace to a server at its time of arrival.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def serve(workload, machine, cache, routing, seed=1):
     Returns
     -------
     DataFrame
-        One row per request: ``prefix_blocks, prefix_tokens, prefill_s, load_s, ttft_s`` (counted from its arrival).
+        One row per request: ``prefix_blocks, prefix_tokens, prefill_s, load_s, ttft_s`` (from its arrival on).
     """
     prompts = workload.prompts
     servers = _servers(workload, machine, cache)
@@ -114,7 +114,7 @@ def _prices(machine, prompts, cache):
 
 def _fastest(servers, blocks, now, service):
     """Return the server with the lowest predicted time to first token."""
-    known = {}  # searches a shared cache only once
+    known = {}  # so that a shared cache is searched only once
 
     def predicted(server):
         key = id(server.cache)

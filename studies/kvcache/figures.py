@@ -32,7 +32,7 @@ MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "ma
 def capacity(table, published):
     """Hits of one cache by its size, on the whole trace. Left: LRU, counted in three ways. Right: policies, as shares
     of the possible hits. Where the trace is the paper's, black marks are the values of its Figure 9, which are LRU's,
-    and on the right their shares of its highest value.
+    and on the right their shares of the figure's highest value.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def second_level(table):
 
 @styled
 def prefixes(table):
-    """Block hits (hollow) and those in contiguous prefixes (filled), for every policy in one cache, on the whole
-    trace; one panel per size. Only the latter avoid a prefill.
+    """Block hits (hollow) and those in contiguous prefixes (filled), for every policy in one cache, on the whole trace;
+    one panel for each of two sizes. Only the latter avoid a prefill.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def prefixes(table):
 @styled
 def ttft(table):
     """Mean time to first token with a second level under each policy, on the whole trace: prefill, plus loading from
-    one of three places. The first level is the smallest in the settings, the second level the next to smallest. Dashed:
-    without a second level.
+    one of three places. The first level is the smallest in the settings, the second level the second smallest. The
+    dashed line is the mean without a second level.
 
     Parameters
     ----------
