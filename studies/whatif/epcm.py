@@ -2,8 +2,9 @@
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
 the speed-up of a year's machine. From 2005 on, the page cache is today's (`epcm/machine_today.yaml`: one cache for
-reads and writes, longer read-ahead). The builds were recorded on a machine of the last year. Recorded compute has the
-factor 1 there, the study's fitted factor at the speed of the paper's client, and between them an interpolated one.
+reads and writes, longer read-ahead). The builds were recorded on a machine of the last year. Recorded compute is
+multiplied by 1 on that machine, by the study's fitted factor at the speed of the paper's client, and by an interpolated
+factor in between.
 """
 
 from dataclasses import replace
@@ -85,7 +86,7 @@ class Conclusion:
         times = {name: getattr(self.own, name) / faster for name in TIMES}
         remote = device.name == "remote_memory"
         mb_per_s = era.network_mbit_per_s / 8 if remote else MB_PER_S.get(device.name, MB_PER_S["disk"])
-        # the model adds the transfer of a request, so the access time is the time of 8 KB without their transfer
+        # the model adds the transfer of a request, so the access time is the time for 8 KB less their transfer
         access = max(device.read_us - 8192 / mb_per_s, 0.0)
         depth = int(min(max(device.parallel, 1), 32))
         return replace(

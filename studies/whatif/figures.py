@@ -71,8 +71,8 @@ def _gains(curve, cells, module, ylabel):
 @styled
 def hac_gain(curve, cells):
     """How much sooner a traversal finishes with HAC than with FPC, against the time that the server's device takes to
-    read a page; lines are the machines of five years with a device that serves one request at a time, marks their
-    devices.
+    read a page; lines are the machines of five years with a device that serves one request at a time; marks are their
+    own devices.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def hac_gain(curve, cells):
 @styled
 def mq_gain(curve, cells):
     """How much higher the transaction rate is with MQ than with LRU, against the time of the storage server's devices;
-    lines are devices that serve one request at a time, marks have their own parallelism. Dotted: the smallest gain that
-    counts.
+    lines are for devices that serve one request at a time, marks for the years' devices with their own parallelism. The
+    dotted line is the smallest gain with which the conclusion holds.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def epcm_gain(curve, cells):
 @styled
 def sarc_gain(curve, cells):
     """How much sooner the array answers with SARC than with the better LRU, against the time of a back-end device; the
-    load stays the same, or grows with the back end until its utilisation equals the paper's. A line ends where the back
+    load stays the same, or changes with the back end so that its utilisation stays the same. A line ends where the back
     end is saturated.
 
     Parameters
@@ -156,8 +156,8 @@ def vlog_gain(curve, cells, rotation):
 @styled
 def verdicts(summary):
     """Which conclusions hold on which machine and device: in all cases, in some, in none. Numbers are the lowest and
-    the highest gain over the cases, in %; a cell with a dashed edge has another verdict somewhere within the
-    parameters' ranges. A case whose device is saturated has no gain: such cases are counted but decide nothing.
+    the highest gain over the cases, in %; a cell with a dashed edge has a case that is decided otherwise at an end of
+    some parameter's range. A case whose device is saturated has no gain: such cases are counted but decide nothing.
 
     Parameters
     ----------

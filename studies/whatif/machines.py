@@ -158,7 +158,7 @@ Year = Annotated[str, Field(pattern="^(19|20)[0-9][0-9]$")]
 
 
 class _Testbeds(Settings):
-    """Speed of each paper's machine, on which its counts are priced."""
+    """Speed of each paper's machine, relative to which processor times are scaled."""
 
     hac: Entry
     mq: Entry
@@ -251,7 +251,7 @@ def disk(drive, name="disk"):
 
 @cache
 def service_us(drive, write):
-    """Simulate the mean time of a random request of 8 KB, one at a time."""
+    """Simulate random requests of 8 KB, one at a time, and return their mean time in us."""
     kind = disks.load(drive, "disk").replace({"cache.caching": False, "cache.read_ahead": "none"})
     if write:
         kind = kind.replace({"cache.write_behind": False})

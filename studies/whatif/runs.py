@@ -34,7 +34,7 @@ def cells(conclusion, machines):
     DataFrame
         ``year, device, case, device_us`` (time of a random read of 8 KB), the conclusion's measures, ``lowest_pct,
         highest_pct`` (the extremes of the gain as each parameter is set to the ends of its range, one at a time),
-        ``holds``. A saturated device has no gain, lowest or highest.
+        ``holds``. For a saturated device, the gain and its extremes are NaN.
     """
     rows = []
     for era, device in machines.cells():

@@ -1,14 +1,14 @@
 """Compare SARC with LRU in an array's cache: compute response times with other back ends from archived components.
 
-Components and utilisations are those of `results/sarc`, whose disks are 10,000 rpm drives of 2002. With a back end
-that takes `f` times as long, the disks' own time is multiplied by `f`. The wait for them is the simulated wait, scaled
-by the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation formula L =
-alpha rho^beta / (1 - rho), 1977). The wait for a slot in the controller changes in proportion to the wait for disks.
-Controller and adapter scale with the processors.
+Components and utilisations are those of `results/sarc`, whose disks are 10,000 rpm drives of 2002. With a back end that
+takes `f` times as long, the disks' own time is multiplied by `f`. The wait for them is the simulated wait, scaled by
+the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation formula L =
+alpha rho^beta / (1 - rho), 1977). The waits for a slot and for room in the write cache change in proportion to the wait
+for disks. Controller and adapter scale with the processors.
 
 A wait grows as 1 / (1 - utilisation), so near 1 it depends more on the last digit of the utilisation than on the
-policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end counts as
-saturated: its utilisation is reported, but no response time.
+policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end is taken to
+be saturated: its utilisation is reported, but no response time.
 """
 
 from math import isnan, nan, sqrt
