@@ -5,7 +5,7 @@ ones for streams; high values detect late. The generator knows which requests be
 a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
 ``studies/sarc/machine.yaml`` is the one with the smallest mean of the two, over both configurations and several spaces,
 in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run without
-drives: requests look their tracks up in the same order, so the cached tracks are the same.
+drives: requests look their tracks up in the same order as with drives, so the cached tracks are the same.
 """
 
 import sys

@@ -1,10 +1,10 @@
 """Fit the parameters of SARC's machine that no source states, to the published rows of the two LRU variants alone.
 
-There are three kinds of step; each searches against the rows that depend on its parameters. The load: LRU Top's
-cache-insensitive rows depend on neither the cache-sensitive footprint nor an insertion point; they determine
-`load_factor` and `host_slots`. The front end: both variants' writes at the two lowest loads of each configuration,
-where no drive is saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants
-determine `footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
+There are three kinds of step, each fitted to rows that depend on its parameters. The load: LRU Top's cache-insensitive
+rows depend on neither the cache-sensitive footprint nor an insertion point; they determine `load_factor` and
+`host_slots`. The front end: both variants' writes at the two lowest loads of each configuration, where no drive is
+saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants determine
+`footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
 
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides

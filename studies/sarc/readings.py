@@ -35,7 +35,7 @@ class Reading:
     Attributes
     ----------
     kind : {"printed", "open", "mechanism"}
-        Printed in the paper; left open by it, so both sides are shown; not mentioned by it.
+        The paper prints the fact, leaves it open (so both sides are shown), or does not mention it.
     fact : str
         What was decided, and on the basis of which words.
     decided : str

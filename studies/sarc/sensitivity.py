@@ -59,7 +59,7 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
     cache_tracks : sequence of int
         Cache sizes, tracks.
     threshold : int
-        Length of a run that counts as a stream.
+        Length of a run that is taken for a stream.
 
     Returns
     -------

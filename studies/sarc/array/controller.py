@@ -398,7 +398,7 @@ class StorageController:
             )
         if (bases % track).any() or (np.diff(bases) < lengths).any():
             raise ParameterError(
-                f"bases are {bases.tolist()}; expected first pages of tracks, room for {lengths.tolist()}"
+                f"bases are {bases.tolist()}; expected first pages of tracks, with room for {lengths.tolist()} pages"
             )
         for length in np.diff(bases):
             self._check_striped(int(length))
@@ -454,7 +454,7 @@ class StorageController:
 
     def _begin(self, until_ns):
         if until_ns < self._kernel.now:
-            raise ParameterError(f"until {until_ns} ns; {self._kernel.now} ns has already been reached")
+            raise ParameterError(f"until_ns is {until_ns}, but {self._kernel.now} ns has already been reached")
         return self._kernel.now
 
     def _interval(self, begin):

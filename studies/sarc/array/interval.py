@@ -36,7 +36,7 @@ STAGED = ("demand", "synchronous", "asynchronous")
 
 @dataclass(frozen=True)
 class Interval:
-    """Counts and times of an interval; a request counts when it completes, a hit when it is looked up.
+    """Counts and times of an interval; a request is counted when it completes, a hit when it is looked up.
 
     Attributes
     ----------

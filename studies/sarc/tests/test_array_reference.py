@@ -64,9 +64,9 @@ def small_controllers(draw):
 def loads(draw):
     """Draw requests in bursts and pauses: runs of a few streams, and pages anywhere; some at the same moment."""
     kinds = st.tuples(
-        st.sampled_from([0, 0, 1, 10, 200]),  # ms since the last
+        st.sampled_from([0, 0, 1, 10, 200]),  # ms since the previous request
         st.booleans(),  # write
-        st.integers(0, 5),  # a stream; from 3 on anywhere
+        st.integers(0, 5),  # number of a stream; from 3 on, a page anywhere
         st.integers(0, PAGES - MAX_PAGES - 1),
         st.integers(1, 17),
     )

@@ -241,7 +241,7 @@ def test_a_search_doubles_what_has_strides_of_doublings():
 
 
 def made_up_responses(published, seen):
-    """Return values, and a simulation whose responses fit best at them; the first seed alone prefers another degree."""
+    """Return values, and a simulation whose responses fit best at them; only the first seed prefers another degree."""
     best = {"load_factor": 0.93, "host_slots": 4, "controller_us": 140, "contention_us": 7.5}
     best |= {"footprint_sensitive_gb": 240, "insertion": 0.16, "degree": 16, "staging": 0}
     scale = {"host_slots": 10, "controller_us": 1000, "contention_us": 100, "footprint_sensitive_gb": 1000}
