@@ -115,7 +115,7 @@ def table3(table, published=None):
     """Where each policy's hits come from: re-accesses at temporal distances below and beyond the cache size C (the
     paper's Table 3).
 
-    First panel: as published.
+    The first panel shows the published values, if they are given.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ PARAMETERS = {  # MQ's, then the testbed's
 
 @styled
 def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
-    """Hit ratio of MQ behind the paper's first level as its parameters vary one at a time.
+    """Hit ratio of MQ behind the paper's first level as MQ's parameters vary one at a time.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
     column : str
         The column that is drawn.
     label : str
-        Its name and unit.
+        Name and unit of the column.
     """
     need(table, ["parameter", "value", "cache_mb", column], "sensitivity")
     table = table if "policy" in table else table.assign(policy="mq")

@@ -28,7 +28,7 @@ from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 POLICIES = ("mq", "lru")
 OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
 STEP_US = 100  # step of the processor time, far finer than a printed ratio can resolve
-WHOLE = 0.999  # a stream that lasts this share of its capture counts as all of it
+WHOLE = 0.999  # a stream that lasts this share of its capture is taken as the whole capture
 
 
 class Rates(NamedTuple):

@@ -203,7 +203,7 @@ def behind(trace, cache_mb, reads=None):
     cache_mb : float
         Size of the first level, MB.
     reads : int, optional
-        Number of reads after which the trace ends; by default all.
+        Number of reads after which the trace ends; by default, it keeps all.
 
     Returns
     -------

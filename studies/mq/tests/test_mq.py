@@ -84,7 +84,7 @@ def test_distance_split_adds_up_to_the_replay(busy, writes):
         assert parts.sum() == busy.reads
         assert row.hits_short + row.hits_long == simulate(busy, policy, 32, writes=writes).hits
         if policy == "lru":
-            assert row.misses_short == 0  # LRU with C blocks does not evict a block within fewer than C accesses
+            assert row.misses_short == 0  # LRU with C blocks does not evict a block after fewer than C accesses
 
 
 def test_distance_histogram_bins_by_powers_of_two():

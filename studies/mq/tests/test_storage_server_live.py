@@ -1,4 +1,4 @@
-"""Test the live storage server: with one process it hits like the untimed replay, with several the timing matters."""
+"""Test the live storage server: with one process it hits like the untimed replay; with several, the timing matters."""
 
 import math
 from dataclasses import fields, replace
