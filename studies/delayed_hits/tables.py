@@ -69,7 +69,7 @@ def winners(times) -> pd.DataFrame:
     -------
     DataFrame
         One row per trace, size and device. ``best_hit_ratio, best_mean, best_p99`` are names of policies (on a tie, the
-        first by name). ``mean_differs, p99_differs`` tell whether no policy with the most hits is among the fastest.
+        first by name). ``mean_differs, p99_differs`` say whether no policy with the most hits is among the fastest.
         ``slower_pct`` is how much longer, in %, the mean request takes with the fastest of the policies with the most
         hits than with the fastest of all policies.
     """
