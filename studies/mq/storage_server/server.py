@@ -263,7 +263,7 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     if find_policy(policy).offline:
         raise ParameterError(f"{policy} looks into the future, which no live cache can; expected an online policy")
     cache = make_kernel(trace, policy, cache_blocks, **parameters)
-    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # identifies the writes; the kernel decides which reads hit
+    outcome = outcomes(np.ones(len(trace), bool), trace.write)  # marks the writes; the kernel decides which reads hit
     outcome, disk = _check(outcome, disks_of(trace, testbed), testbed, reads_per_transaction)
     server, times = _server(testbed, reads_per_transaction), disk_times(testbed, len(trace), generator)
     server.run_live(cache, trace.ids, outcome, disk, times, _warm_up(outcome, testbed))
