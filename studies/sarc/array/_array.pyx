@@ -468,7 +468,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int landed(self, int64_t now, const operation_t* operation, const record_t* record) except -1 nogil:
-        """Finish the requests that waited for an operation, now complete, and wait for no other; newest waiter first."""
+        """Finish the requests that waited only for this operation, which is now complete; the newest waiter first."""
         cdef int32_t waiter = operation.waiters, after
         cdef request_t* request
         if waiter != NOBODY and self.cache.sequential.most:
