@@ -15,15 +15,15 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 
 A miss reads the missing pages, also the later ones of their track, or the whole track (`staging`). Behind the caches,
 neighbouring pages on one drive form one operation. Of the operations that have waited longest (`drive_window`), a drive
-takes the one whose first sector it reaches first, and moves as described in `misspenalty.disks`. The write cache is
-destaged stripe by stripe: each array takes the stripe with the oldest last write, and the number of destages rises
-linearly between two fill levels (`destage_low`, `destage_high`, `destages`). With `destage_order` "first" an array
-takes the stripe with the oldest first write; with `destage_unit` "strip" it takes one dirty strip of a stripe at a
-time. A stripe that is entirely dirty is written with its parity; otherwise the parity is computed from the old one or
-from the whole stripe, whichever reads less, so a single dirty page costs four operations in arrays of more than three
-drives. The space is freed when the last operation completes. With `parity_from_cache`, what the read cache holds is not
-read for a parity: the other strips' current contents, and the old contents of a page that it held when the page was
-written.
+takes the one that its scheduler chooses (`drive_scheduler`), which in the study is the one whose first sector it
+reaches first, and moves as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each array
+takes the stripe with the oldest last write, and the number of destages rises linearly between two fill levels
+(`destage_low`, `destage_high`, `destages`). With `destage_order` "first" an array takes the stripe with the oldest
+first write; with `destage_unit` "strip" it takes one dirty strip of a stripe at a time. A stripe that is entirely dirty
+is written with its parity; otherwise the parity is computed from the old one or from the whole stripe, whichever reads
+less, so a single dirty page costs four operations in arrays of more than three drives. The space is freed when the last
+operation completes. With `parity_from_cache`, what the read cache holds is not read for a parity: the other strips'
+current contents, and the old contents of a page that it held when the page was written.
 
 Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
 controller sees one volume per array: to sequential detection, a stream of the host is that many slower streams, each
