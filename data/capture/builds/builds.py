@@ -41,7 +41,7 @@ def tracer_version() -> dict[str, str]:
 
 
 def kinds(work: Workload) -> dict[str, bool]:
-    """Map the name of each kind of run to whether it is a training run; kinds with the same commands are one kind."""
+    """Map each kind of run to whether it is a training run; if both have the same commands, the only kind is `run`."""
     first, last = work.run(True), work.run(False)
     same = [step.command for step in first] == [step.command for step in last]
     return {"run": False} if same else {"training": True, "measured": False}
@@ -133,11 +133,11 @@ def parser() -> argparse.ArgumentParser:
         if "out" in more:
             made.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the Parquet files go")
 
-    command("prepare", do_prepare, "make the jail and bring a workload's sources into it", "workload")
+    command("prepare", do_prepare, "make the jail and put a workload's sources into it", "workload")
     command("record", do_record, "record a workload's runs", "workload")
     command("convert", do_convert, "write a recording as Parquet", "workload", "out")
-    command("capture", do_capture, "prepare, record, convert; the recording is removed", "workload", "out")
-    command("all", do_all, "all captures that --out lacks, one after another, then clean", "out")
+    command("capture", do_capture, "prepare, record and convert; then remove the recording", "workload", "out")
+    command("all", do_all, "make all captures that --out lacks, one after another, then clean", "out")
     command("clean", do_clean, "remove the jail and all recordings")
     return top
 

@@ -43,8 +43,8 @@ class Process:
     marked: bool = False  # touch.c is running
     touched: list = field(
         default_factory=list
-    )  # time, clock, path, page of faults that are not entered yet because a call may contain them
-    folders: dict[int, int] = field(default_factory=dict)  # descriptor to inode of the folders it has opened
+    )  # time, clock, path, page of each fault that is not yet an event, because it may belong to a call
+    folders: dict[int, int] = field(default_factory=dict)  # inode of each folder that it has opened, by descriptor
     hiding: int = -1  # clock when the current sequence of left-out events began; -1: the last event was kept
     exiting: int = 0  # clock when it began to exit
     end: int = 0
@@ -86,7 +86,7 @@ class Event:
 
 
 class Namespace:
-    """The files that names and inodes refer to at a moment of the recording."""
+    """The files that names and inodes refer to at one moment of the recording."""
 
     def __init__(self, rows):
         self.links, self.inodes, self.sizes, self.folders = {}, {}, {}, set()
@@ -104,7 +104,7 @@ class Namespace:
                     self.sizes[path] = what
 
     def forget(self, tops):
-        """Drop everything below `tops`, before they are described again."""
+        """Forget the inodes, sizes and links of everything below the folders `tops`, which is then described again."""
         below = tuple(f"{top.rstrip('/')}/" for top in tops)
         self.inodes = {inode: path for inode, path in self.inodes.items() if not path.startswith(below)}
         self.sizes = {path: size for path, size in self.sizes.items() if not path.startswith(below)}
@@ -134,7 +134,7 @@ class Namespace:
         self.sizes[path] = 0
 
     def remove(self, path):
-        """Remove a name; its inode keeps it for processes that still have the file open."""
+        """Remove a name. Its inode is still mapped to it, because processes may have the file open."""
         self.sizes.pop(path, None)
 
     def rename(self, old, new):
@@ -289,7 +289,7 @@ class Decoder:
     # calls -----------------------------------------------------------------------------------------------------------
 
     def _around_faults(self, process, begin, cpu):
-        """Enter the pages touched before a call; return its times, ending where it first touched a page itself."""
+        """Add the faults before a call; return the call's times, which end at the first fault of its own, if any."""
         within = [fault for fault in process.touched if fault[0] >= begin]
         for fault in process.touched[: len(process.touched) - len(within)]:
             self._touch(process, fault)
@@ -301,10 +301,10 @@ class Decoder:
         self._add(process, (time, (cpu, cpu)), "fault", path, page * PAGE, PAGE)
 
     def _add(self, process, times, kind, path, offset=0, length=0, asked=0, other=-1, error=0):
-        """Add an event and account for the processor time up to its end; leave it out if its file is touch.c's."""
+        """Add an event unless its file is the hidden library; account for the processor time up to its end."""
         time, (cpu_begin, cpu_end) = times
         slip = cpu_begin - process.left_out - process.clock - (time - process.last) - SLACK
-        if slip > 0:  # more processor time than time has passed: the tracer missed a switch
+        if slip > 0:  # more processor time than elapsed time: the tracer missed a switch
             process.left_out += slip
             self.slips += 1
         begin = max(process.clock, cpu_begin - process.left_out)

@@ -36,7 +36,7 @@ class Jail:
         self.path = path
 
     def inside(self, path: str) -> Path:
-        """Return where `path` of the jail lies outside of it."""
+        """Return the path, as seen from outside the jail, of its file `path`."""
         return self.path / path.lstrip("/")
 
     def make(self) -> None:
@@ -45,7 +45,7 @@ class Jail:
         Raises
         ------
         CaptureError
-            No mirror is named, or debootstrap or apt fails.
+            No mirror is named, or debootstrap, apt or the compiler fails.
         """
         if not self.inside("/capture").exists():
             source = mirror()
@@ -62,7 +62,7 @@ class Jail:
         run([str(word) for word in build])
 
     def _make_older(self) -> None:
-        """Make it like a system of 1999: a linker without plug-ins, the kernel's headers next to the C library's."""
+        """Remove the linker's plug-ins and link the kernel's headers next to the C library's, as in 1999."""
         self.shell("rm -r /usr/lib/bfd-plugins /usr/lib/x86_64-linux-gnu/bfd-plugins")
         for name in ("linux", "asm-generic"):
             self.inside(f"{HEADERS}/{name}").symlink_to(f"/usr/include/{name}")
@@ -87,7 +87,7 @@ class Jail:
             The mirror does not have that version, or apt fails for another reason.
         """
         folder = "/build/packages"
-        described = f"{folder}/{package}_{version.split(':')[-1]}.dsc"  # an epoch is no part of the file's name
+        described = f"{folder}/{package}_{version.split(':')[-1]}.dsc"  # the file's name lacks the epoch
         self.inside(folder).mkdir(parents=True, exist_ok=True)
         if not self.inside(described).exists():
             if f"Version: {version}\n" not in self.shell(f"apt-cache showsrc {package}"):

@@ -8,7 +8,7 @@ from jail import Jail
 VERSION = "6.1.176-1"
 BUILT = "/spare/linux"  # where make builds
 TREE = "/build/linux"  # where the objects are linked
-GROUP = 3  # objects that are joined into one, as those of 1999 were larger and fewer: 432 become 161
+GROUP = 3  # number of objects joined into one, because those of 1999 were larger and fewer: 432 become 161
 LIBRARIES = ("lib/lib.a", "arch/x86/lib/lib.a")
 LD = "ld -m elf_i386 -z noexecstack --no-warn-rwx-segments"
 
@@ -64,7 +64,7 @@ def by_folder(names: list[str]) -> dict[str, list[str]]:
 
 
 def join(folder: str, names: list[str], scripts: list[str], prefix: str = "") -> list[str]:
-    """Add commands to `scripts` that join each `GROUP` objects into one; return the paths of these in the tree."""
+    """Add commands to `scripts` that join every `GROUP` objects into one; return their paths in the tree."""
     scripts.append(f"mkdir -p {TREE}/{folder}")
     left, made = iter(names), []
     while group := list(islice(left, GROUP)):

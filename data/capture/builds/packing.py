@@ -46,7 +46,7 @@ def convert(jail: Jail, recording: Path, folder: Path) -> dict:
     Raises
     ------
     CaptureError
-        The recording contradicts itself: events were lost, processes never ended, or files are unknown.
+        A recorded command failed, or the recording contradicts itself: processes never ended, or files are unknown.
     """
     facts = json.loads((recording / "recording.json").read_text())
     work = WORKLOADS[facts["workload"]]
@@ -138,7 +138,10 @@ def elf_interpreter(path: Path) -> str | None:
 
 
 def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[list[int]]:
-    """Return, per run and process, the median processor time (µs) of the same process in runs under clock.bt."""
+    """Return, per run and process, the median processor time (µs) of the same process in the runs with clock.bt.
+
+    Without such runs, return the recorded processor times.
+    """
     if not facts["plain_runs"]:
         return [[process.cpu_us for process in run.processes] for run in decoded]
     gate, kinds = facts["plain_gate"], facts["plain_runs"]
@@ -161,7 +164,7 @@ def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[li
         elif kind == "Z":
             number, step, _ = numbers[words[0]]
             step[number] = (int(words[1]) - base[words[0]]) // 1000
-    # the steps are in order of the timed runs, of which `kinds` has the kind and the number of steps
+    # the steps are in the order of the timed runs; `kinds` has the kind and the number of steps of each run
     timed: dict[str, list[list[int]]] = {}
     rest = iter(steps)
     for kind, count in kinds:
@@ -171,7 +174,7 @@ def plain_times(recording: Path, facts: dict, decoded: list[Decoder]) -> list[li
         same = timed[fact["kind"]]
         if any(len(one) != len(run.processes) for one in same):
             raise CaptureError(
-                f"a {fact['kind']} run has {len(run.processes)} processes, without tracing {[len(o) for o in same]}"
+                f"a {fact['kind']} run has {len(run.processes)} processes, but {[len(o) for o in same]} when only timed"
             )
         found.append([round(statistics.median(times)) for times in zip(*same, strict=True)])
     return found
@@ -240,7 +243,8 @@ def event_table(decoded: list[Decoder], files: FileTable) -> pa.Table:
         origin = min(process.start for process in run.processes)
         for event in merged(run.events):
             columns["run"].append(number)
-            columns["time_us"].append((event.time - origin) // 1_000_000 * 1000)  # finer digits: noise, half the file
+            # whole ms, because finer digits are noise and would take half the file
+            columns["time_us"].append((event.time - origin) // 1_000_000 * 1000)
             columns["file"].append(files.numbers.get(event.path, -1))
             columns["other"].append(files.numbers[event.other] if isinstance(event.other, str) else event.other)
             for name in ("process", "kind", "offset", "length", "asked", "error", "compute_us", "system_us"):
@@ -268,7 +272,7 @@ def process_table(decoded: list[Decoder], plain: list[list[int]], files: FileTab
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Write a table as small as Parquet allows: in pages so long that only differences between runs are stored."""
+    """Write a table as small as Parquet allows: in long pages, the compressor finds what runs have in common."""
     differences = [name for name in table.schema.names if name == "time_us"]
     spread = [name for name in table.schema.names if name not in ("time_us", "file", "offset", "path", "normal_path")]
     pq.write_table(

@@ -1,7 +1,7 @@
 """Run commands in the jail as children of a gate process while bpftrace records them.
 
-A recording is a folder: ``events.txt`` (the probe's output), ``files.json`` (the jail's files before each run) and
-``recording.json`` (the commands and how they ended).
+A recording is a folder with ``events.txt`` (the lines of files.bt), ``plain.txt`` (those of clock.bt), ``files.json``
+(the jail's files before each command) and ``recording.json`` (the commands, with their processor times, and versions).
 """
 
 import contextlib
@@ -79,7 +79,7 @@ class Gate:
         Raises
         ------
         CaptureError
-            The command fails; the message holds the end of its output.
+            The command fails (the message has the end of its output), or the gate process has ended.
         """
         self.said.clear()
         self.orders.write(json.dumps({"folder": folder, "command": command}) + "\n")
@@ -95,7 +95,7 @@ class Gate:
         return seconds
 
     def close(self) -> None:
-        os.kill(self.process, signal.SIGKILL)  # closing its pipes may not end it, as another gate may hold them
+        os.kill(self.process, signal.SIGKILL)  # closing its pipes may not end it: another gate may have copies
         self.orders.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.process, 0)

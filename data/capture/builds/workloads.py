@@ -1,4 +1,4 @@
-"""Define the four workloads: how each is prepared in the jail, and what its runs consist of."""
+"""Define the workloads (four, one of them in two variants): how to prepare them in the jail, and what a run does."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Workload:
     packages
         Tools whose versions are recorded.
     sources
-        Debian packages whose sources they work on, with versions.
+        Debian packages, with versions, whose contents the workload uses.
     plain
         Number of runs of each kind without probes of files, which measure the processor times.
     """

@@ -57,7 +57,7 @@ class Cluster:
         except KeyError:
             raise CaptureError(f"there is no user {USER}: apt-get install postgresql-15") from None
         if len(str(self.socket)) > SOCKET_PATH_LIMIT:
-            raise CaptureError(f"{self.socket}: path too long for a Unix socket, choose a shorter --work")
+            raise CaptureError(f"{self.socket}: path too long for a Unix socket; choose a shorter --work")
 
     def create(self) -> None:
         """Make an empty cluster with single-byte text and the C locale."""
@@ -78,8 +78,8 @@ class Cluster:
             raise CaptureError(f"{self.data} is missing: load the database first with `tpcc.py load`")
         if (self.data / "postmaster.pid").exists():
             raise CaptureError(
-                f"{self.data}: a server runs here already (postmaster.pid); stop it. If it crashed, clean and load "
-                "again: unlogged tables are empty after a crash"
+                f"{self.data}: a server is already running here (postmaster.pid); stop it. If it crashed, clean and "
+                "load again: unlogged tables are empty after a crash"
             )
         given = {**SETTINGS, "unix_socket_directories": str(self.socket), **settings}
         options = " ".join(f"-c {name}='{value}'" for name, value in given.items())

@@ -13,7 +13,7 @@ from recording import MIX
 from misspenalty.record.events import Events, cut, distinct_blocks, extensions, parse, write_parquet
 from misspenalty.record.tracer import CaptureError
 
-LARGEST_FILE = 45_000_000  # bytes; many hosts of repositories warn at 50 MB
+LARGEST_FILE = 45_000_000  # bytes; many repository hosts warn at 50 MB
 LEAST_SEEN_PERCENT = 99.0
 
 
@@ -35,7 +35,8 @@ def convert(recording: Path, output: Path) -> dict:
     Raises
     ------
     CaptureError
-        Lines are malformed or lost, fewer than 99 % of the buffer misses were seen, or the file is too large.
+        `output` exists, lines are malformed or lost, fewer than 99 % of the buffer misses were seen, or the file is too
+        large.
     """
     refuse_to_overwrite(output)
     facts = json.loads((recording / "recording.json").read_text())
@@ -106,9 +107,9 @@ def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, i
 
 
 def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[dict[str, int], int, int]:
-    """Count the transactions of each type that completed within the window, all that did before it, and all.
+    """Count the transactions completed in the window, in all and by type, those before it, and those of the whole log.
 
-    New-Orders that were rolled back count, as in the specification's mix (clause 5.2.3).
+    New-Orders that were rolled back are counted, as in the specification's mix (clause 5.2.3).
     """
     columns = np.loadtxt(log, usecols=(3, 4, 5), dtype=np.int64, ndmin=2)
     finished = columns[:, 1] * 1_000_000_000 + columns[:, 2] * 1000 - clock_offset

@@ -1,7 +1,7 @@
 """Run the transactions on a loaded cluster while bpftrace records the accesses to its data files.
 
-A recording is a folder with three files: ``events.txt`` (the probe's output), ``transactions.log`` (pgbench's) and
-``recording.json`` (the settings of the run, how its counters changed, and the names of all data files).
+A recording is a folder with ``events.txt`` (the probe's output), ``transactions.log`` (pgbench's), ``recording.json``
+(the settings of the run, how its counters changed, and the names of all relations), and the messages of both programs.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from misspenalty.record.events import BLOCK_BYTES, FILE_NAME, locate
 from misspenalty.record.tracer import CaptureError
 
 HERE = Path(__file__).parent
-MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # in %, pgbench's order
+MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}  # in %, in pgbench's order
 PROBED = "events/syscalls/sys_enter_pread64"
-BYTES_PER_READ = 90  # bytes of text recorded per read, including the writes
+BYTES_PER_READ = 90  # bytes of text recorded per read, its share of the writes included
 LATEST_END_SECONDS = 3600
 COUNTERS = "blks_read, blks_hit, xact_commit, xact_rollback, deadlocks"
 
@@ -121,7 +121,7 @@ def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
 
 
 def counters(server: Cluster) -> dict[str, int]:
-    """Query the database's statistics from another database, when its sessions have ended and reported them."""
+    """Query the database's statistics from another database, after its sessions have ended and reported them."""
     time.sleep(1.5)
     query = f"SELECT {COUNTERS} FROM pg_stat_database WHERE datname = '{DATABASE}'"
     writes = "SELECT buffers_checkpoint, buffers_clean, buffers_backend FROM pg_stat_bgwriter"
@@ -155,7 +155,7 @@ def tracing(data_files: Path, run: Run, output: Path):
 
 @contextlib.contextmanager
 def driving(server: Cluster, run: Run, warehouses: int, folder: Path):
-    """Run pgbench with the mix of five transactions; at the end, its sessions finish their current ones."""
+    """Run pgbench with the mix of five transactions; at the end, let its sessions finish their current transactions."""
     scripts = [part for name, weight in MIX.items() for part in ("-f", f"{HERE}/pgbench/{name}.sql@{weight}")]
     command = [
         *(str(BINARIES / "pgbench"), "-n", "-l", "-M", "prepared", "-j", "1", "--max-tries", "100"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Capture block traces of TPC-C on PostgreSQL: the misses of its buffer cache and its data-file writes.
 
-One command for each step (load, record, convert, clean) and one for all of them (all).
+Each step has a command (load, record, convert, clean); capture records and converts, and all runs everything.
 """
 
 import argparse

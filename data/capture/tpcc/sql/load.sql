@@ -1,4 +1,4 @@
--- Initial population (specification 5.11, clause 4.3.3), one set-based statement for each table and warehouse.
+-- Initial population (specification 5.11, clause 4.3.3): one set-based statement for each table and warehouse.
 -- C-Load of NURand(255) for last names is 157; the transactions run with 223 (difference 66, clause 2.1.6.1).
 
 CREATE PROCEDURE load_items() LANGUAGE plpgsql AS $$
@@ -63,7 +63,7 @@ BEGIN
     FROM placed, generate_series(1, o_ol_cnt) AS number;
 END $$;
 
--- Warehouses first to last, each in a transaction of its own.
+-- Load the warehouses first to last, each in a transaction of its own.
 CREATE PROCEDURE load_warehouses(first integer, last integer) LANGUAGE plpgsql AS $$
 BEGIN
     FOR w IN first .. last LOOP

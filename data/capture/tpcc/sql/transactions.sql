@@ -9,8 +9,8 @@ BEGIN
     RETURN CASE WHEN warehouses > 1 AND drawn >= home THEN drawn + 1 ELSE drawn END;
 END $$;
 
--- The customer of a Payment or Order-Status: 40 % are chosen by number, 60 % by last name: all of that name are read,
--- and the middle one in order of first name is taken (clauses 2.5.1.2, 2.5.2.2).
+-- The customer of a Payment or Order-Status: 40 % are chosen by number, 60 % by last name. In the latter case, all
+-- customers of that name are read, and the middle one in order of first name is taken (clauses 2.5.1.2, 2.5.2.2).
 CREATE FUNCTION drawn_customer(w integer, d integer) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     name varchar;
