@@ -8,8 +8,10 @@ SYNTHETIC = {"mq"}  # studies whose tables tests/data/synthetic_results.py makes
 
 
 def copy_archived(root):
-    """Copy the archived tables of every study that is not synthetic below `root`, and three tables over all studies:
-    the cost of missing facts, the reasons for missed claims, and the studies that were recomputed."""
+    """Copy to `root` the archived tables of every study outside `SYNTHETIC`, and three tables that cover all studies.
+
+    The three are the cost of missing facts, the reasons for missed claims, and the studies that were recomputed.
+    """
     for name in ("missing_facts.csv", "reasons.csv", "recomputed.csv"):
         shutil.copy(RESULTS / name, root / "results")
     for folder in sorted(RESULTS.iterdir()):

@@ -24,7 +24,7 @@ AS_THEY_ARE = [  # archived tables that a run reads if the external files are mi
     "results/classics/replays.csv",
     *(f"results/dispute/{item}.csv" for item in AGGREGATED),
 ]
-REPLAYED = "results/dispute/replays.csv"  # archived, too, but a small run makes it, because it names other traces
+REPLAYED = "results/dispute/replays.csv"  # archived, too, but a small run replays other traces
 TREE = ("Snakefile", "workflow", "config", "environment.yml", "src", "studies", "paper", "data", "benchmarks/measured")
 ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 
@@ -46,8 +46,7 @@ def copy_tree(folder):
 
 
 def small_config():
-    """Return the archived run's configuration, cut down to small captures and few points by each study's
-    `small.yaml`."""
+    """Return the archived run's configuration, reduced to a small capture and few points as each `small.yaml` says."""
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
     parts = [config["mq"]["server"], config["mq"]["client"], config["mq"]["calibrated"]["capture"]]
     config["captures"] = dict.fromkeys(parts, RAW)

@@ -11,13 +11,12 @@ from PIL import Image
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
-TOUCH = 0.4  # of the height of the lower box: ascenders may come near the descenders above
+TOUCH = 0.4  # share of the smaller height of two boxes: ascenders may come near the descenders above
 ROW = 14.0  # pt: blank rows up to this height are space between lines and paragraphs
 
 
 def boxes(page):
-    """Return what lies on a page in SVG, runs of text and pictures: ``(kind, label, (left, top, right, bottom))`` in
-    pt."""
+    """Return the runs of text and the pictures on an SVG page: ``(kind, label, (left, top, right, bottom))``, in pt."""
     root = ElementTree.fromstring(page)
     glyphs = {one.get("id"): one for one in root.iter(f"{SVG}symbol")}
     extents = functools.cache(
@@ -73,7 +72,7 @@ def transform(text):
 
 
 def path_extent(text):
-    """Return ``(left, low, right, high)`` of a path's points, control points included; None for an empty one."""
+    """Return ``(left, low, right, high)`` of a path's points, control points included; None for an empty path."""
     points, here = [], np.zeros(2)
     for letter, arguments in re.findall(r"([A-Za-z])([^A-Za-z]*)", text):
         values, kind = [float(value) for value in NUMBER.findall(arguments)], letter.upper()

@@ -355,5 +355,5 @@ def test_options_of_raw_traces_are_explained_by_their_own_command(capsys, tmp_pa
     ],
 )
 def test_no_time_of_a_column_is_rounded_to_nothing(times, shown):
-    """A device a thousand times as fast as another is shown in its own unit, not as 0.00 s."""
+    """If times differ by a factor above a thousand, the smallest selects the unit, so that none is shown as 0.00."""
     assert [line.strip() for line in render(pd.DataFrame({"mean_us": times})).splitlines()] == shown

@@ -487,7 +487,7 @@ class LecarBothRemembered(LeCaR):
 
 
 class LhdNoAge(LHD):
-    """Only the class decides; among the lowest, the block referenced last is evicted."""
+    """Only the class decides; in the lowest class, the block referenced last is evicted."""
 
     def _density(self, block):
         return self._class(block) - self.last[block] / 1e6
@@ -778,7 +778,7 @@ class FilterRefusedRenews(TinyLFU):
 
 
 def before(filtered, policy):
-    """Put a faulty filter before a policy."""
+    """Put a faulty filter in front of a policy."""
     return type(filtered.__name__, (filtered,), {"behind": find_policy(policy).reference})
 
 

@@ -201,7 +201,7 @@ def detected():
 
 @functools.cache
 def build_files():
-    """Return the three files of a capture, cut to its first process."""
+    """Return the three files of a capture, cut to the first 60 events and the first 3 processes."""
     tables = {
         end: pd.read_parquet(ROOT / "data" / "raw" / "builds" / f"ld{end}.parquet")
         for end in ("", "_files", "_processes")

@@ -35,7 +35,7 @@ from misspenalty.io.files import write_csv
 SECONDS = 20  # limit of one execution
 MEMORY = 4 << 30  # bytes of address space of a child
 SMALL, LARGE = 1 << 16, 1 << 28  # maximum bytes of an input, and of a file that a reader writes
-SHARED = Path("/dev/shm")  # a file there costs a tenth of the time on a disk
+SHARED = Path("/dev/shm")  # writing a file there takes a tenth of the time that it takes on a disk
 TOKENS = [bytes([byte]) for byte in b"\0\r\n\t ,;:-*#{}[]RW0~%\\\"'"] + [
     *(b"\r\n", b"&a ", b"\xff\xfe", b"\xc3\x28", b"\xe2\x80\xa8", b"\x1f\x8b", b"source x\n", b"9" * 400, b"a" * 300),
     *b"*a -1 1_000 1e308 1e-400 nan inf 0x1f null true PAR1 4294967295 4294967296".split(),

@@ -102,8 +102,7 @@ def checkout(folder):
 
 @functools.cache
 def stand_ins():
-    """Return replacements that make it fast to build many sites, for programs, sources, scripts and the drawing of a
-    table, which are the same in all of them."""
+    """Return replacements for slow steps with the same results for all sites: commit, sources, scripts and charts."""
     sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
     draw, drawn = pages._Site._chart, {}
 
@@ -158,7 +157,7 @@ class Elements(html.parser.HTMLParser):
 
 
 def build(path):
-    """Build the site of an input, and check every page that it wrote itself, and the menus of the others."""
+    """Build the site of an input; check every page that the builder wrote, and the menus of the other pages."""
     root = checkout(path.parent.resolve())
     extras = {name: root / "made" / name for name in ("docs", "notebooks")}
     try:

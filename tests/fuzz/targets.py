@@ -85,7 +85,7 @@ def ledger():
 
 
 def read_mq_ledger(path):
-    """Read an input as the ledger of the study mq; the name of a ledger's folder is the study."""
+    """Read an input as the ledger of the study mq; a ledger belongs to the study that its folder is named after."""
     inside = path.absolute().with_name("mq") / "ledger.yaml"
     inside.parent.mkdir(exist_ok=True)
     inside.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
     assert table[table["policy"] != "lirs"]["equal"].all()
     agreement.show_simulator(table)
     out = capsys.readouterr().out
-    n = len(same) + len({*same, "lirs"} & set(agreement.RULES))  # these also by the program's rules
+    n = len(same) + len({*same, "lirs"} & set(agreement.RULES))  # these are compared under the program's rules as well
     assert f"equal: {13 * n} of {13 * n} counts of {n} policies" in out
     assert "lirs: " in out
 

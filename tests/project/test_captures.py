@@ -188,7 +188,7 @@ def test_extensions_are_the_writes_past_the_end():
 
 
 def recording(folder: Path, missed: int = 4) -> Path:
-    """Return a made-up recording of three reads and a write that extends."""
+    """Return a made-up recording of three reads and a write that appends a block."""
     folder.mkdir()
     (folder / "events.txt").write_text(LINES)
     (folder / "transactions.log").write_text("0 1 10 0 0 2000 0\n0 2 10 1 0 8000 0\n1 1 10 4 0 99000 0\n")

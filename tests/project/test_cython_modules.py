@@ -91,7 +91,7 @@ def test_other_options_another_cython_and_a_missing_file_translate_again(tree, t
     assert tree("-3", "-X", "boundscheck=True")[1] == ALL
     (tmp_path / "out/_cy.c").unlink()
     assert tree("-3", "-X", "boundscheck=True")[1] == ["_cy"]
-    later(tmp_path / "cython", (tmp_path / "cython").read_text())  # as an upgrade in place
+    later(tmp_path / "cython", (tmp_path / "cython").read_text())  # like an upgrade in place
     assert tree("-3", "-X", "boundscheck=True")[1] == ALL
 
 

@@ -199,7 +199,7 @@ def solve(channel, specs, cache):
 
 
 def channel_packages():
-    """Return, for every conda spec, the version that the lock holds."""
+    """Return a version for every conda spec: the locked one or, for a spec outside the lock, a fixed one."""
     conda, _ = read_environment()
     names = {re.split(r"[=<> ]", spec)[0] for spec in conda}
     given = {"python": "3.11.9", "pip": "25.0", "c-compiler": "1.9.0", "make": "4.4.1"}
@@ -224,7 +224,7 @@ def test_environment_refuses_other_versions(tmp_path):
 
 
 def test_installed_versions_are_the_locked_ones():
-    """Guard against an environment that has drifted from the lock that made it."""
+    """Guard against an environment that no longer meets the requirements."""
     drifted = []
     for name, requirement in read_requirements().items():
         installed = metadata.version(name)

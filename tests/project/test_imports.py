@@ -46,7 +46,7 @@ MODULES = find_modules()
 
 
 def statements(path):
-    """Return (module, names taken from it, whether declarations) of each import in a file."""
+    """Yield (module, names taken from it, whether they are declarations) for each import in a file."""
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
@@ -130,7 +130,7 @@ def test_the_library_imports_no_study():
 
 
 def test_studies_do_not_import_each_other():
-    """Code that two of them need is in the library or in `common`, which gathers them; `whatif` is about the others."""
+    """Code that two of them need is in the library or in `common`; only `common` and `whatif` import other studies."""
     assert len(STUDIES) > 5
     for name in ABOVE:
         known = {package_of(module) for module, _ in IMPORTS[name] if is_study(module)} & STUDIES

@@ -182,7 +182,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("call", _LONG)
 def test_ctrl_c_stops_a_long_call(call):
-    """The call must stop midway. A timer of the process's own time sends the signal, however busy the machine is."""
+    """The call must stop midway. The timer counts the process's own processor time, so other load does not matter."""
     done = _run("import signal\nimport numpy as np\n" + _LONG[call] + _INTERRUPTED)
     assert done.returncode == 0, done.stderr.decode()
     some, whole = map(int, done.stdout.split())

@@ -1,4 +1,4 @@
-"""A test that asserts only within loops must also assert that they ran: over nothing, it would pass."""
+"""A test that asserts only within loops must also assert that they ran: with nothing to loop over, it would pass."""
 
 import ast
 from pathlib import Path
@@ -48,7 +48,7 @@ def runs(loop):
 
 
 def vacuous(node):
-    """Tell whether an assertion would pass over an empty collection: `all(...)` or `not any(...)`."""
+    """Tell whether an assertion would hold for an empty collection: `all(...)` or `not any(...)`."""
     test = node.test if isinstance(node, ast.Assert) else None
     test, name = (
         (test.operand, "any") if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else (test, "all")

@@ -38,8 +38,9 @@ nbformat.write(notebook, sys.argv[1])
 
 
 def execute(path, cells=slice(None), folder=None, first=None):
-    """Run some cells of a notebook in its folder, after the cell `first`, and return those that ran; `folder` takes
-    the executed copy.
+    """Run some cells of a notebook in its folder, after the cell `first`, and return the executed cells.
+
+    The executed copy of the notebook is written to `folder`, or next to the notebook.
     """
     notebook = json.loads(path.read_text())
     chosen = ([first] if first else []) + notebook["cells"][cells]
@@ -180,8 +181,7 @@ def test_running_a_notebook_changes_nothing(tmp_path, path):
 
 
 def joined(found):
-    """Return the outputs with their lines as one text, and without pictures' bytes, which depend on the versions of
-    libraries."""
+    """Return the outputs with joined lines, and without pictures' bytes, which depend on versions of libraries."""
     made = json.loads(json.dumps(found))
     for output in made:
         output["text"] = "".join(output.get("text", ""))

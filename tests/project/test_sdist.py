@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MOST_BYTES = 20_000_000  # unpacked; an index takes 100 MB
+MOST_BYTES = 20_000_000  # unpacked; a package index accepts up to 100 MB
 
 
 @pytest.fixture

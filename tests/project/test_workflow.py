@@ -93,7 +93,7 @@ def test_rule_is_complete(name):
     inherits, body = read_rules()[name]
     parts = sections(body)
     assert {"output", "log"} <= set(parts)
-    assert "input" in parts or "/runs/" in parts["output"]  # an archived table without input would be taken for done
+    assert "input" in parts or "/runs/" in parts["output"]  # an archived table without an input would pass for finished
     if not name.endswith("manifest"):  # it could not read its own benchmark
         assert "benchmark" in parts
     if not inherits:
@@ -255,7 +255,7 @@ def test_report_is_one_self_contained_page(tree, first_run):
 
 
 def test_a_folder_with_braces_is_refused(tmp_path):
-    """Snakemake would take it for a wildcard, and end in a traceback."""
+    """Snakemake would take the braces for a wildcard and end with a traceback."""
     done = snakemake(copy_tree(tmp_path / "{x}" / "tree"), "--dry-run")
     assert done.returncode != 0
     assert "Snakemake takes braces in a path for a wildcard; move the checkout" in done.stdout + done.stderr

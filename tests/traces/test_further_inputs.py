@@ -189,8 +189,7 @@ def test_a_block_of_meta_is_of_one_shard(tmp_path):
 
 
 def frame(content, window_log, checksum=None):
-    """Return a Zstandard frame of one raw block (RFC 8878): magic number, descriptors of frame and window, block,
-    checksum."""
+    """Return a Zstandard frame of one raw block (RFC 8878): magic number, two descriptors, block, checksum."""
     return (
         b"\x28\xb5\x2f\xfd"
         + bytes([0 if checksum is None else 4, (window_log - 10) << 3])
@@ -209,7 +208,7 @@ def test_zstandard_with_a_long_window_says_how_to_read_it(tmp_path):
 
 
 def test_zstandard_tells_damage_only_by_a_checksum(tmp_path):
-    """As SECURITY.md says: only a frame that carries a checksum tells that a byte was changed."""
+    """A changed byte is noticed only in a frame that carries a checksum, as SECURITY.md says."""
     path, right = tmp_path / "mine.csv.zst", 0x48A23A47  # the low half of XXH64, computed from its definition
     path.write_bytes(frame(b"key\n7\n8\n", 20, right))
     assert open_trace(path).address.tolist() == [7, 8]
@@ -222,7 +221,7 @@ def test_zstandard_tells_damage_only_by_a_checksum(tmp_path):
 
 
 def test_frames_that_are_written_here_carry_no_checksum(tmp_path):
-    """As SECURITY.md says: Arrow, which compresses them, writes none."""
+    """Arrow, which compresses the frames, writes no checksums, as SECURITY.md says."""
     with open_output(tmp_path / "mine.csv.zst") as stream:
         stream.write(b"key\n7\n8\n")
     assert (tmp_path / "mine.csv.zst").read_bytes()[4] & 4 == 0

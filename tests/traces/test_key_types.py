@@ -1,6 +1,6 @@
 """The whole column decides whether keys are numbers or texts, however the table is written.
 
-The tests state the rule again, with Python's own numbers: a column in which each key writes a whole number from
+The tests state the rule again, with Python's own numbers: a column in which each key stands for a whole number from
 -2**63 to 2**64 - 1 holds numbers; any other holds texts. Blanks at the ends of a text count within quotes only.
 """
 
@@ -32,7 +32,7 @@ COLUMNS = st.sampled_from([["key"], ["time", "key"], ["key", "time"], ["time", "
 
 
 def number(text):
-    """Return the whole number that a text writes, or None."""
+    """Return the whole number that a text stands for, or None."""
     if not NUMBER.fullmatch(text) or len(text) > 64 or "400" in text:
         return None
     value = fractions.Fraction(text)
@@ -40,7 +40,7 @@ def number(text):
 
 
 def numbered(keys):
-    """Return each key as the number of its first occurrence."""
+    """Replace each key by its number, in order of first occurrence."""
     seen = {}
     return [seen.setdefault(key, len(seen)) for key in keys]
 
@@ -86,7 +86,7 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
 @pytest.mark.parametrize("blank", [" ", "\t", "  \t ", "\v", "\f", " \r"])
 @pytest.mark.parametrize("place", range(3))
 def test_blanks_on_a_line_are_not_a_key(tmp_path, blank, place):
-    """This also holds in a table of one column, where pyarrow takes them for a value."""
+    """This also holds in a table of one column, where pyarrow takes blanks for a value."""
     rows = ["7", "8"]
     rows.insert(place, blank)
     path = tmp_path / "trace.csv"

@@ -21,8 +21,7 @@ ROWS = st.lists(
 
 
 def alive(rows):
-    """Tell whether each reference finds its object in a cache without bounds that drops what has expired or was
-    deleted."""
+    """Tell whether each reference finds its object in an unbounded cache that drops expired and deleted objects."""
     held, now, found = {}, 0, []
     for step, operation, key, life in rows:
         now += step

@@ -13,13 +13,13 @@ from misspenalty.errors import InputError, MissPenaltyError, ParameterError
 from misspenalty.io.documents import read_yaml
 from misspenalty.traces.dialects import dialects
 
-DIGITS = "7" * 5000  # Python converts 4300
+DIGITS = "7" * 5000  # Python converts at most 4300 digits
 LONG = {"digits": DIGITS, "exponent": "1e999999999", "negative exponent": "1e-999999999", "zeros": "0e999999999"}
 
 
 @pytest.mark.parametrize("name", sorted(dialects()))
 def test_no_dialect_converts_a_number_of_thousands_of_digits(tmp_path, name):
-    """A long number replaces every number of the example; the format is given, or found by content."""
+    """Long numbers replace each number of the example in turn; the format is given, or found by content."""
     example, path = dialects()[name].example, tmp_path / f"example.{name}"
     places = [match.span() for match in re.finditer(r"\d+", example)]
     assert places

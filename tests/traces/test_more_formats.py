@@ -49,7 +49,7 @@ def test_lcs_records_are_as_long_as_libcachesims():
 
 
 def test_lcs_operations_that_store_are_writes(tmp_path):
-    """These are set, add, cas, replace, append, prepend, incr, decr, write and update; operation 9 deletes."""
+    """The writes are set, add, cas, replace, append, prepend, incr, decr, write and update; operation 9 deletes."""
     head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
     struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 0)
     rows = [struct.pack("<IQIIq", op, op, 10, op, -1) for op in range(16)]
@@ -116,7 +116,7 @@ def test_fio_version_2_and_damage(tmp_path):
         open_trace(FORMATS / "fio3.log", unit="h")
 
 
-# --- blktrace: sdb.blkparse is what blkparse 1.2 prints of sdb.blktrace.0
+# --- blktrace: sdb.blkparse is what blkparse 1.2 prints for sdb.blktrace.0
 
 
 @pytest.mark.parametrize("action", ["Q", "D", "C"])
@@ -130,7 +130,7 @@ def test_blktrace_equals_what_blkparse_prints(action):
 
 
 def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
-    """Both are of the same blocks in the recording, so a copy moves the completed ones."""
+    """Both have the same blocks in the recording, so the test moves the completed requests in a copy."""
     rows = np.frombuffer((FORMATS / "sdb.blktrace.0").read_bytes(), np.uint8).copy()
     first = {action: blocks(open_trace(FORMATS / "sdb.blktrace.0", action=action)) for action in "DC"}
     place = 0
@@ -145,7 +145,7 @@ def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
 
 
 def test_blktrace_passes_over_a_request_of_no_bytes(tmp_path):
-    """Such a request may be a flush; one of a single byte counts."""
+    """Such a request may be a flush; a request of a single byte is read."""
     rows = np.zeros(3, blktrace.RECORD)
     rows["magic"], rows["action"], rows["sector"], rows["bytes"] = blktrace.MAGIC | 7, 1, [8, 16, 24], [0, 1, 4096]
     rows.tofile(tmp_path / "x")
@@ -292,7 +292,7 @@ def test_object_sizes_are_kept(tmp_path):
 
 
 def test_dinero_leaves_out_comments_and_records_that_name_no_reference(tmp_path):
-    """By the format's page, the rest of a line is a comment, 3 is an unknown access, and 4 flushes the cache."""
+    """The format's page says: the rest of a line is a comment, 3 is an unknown access, and 4 flushes the cache."""
     path = tmp_path / "x.din"
     path.write_text("2 0 an instruction\n0 1000\n1 103f a store\n3 5000\n4 0\n0 1000\n")
     trace = open_trace(path, "dinero")

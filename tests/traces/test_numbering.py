@@ -131,4 +131,4 @@ assert trace.blocks == len(trace) == 3_000_000
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 120_000  # the table of all would be 224 MB
+    assert int(done.stdout) < 120_000  # one table of all blocks would take 224 MB

@@ -91,7 +91,7 @@ def test_exponential_is_the_logarithm(bits):
 
 
 def test_runs_start_in_ten_or_thirty_hundredths_of_a_unit():
-    """As in NetApp's spc1.c, which follows the specification."""
+    """NetApp's spc1.c, which follows the specification, has the same numbers."""
     assert {name: stream.run for name, stream in STREAMS.items() if stream.run} == {
         "ASU1-3": 10, "ASU2-3": 10, "ASU3-1": 30,
     }  # fmt: skip
@@ -160,8 +160,10 @@ def exact_tree(levels, climb=0.44):
 
 
 def test_walk_climbs_with_the_stated_probability():
-    """A read lands among the 128 leaves around the last visit whenever the walk doesn't climb; after a climb of j
-    levels, it lands there by chance, one time in 2**j."""
+    """A read lands among the 128 leaves around the last visit if the walk does not climb, and otherwise by chance.
+
+    After a climb of j levels, it lands there one time in 2**j.
+    """
     workload, first = exact_tree(12)
     table = requests(workload.start(), 1_000_000)
     mine = table["stream"] == 1

@@ -141,11 +141,11 @@ def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds
     ],
 )
 def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):
-    """It may be the end of a field, a line or the file, or a quotation mark; a name is kept as its FNV-1a hash."""
+    """A field, a line, the file or a quotation may end after a name; names are kept as their FNV-1a hashes."""
     (path := tmp_path / "x.csv").write_bytes(content)
     trace = open_trace(path)
     assert trace.ids.tolist() == [0, 0, 1, 0, 0]
-    published = [0xAF63DC4C8601EC8C, 0x85944171F73967E8]  # of "a" and "foobar"; its halves are folded to 63 bits
+    published = [0xAF63DC4C8601EC8C, 0x85944171F73967E8]  # of "a" and "foobar"; halves are folded to 63 bits
     assert trace.address.tolist() == [(value ^ value >> 32) & (1 << 63) - 1 for value in published]
 
 

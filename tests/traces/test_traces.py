@@ -62,7 +62,7 @@ def test_lirs_skips_marks_and_blank_lines_and_needs_no_last_newline(tmp_path):
 
 
 def test_spc_covers_every_block_the_bytes_touch(tmp_path):
-    # sector 7 of 8 + 1024 bytes ends in sector 8: two 4 KB blocks; another unit is another address space
+    # 1024 bytes from sector 7 on reach into sector 8 and so touch two 4 KB blocks; each unit has its own address space
     trace = open_trace(
         write(tmp_path / "x.spc", b"0,7,1024,R,0.5\n0,8,512,w,1.25,extra\n1,8,512,r,2\n"), block_bytes=4096
     )
@@ -361,7 +361,7 @@ def test_unknown_formats_and_block_sizes(tmp_path):
 
 
 def test_opening_the_first_trace_imports_nothing(tmp_path):
-    """The readers are imported with the package; nothing of it is left to import when a trace is opened."""
+    """The readers are imported with the package; no module of it is left to import when a trace is opened."""
     program = "import sys, misspenalty; loaded = set(sys.modules); misspenalty.open_trace(sys.argv[1]);"
     program += "print([name for name in set(sys.modules) - loaded if name.startswith('misspenalty')])"
     path = write(tmp_path / "x.lis", b"1\n")
@@ -511,7 +511,7 @@ def test_no_damaged_byte_of_a_compiled_trace_is_accepted(tmp_path):
         for content in damaged:
             file.write_bytes(content)
             if file.name == "meta.json" and json_of(content) == json_of(whole):
-                continue  # only the end of the line is cut
+                continue  # only the line end is cut
             with pytest.raises(InputError):
                 open_trace(tmp_path / "c.trace")
             tried += 1
