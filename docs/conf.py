@@ -37,7 +37,7 @@ class Python(PythonDomain):
     """Python's domain, in which a short name that several modules have gets no link rather than a wrong one."""
 
     def find_obj(self, *arguments, **keywords):
-        """The objects a name may mean: one, or none."""
+        """Return the objects that a name may mean: one, or none."""
         matches = super().find_obj(*arguments, **keywords)
         return matches if len(matches) == 1 else []
 
