@@ -16,7 +16,7 @@ TOUCH = "/capture/touch.so"
 
 
 def mirror() -> str:
-    """Return the mirror of Debian that the environment names, in the form of /etc/apt/sources.list.
+    """Return the mirror of Debian that the environment names, in the form that /etc/apt/sources.list uses.
 
     Raises
     ------
