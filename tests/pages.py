@@ -2,7 +2,7 @@
 
 Python blocks of a page share their names; blocks of prompts (``>>>`` or ``$``) are compared with the output that they
 show. ``sh`` blocks run under ``bash -euo pipefail``. A block whose caption is a bare file name is written to that file
-(and run, where it is Python). A block below the comment ``<!-- not run: why -->`` is left out.
+(and run, if it is Python). A block below the comment ``<!-- not run: why -->`` is left out.
 
 Run as a script, it takes a page and runs it in the working directory.
 """

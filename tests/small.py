@@ -30,7 +30,7 @@ ARCHIVED = ("*.csv", "*.pdf", "*.svg", "*.png")
 
 
 def copy_tree(folder):
-    """Copy what a run reads, without results and raw captures."""
+    """Copy what a run reads, except raw captures; of the results, copy only archived tables that it may read."""
     skip = shutil.ignore_patterns("__pycache__", "*.so", ".*", "raw", "capture")
     for name in TREE:
         source = ROOT / name

@@ -156,7 +156,7 @@ def _as_printed(said, hits):
 
 
 def test_a_window_of_one_percent_has_few_hits_on_pairs_with_another_hash(reproduce):
-    """Hits are on blocks that enter the main region before it is full, and on blocks whose count a collision raises."""
+    """Blocks are hit if they enter the main region before it is full, or if a collision raises their count."""
     (says,) = {each["has"] for each in _windows(reproduce)}
     (trace,) = {each["trace"] for each in _windows(reproduce)}
     cache = with_hash("wtinylfu")(1000, seed=1)

@@ -790,7 +790,7 @@ class OptNearest(OPT):
 
 
 class OptNeverLast(OPT):
-    """A block that is never used again is kept before all others."""
+    """A block that is never used again is evicted after all others."""
 
     def next_use(self, block):
         following = super().next_use(block)
@@ -810,7 +810,7 @@ class OptBypassNever(OPTBypass):
 
 
 def one_more(policy):
-    """Hold one block more than the capacity."""
+    """Make a version that holds one block more than the capacity."""
     return lambda capacity, *rest, **parameters: find_policy(policy).reference(capacity + 1, *rest, **parameters)
 
 
@@ -845,17 +845,17 @@ class Forgetful:
 
 
 def hits_unseen(policy):
-    """Change nothing at a hit."""
+    """Make a version that changes nothing at a hit."""
     return lambda *arguments, **parameters: Unseen(policy, False, *arguments, **parameters)
 
 
 def repeats_unseen(policy):
-    """Ignore a reference to the block referenced just before."""
+    """Make a version that ignores a reference to the block referenced just before."""
     return lambda *arguments, **parameters: Unseen(policy, True, *arguments, **parameters)
 
 
 def forgetful(policy):
-    """Keep no history."""
+    """Make a version that keeps no history."""
     return lambda *arguments, **parameters: Forgetful(policy, *arguments, **parameters)
 
 
@@ -1103,5 +1103,5 @@ GENERIC = {"one_more": one_more, "repeats_unseen": repeats_unseen}
 
 
 def wrong_version(policy, fault):
-    """Return ``make(capacity, **parameters)`` of a faulty version."""
+    """Return ``make(capacity, **parameters)``, which makes a faulty version."""
     return GENERIC[fault](policy) if fault in GENERIC else WRONG[policy][fault]

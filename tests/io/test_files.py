@@ -60,7 +60,7 @@ def test_a_folder_is_there_at_every_moment(tmp_path, monkeypatch, exchange):
 
 
 def test_a_folder_is_published_in_one_step(tmp_path, monkeypatch):
-    """One system call must replace the old folder by the new one: `path` is never moved aside or deleted first."""
+    """One system call must replace the old folder with the new one: `path` is never moved aside or deleted first."""
     path = tmp_path / "trace"
     path.mkdir()
     calls = []

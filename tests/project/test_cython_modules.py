@@ -1,4 +1,4 @@
-"""Test the tool that translates kernels: a process takes many, only changed ones are translated, and C is whole."""
+"""Test the tool that translates kernels: a process takes many, only changed ones are redone, and C files are whole."""
 
 import os
 import subprocess

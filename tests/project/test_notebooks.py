@@ -78,7 +78,7 @@ def test_every_study_has_a_notebook_and_the_first_one_names_all():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_teaches(path):
-    """It must begin with a question, let the reader predict, and end with an answer and one exercise."""
+    """A notebook must begin with a question, let the reader predict, and end with an answer and one exercise."""
     cells = json.loads(path.read_text())["cells"]
     first, *_, last = ["".join(cell["source"]) for cell in cells]
     text = "\n".join("".join(cell["source"]) for cell in cells)

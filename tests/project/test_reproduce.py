@@ -151,7 +151,7 @@ def test_an_input_that_changed_without_its_time_is_found(complete):
 
 
 def test_results_of_a_run_that_was_stopped_are_not_taken_for_changes(complete):
-    """The manifest of the previous run no longer describes them and must not be compared."""
+    """The manifest of the previous run no longer describes the results and must not be compared with them."""
     (complete / "fail").touch()
     change(complete / "raw.csv", "3\n", keep_time=False)
     assert finish(start(complete))[0] == 1

@@ -30,7 +30,7 @@ ELSEWHERE = ("/work", "/var/tmp", "/root", "/home", "/build")  # folders of a re
 
 @functools.cache
 def opened(name):
-    """Return a capture, read once."""
+    """Return a capture, which is read only once."""
     return builds.read(RAW, name)
 
 
@@ -307,8 +307,9 @@ def written(folder, tables):
 
 def test_gaps_give_up_the_cost_of_recording_until_they_add_up_to_the_plain_time(tmp_path):
     found = builds.read(written(tmp_path, small()))
-    # process 0: gaps 0 40 20 15 25 of 1 2 1 1 1 lines; its calls leave 40 of 100: 40-2c + 20-c + 15-c + 25-c = 40
-    # process 1 used less than without recording: nothing is taken
+    # Process 0 has gaps of 0, 40, 20, 15 and 25 us with 1, 2, 1, 1 and 1 lines; its calls leave 40 of its 100 us to the
+    # gaps. With a cost of c per line: 40-2c + 20-c + 15-c + 25-c = 40. Process 1 used less time than without recording,
+    # so nothing is subtracted.
     assert found.events["gap_ns"].tolist() == [0, 16000, 8000, 30000, 16000, 100000, 3000, 13000]
 
 
@@ -316,7 +317,7 @@ def test_gaps_below_the_cost_become_zero(tmp_path):
     tables = small()
     tables["processes"]["plain_us"] = [75, 500]
     found = builds.read(written(tmp_path, tables))
-    # 15 left: 40-2c + 20-c + 15-c + 25-c = 15 gives c = 17, above the gap of 15: so 40-2c + 20-c + 25-c = 15
+    # 15 us are left: 40-2c + 20-c + 15-c + 25-c = 15 gives c = 17, above the gap of 15, so 40-2c + 20-c + 25-c = 15
     assert found.events["gap_ns"].tolist() == [0, 5000, 2500, 30000, 16000, 100000, 0, 7500]
 
 

@@ -1,4 +1,4 @@
-"""Test concurrent sequential streams: what each sends, when, and the trace that the command line makes of them."""
+"""Test concurrent sequential streams: what each sends and when, and the trace that the command line makes of them."""
 
 import json
 

@@ -168,7 +168,7 @@ def test_an_id_that_is_not_a_block_is_refused(call):
 
 
 def test_an_interner_gives_its_memory_back():
-    """It must free the tables that it outgrew, and all that it holds when it is deleted."""
+    """An interner must free the tables that it outgrew and, when it is deleted, all its memory."""
 
     def resident():
         return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
