@@ -36,7 +36,7 @@ READINGS = {  # varied choices in words, by parameter; a colon is followed by ye
     "read_call_us": "{} µs per read call",
     "copy_us_per_kb": "copy of {} µs/KB",
     "buffer_copy_us_per_kb": "buffer copy of {} µs/KB",
-    "engine_us": "{} µs per prefetch",
+    "engine_us": "{} µs per open or exec",
     "writeback_age_s": "write-back after {} s",
     "request_sectors": "requests of {} sectors",
     "demand_first": "demand reads first: {}",
