@@ -127,8 +127,9 @@ def format_us(us):
 
     Examples
     --------
-    >>> format_us(1234.5), format_us(12), format_us(2.5e6)
-    ('1.23 ms', '12 µs', '2.5 s')
+    >>> format_us(1234.5), format_us(12), format_us(999.9), format_us(2.5e6)
+    ('1.23 ms', '12 µs', '1 ms', '2.5 s')
     """
+    us = float(f"{us:.3g}")
     scale, unit = next((s, u) for s, u in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if us >= s or s == 1)
     return f"{us / scale:.3g} {unit}"
