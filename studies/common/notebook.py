@@ -34,7 +34,7 @@ def root(start=None):
     for folder in [start, *start.parents]:
         if (folder / "studies" / "common").is_dir():
             return folder
-    raise InputError("no checkout of misspenalty", path=start, remedy="start the notebook in its folder")
+    raise InputError("is not inside a checkout of misspenalty", path=start, remedy="start the notebook in its folder")
 
 
 def read(name):

@@ -66,7 +66,7 @@ def _rows(dataset, path):
             cells.setdefault(int(size), {})[algorithm] = ratio
     sizes = sorted(size for size, row in cells.items() if "FIFO" in row)
     if not 0 < len(sizes) <= len(RATIOS):
-        raise InputError(f"{len(sizes)} cache sizes with a FIFO result", path=path, expected=f"1 to {len(RATIOS)}")
+        raise InputError(f"has {len(sizes)} cache sizes with a FIFO result", path=path, expected=f"1 to {len(RATIOS)}")
     for ratio, size in zip(RATIOS[len(RATIOS) - len(sizes) :], sizes, strict=True):
         values = (cells[size].get(algorithm, "") for algorithm in ALGORITHMS)
         yield ",".join((dataset, path.name.removesuffix(".txt"), requests, ratio, str(size), *values))

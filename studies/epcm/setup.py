@@ -115,7 +115,9 @@ def set_up(
     """
     runs = capture.runs
     if len(runs) <= training:
-        raise ParameterError(f"{benchmark}: {len(runs)} runs, of which {training} train; expected more to measure")
+        raise ParameterError(
+            f"{benchmark} has {len(runs)} runs, of which {training} are for training; leave at least one to measure"
+        )
     measured = min(measured, len(runs) - training)
     if not between:
         runs = runs[:training] + runs[-measured:]

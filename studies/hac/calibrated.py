@@ -158,9 +158,9 @@ def sized(rates, target_pct):
     size, hit = rates["server_cache_mb"], rates["hit_pct"]
     if not hit.iloc[0] <= target_pct <= hit.iloc[-1]:
         raise ParameterError(
-            f"a server's cache of {size.iloc[0]:g} to {size.iloc[-1]:g} MB hits {hit.iloc[0]:.1f} to "
-            f"{hit.iloc[-1]:.1f} % of T1's fetches, never the published {target_pct:g} %; give server_cache_mb another "
-            "range in data/calibration.yaml"
+            f"with a server's cache of {size.iloc[0]:g} to {size.iloc[-1]:g} MB, {hit.iloc[0]:.1f} to "
+            f"{hit.iloc[-1]:.1f} % of T1's fetches hit, but the published rate is {target_pct:g} %; change the range "
+            "of server_cache_mb in data/calibration.yaml"
         )
     table = rates.copy()
     table.insert(1, "chosen", rates.index == (hit - target_pct).abs().idxmin())

@@ -46,7 +46,9 @@ def without_misses(data, traversal, cache_mb):
     fetches = run(data, "hac", traversal, cache_mb, 3).fetches
     hot = fetches[fetches["iteration"] == 1]
     if (hot["page"] > 0).any():
-        raise ParameterError(f"{traversal} still misses with {cache_mb:g} MB; hit time needs a cache that holds all")
+        raise ParameterError(
+            f"{traversal} still misses with {cache_mb:g} MB; choose a larger cache: hit time excludes misses"
+        )
     return hot
 
 

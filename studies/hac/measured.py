@@ -56,7 +56,9 @@ def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
         whole = [_seconds(program, name) for _ in range(repeats + 1)][1:]
         pages, counts = cache.log()
         if pages.any():
-            raise ParameterError(f"{name} still misses with {cache_mb:g} MB; hit time needs a cache that holds all")
+            raise ParameterError(
+                f"{name} still misses with {cache_mb:g} MB; choose a larger cache: hit time excludes misses"
+            )
         ladder = Ladder(program, name)
         rounds = np.array([ladder.round() for _ in range(repeats)])
         medians = np.median(rounds, axis=0)

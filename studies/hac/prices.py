@@ -155,7 +155,7 @@ def penalty(
     fetch = used["page"].to_numpy() > 0
     chosen = used["iteration"].isin(wanted).to_numpy()
     if not (fetch & chosen).any():
-        raise ParameterError(f"no fetches with {cache_mb:g} MB")
+        raise ParameterError(f"no page is fetched in these iterations with {cache_mb:g} MB; choose a smaller cache")
     generator = np.random.default_rng(costs.seed)
     server = PageServer(costs.testbed, costs.pages, rate=rate, hit_share=hit_share, generator=generator)
     register = round(Prices(costs.testbed, processor).client_page_ns())

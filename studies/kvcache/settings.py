@@ -75,5 +75,5 @@ class KvcacheSettings(Settings):
                         f"{name} uses neighbouring blocks, which hashed blocks do not have; leave it out"
                     )
         if "lru" not in self.policies:
-            raise SettingError("lru is missing; the paper's capacities are those of LRU: add it", "policies")
+            raise SettingError("lru is missing; add it, because the paper's capacities are those of LRU", "policies")
         return self

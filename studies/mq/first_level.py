@@ -114,8 +114,9 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     low, high = map(int, span_mb)
     if not share(low) >= target_pct >= share(high):
         raise ParameterError(
-            f"a first level of {low} to {high} MB leaves {share(high):.1f} to {share(low):.1f} % of the re-accesses"
-            f" short, never the published {target_pct:g} %; give first_level_mb another range in data/calibration.yaml"
+            f"behind a first level of {low} to {high} MB, {share(high):.1f} to {share(low):.1f} % of the re-accesses"
+            f" are short, but the published share is {target_pct:g} %; change the range of first_level_mb in"
+            " data/calibration.yaml"
         )
     while high - low > 1:
         middle = (low + high) // 2

@@ -234,7 +234,7 @@ def _end_of(write, reads, cache_mb):
     counted = np.cumsum(~write, dtype=np.uint32)
     if counted[-1] < reads:
         raise ParameterError(
-            f"a first level of {cache_mb:g} MB lets {counted[-1]} reads through, fewer than the {reads} wanted; lower "
+            f"a first level of {cache_mb:g} MB passes only {counted[-1]} reads, but {reads} are needed; lower "
             "mq.calibrated.reads or record a longer capture"
         )
     return np.searchsorted(counted, reads) + 1

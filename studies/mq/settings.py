@@ -32,7 +32,7 @@ POLICIES = {
 
 def _counted(writes):
     if writes[0] != "count":
-        raise ValueError("expected count first; Table 4 and Figure 7 are made with it")
+        raise ValueError("count must come first, because Table 4 and Figure 7 are made with it")
     return writes
 
 
@@ -164,7 +164,7 @@ class MqSettings(Settings):
         """Check that the replays of Table 2 suffice for Tables 3 and 4, and Table 4's sizes for the study's fit."""
         for label in ("mq", "lru"):
             if label not in self.policies:
-                raise SettingError(f"{label} is missing; Table 4 compares mq with lru: add it", "policies")
+                raise SettingError(f"{label} is missing; add it, because Table 4 compares mq with lru", "policies")
         for name, values in self.sensitivity.items():
             with at("sensitivity", name):
                 check_policy("mq", None, {name: values})
@@ -213,7 +213,7 @@ def check_policy(policy, parameters=None, grid=None):
         for values in itertools.product(*grid.values()):
             definition.check({**(parameters or {}), **dict(zip(grid, values, strict=True))})
     except ParameterError as error:
-        raise ParameterError(f"{error}; `misspenalty policies` lists what there is") from error
+        raise ParameterError(f"{error}; `misspenalty policies` lists all policies and their parameters") from error
 
 
 def _listed(sizes):
@@ -226,7 +226,7 @@ def _check_fit(fit, sizes):
         fitted = cell["where"].get("cache_mb")
         if fitted is not None and (fitted not in sizes or fitted == min(sizes)):
             raise SettingError(
-                f"{fit.parameter} is fitted to {fitted:g} MB over the smallest size; add {fitted:g} MB or a smaller "
-                f"size to {_listed(sizes)}",
+                f"{fit.parameter} is fitted to the rate with {fitted:g} MB relative to that with the smallest size; "
+                f"add {fitted:g} MB or a smaller size to {_listed(sizes)} MB",
                 "cache_mb",
             )

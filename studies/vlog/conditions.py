@@ -61,7 +61,10 @@ def apply(conditions, platform, workload):
     """Return a platform and workload under some conditions, which are names of `CONDITIONS`."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or any(len(set(group) & set(conditions)) > 1 for group in JOINT):
-        raise ParameterError(f"conditions {', '.join(conditions)}; expected some of {', '.join(CONDITIONS)}")
+        raise ParameterError(
+            f"conditions {', '.join(conditions)} are unknown or exclude each other; "
+            f"expected some of {', '.join(CONDITIONS)}"
+        )
     changes = {}
     for condition in conditions:
         match condition:

@@ -203,7 +203,7 @@ def steady_log(platform, workload, rng):
     files = _file_blocks(platform, workload) + workload.inode
     most = capacity(platform.kind)
     if files > most:
-        raise ParameterError(f"a file of {files} blocks; the virtual log on this disk has room for {most}")
+        raise ParameterError(f"a file of {files} blocks does not fit; the virtual log on this disk has room for {most}")
     host = platform.host
     store = virtual_log(
         platform.kind,

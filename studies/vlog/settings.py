@@ -22,7 +22,7 @@ DriveName = Annotated[
 
 def _with_no_pause(pauses):
     if 0 not in pauses:
-        raise ValueError("0 is missing; Figures 10 and 11 start with no pause between bursts: add it")
+        raise ValueError("0 is missing; add it, because Figures 10 and 11 start with no pause between bursts")
     return pauses
 
 
@@ -186,7 +186,7 @@ class VlogSettings(Settings):
         live = int(Updates(**self.workload.plain()).utilisation * blocks)
         if live > most:
             raise SettingError(
-                f"{live} blocks; the virtual log on {label} has room for {most}", "workload", "utilisation"
+                f"{live} blocks do not fit; the virtual log on {label} has room for {most}", "workload", "utilisation"
             )
         if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
             raise SettingError(f"the file does not fit the disk of {label}", "large_file_mb")

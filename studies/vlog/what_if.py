@@ -72,9 +72,7 @@ def _platform(label, entry, hosts):
     kind = disks.load(entry["drive"])
     size = "blocks" if kind.data["kind"] == "flash" else "cylinders"
     if size not in entry or {"blocks": "cylinders", "cylinders": "blocks"}[size] in entry:
-        raise ParameterError(
-            f"{label}: {entry['drive']} is of kind {kind.data['kind']}; expected {size}, and only that"
-        )
+        raise ParameterError(f"{label}: {entry['drive']} is of kind {kind.data['kind']}; give its size in {size} only")
     if size == "cylinders":
         return vlog.make_platforms({label: entry}, hosts)[label]
     kind = kind.slice(entry["blocks"])

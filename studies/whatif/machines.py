@@ -224,7 +224,9 @@ def from_entries(entries):
     """Build machines from a file's entries."""
     unknown = sorted(set(entries["devices"]) - set(entries["machines"]))
     if unknown:
-        raise ParameterError(f"devices of {unknown[0]}; expected one of the years {', '.join(entries['machines'])}")
+        raise ParameterError(
+            f"devices are listed for {unknown[0]}, but machines only for {', '.join(entries['machines'])}"
+        )
     eras = {
         int(year): Era(int(year), **{key: entry["value"] for key, entry in parameters.items()})
         for year, parameters in entries["machines"].items()

@@ -262,5 +262,5 @@ def test_files_that_source_each_other_many_times_are_refused(tmp_path):
 
 def test_an_overhead_of_each_request_is_refused(made):
     specs = MADE.replace("Bulk sector", "Per-request overhead time = 0.5, Bulk sector")
-    with pytest.raises(InputError, match=r"a per-request overhead.*expected 0"):
+    with pytest.raises(InputError, match=r"Per-request overhead time is set.*expected 0"):
         importer.from_disksim(made(specs))

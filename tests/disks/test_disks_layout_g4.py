@@ -72,7 +72,7 @@ def test_zones_are_the_means_of_runs(made, tmp_path):
         ("160, 2, 0.5, 160, 2, IDX", "160, 2, 0.5, 160, two, IDX", "a run"),
         ("1, 0.25, 80, 2, TRACK", "1, 1.25, 80, 2, TRACK", "no tracks"),
         ("1, 0.25, 80, 2, TRACK", "1, 1, 80, 2, TRACK", "no tracks"),
-        ("IDX = [\n", "INDEX = [\n", "no index"),
+        ("IDX = [\n", "INDEX = [\n", "has no index"),
         ("Layout Model = dm_layout_g4", "Layout Model = dm_layout_g2", "dm_layout_g1 or dm_layout_g4"),
     ],
 )

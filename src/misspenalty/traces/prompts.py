@@ -181,7 +181,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         block_tokens = asked or own
         if times and (time is None) != (times[0] is None):
             raise InputError(
-                "no timestamp" if time is None else "a timestamp",
+                "timestamp is missing" if time is None else "has a timestamp",
                 path=path,
                 line=number,
                 expected="times on all lines, or on none, as on the first",
@@ -270,7 +270,7 @@ def _request(line, path, number, limit, unit):
         raise InputError(f"a JSON {type(entry).__name__}", path=path, line=number, expected=EXPECTED)
     for key in ("input_length", "hash_ids"):
         if key not in entry:
-            raise InputError(f"no {key}", path=path, line=number, expected=EXPECTED)
+            raise InputError(f"{key} is missing", path=path, line=number, expected=EXPECTED)
     time, tokens, output, ids = (entry.get(key, 0 if key == "output_length" else None) for key in KEYS)
     own = entry.get("block_size")
     if own is not None and (not _is_whole(own) or not 1 <= own <= MAX_BLOCK):
@@ -285,7 +285,7 @@ def _request(line, path, number, limit, unit):
             raise InputError(f"{key} is {value!r}", path=path, line=number, expected=expected)
     if not isinstance(ids, list) or not all(_is_whole(value) and 0 <= value <= MAX_HASH for value in ids):
         expected = f"a list of whole numbers from 0 to {MAX_HASH}"
-        raise InputError("hash_ids contains something else", path=path, line=number, expected=expected)
+        raise InputError("hash_ids is not a list of hashes", path=path, line=number, expected=expected)
     return time, tokens, output, ids, own
 
 

@@ -21,7 +21,7 @@ def main(arguments=None):
     try:
         extras = dict(one.split("=", 1) for one in options.extras)
     except ValueError:
-        parser.error("--with is NAME=FOLDER")
+        parser.error("--with needs NAME=FOLDER")
     try:
         build_site(options.out, options.root, extras=extras, progress=lambda text: print(text, file=sys.stderr))
     except MissPenaltyError as error:

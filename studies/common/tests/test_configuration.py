@@ -196,11 +196,11 @@ def test_impossible_policy_is_refused(entry, named):
         ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
         ({"cache_mb": [96, 128, 256]}, r"mq\.cache_mb: 96 MB .*add it to mq\.table2_mb"),
         ({"table3_mb": 96}, r"mq\.table3_mb: 96 MB .*add it to mq\.table2_mb"),
-        ({"cache_mb": [128, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to 256 MB"),
-        ({"cache_mb": [256, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to 256 MB"),
+        ({"cache_mb": [128, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to the rate with 256 MB"),
+        ({"cache_mb": [256, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to the rate with 256 MB"),
         ({"cache_mb": [128, 128, 256]}, r"mq\.cache_mb: 128 is listed twice"),
         ({"policies": {"mq": {"policy": "mq"}}}, r"mq\.policies: lru is missing"),
-        ({"writes": ["ignore"]}, r"mq\.writes: expected count first"),
+        ({"writes": ["ignore"]}, r"mq\.writes: count must come first"),
         ({"writes": ["sometimes"]}, r"mq\.writes\[0\]: 'sometimes'; expected count, ignore or refresh"),
         ({"warm_up": -1}, r"mq\.warm_up: -1; expected a whole number, at least 0"),
         ({"warm_up": True}, r"mq\.warm_up: True; expected a whole number, at least 0"),
@@ -221,7 +221,10 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
         ({"files_on": ["sparc10_hpp"]}, r"vlog\.files_on: no platform called sparc10_hpp; did you mean sparc10_hp\?"),
         ({"idle_ms": [50, 100]}, r"vlog\.idle_ms: 0 is missing"),
         ({"large_file_mb": 500}, r"vlog\.large_file_mb: the file does not fit the disk of sparc10_hp"),
-        ({"workload": {"utilisation": 0.9999}}, r"vlog\.workload\.utilisation: \d+ blocks; the virtual log on"),
+        (
+            {"workload": {"utilisation": 0.9999}},
+            r"vlog\.workload\.utilisation: \d+ blocks do not fit; the virtual log on",
+        ),
         (
             {"platforms": {"sparc10_hp": SPARC}},
             r"vlog\.platforms\.sparc10_seagate: missing; expected a mapping of host",
@@ -240,7 +243,7 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
         ),
         (
             {"what_if": {"platforms": {"mine": {"host": "sparc10", "drive": "dc_s3700", "cylinders": 9}}}},
-            r"vlog\.what_if\.platforms\.mine: .*dc_s3700 is of kind flash; expected blocks",
+            r"vlog\.what_if\.platforms\.mine: .*dc_s3700 is of kind flash; give its size in blocks",
         ),
     ],
 )

@@ -69,6 +69,6 @@ def test_files_belong_to_one_of_the_two_runs(plan):
 def test_a_simulation_without_inputs_writes_no_archived_table(plan):
     plan.simulation("vlog_clock", "vlog.platforms.files", outputs={"table": "results/vlog/runs/clock.csv"})
     with pytest.raises(
-        ParameterError, match=r"has no inputs, .* results/vlog/clock\.csv .* write it to results/vlog/runs/"
+        ParameterError, match=r"vlog_clock: has no inputs, .* results/vlog/clock\.csv .* write it to results/vlog/runs/"
     ):
         plan.simulation("vlog_clock", "vlog.platforms.files", outputs={"table": "results/vlog/clock.csv"})

@@ -334,7 +334,7 @@ def test_only_runs_that_are_played_are_prepared(tmp_path):
     assert (len(few.workload.records), few.training, few.measured) == (5, (0, 1, 2), (3, 4))
     assert (len(whole.workload.records), whole.training, whole.measured) == (9, (0, 1, 2), (7, 8))
     assert placement["runs"] == list(range(1, 10))
-    with pytest.raises(ParameterError, match="expected more to measure"):
+    with pytest.raises(ParameterError, match="leave at least one to measure"):
         epcm_setup.set_up("andrew", capture, machine, **options | {"training": 9})
 
 

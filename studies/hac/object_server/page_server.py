@@ -110,7 +110,7 @@ class PageServer:
         slots = self.drive.blocks // self.count
         order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
         if order != "contiguous" and self.generator is None:
-            raise ParameterError(f"{order} pages are drawn at random; expected a generator")
+            raise ParameterError(f"page_order is {order}, so the places are drawn at random; pass a generator")
         match order:
             case "scattered":
                 chosen = self.generator.choice(slots, pages, replace=False)
@@ -165,12 +165,16 @@ class PageServer:
         )
         register = np.array([stream.register for stream in streams], np.int64)
         if any(len(stream.before) != len(stream.page) + 1 for stream in streams):
-            raise ParameterError("expected one time before each fetch of a stream and one after the last")
+            raise ParameterError(
+                "the times do not match the fetches; expected one before each fetch of a stream and one after the last"
+            )
         if min(before.min(), register.min()) < 0:
             raise ParameterError("a time of a stream is negative")
         pages = len(self.block) - 1
         if len(page) and not 1 <= page.min() <= page.max() <= pages:
-            raise ParameterError(f"pages {page.min()} to {page.max()}; the database has pages 1 to {pages}")
+            raise ParameterError(
+                f"pages {page.min()} to {page.max()} are fetched, but the database has pages 1 to {pages}"
+            )
         return first, page, before, register
 
     def _cache(self, earlier):

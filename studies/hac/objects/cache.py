@@ -48,8 +48,8 @@ ENTRY_BYTES = 16
 _INSTALLED, _MODIFIED, _SWIZZLED, _ENTRY = 1 << 26, 1 << 27, 1 << 31, (1 << 22) - 1
 _FAILURES = {
     1: "no frame could be freed: the stack or modified objects hold all of them; use a larger cache",
-    2: "the indirection table is full or there is no memory",
-    3: "a reference does not lead to an object",
+    2: "the indirection table is full, or the machine has no memory left",
+    3: "the program followed a reference that does not lead to an object",
 }
 
 
@@ -80,7 +80,9 @@ class ClientCache:
 
     def __init__(self, database, size, *, table=True, activation_words=16, writable=False):
         if not (math.isfinite(size) and 2 * PAGE <= size < 2**31):
-            raise ParameterError(f"a cache of {size} bytes; expected at least two frames of {PAGE} and less than 2 GB")
+            raise ParameterError(
+                f"the cache has {size} bytes; expected at least two frames of {PAGE} bytes and less than 2 GB"
+            )
         if not 4 <= activation_words <= 4096:
             raise ParameterError(f"activation_words is {activation_words}; expected 4 to 4096")
         self.size, self.table, self.classes, self.database = int(size), table, database.classes, database
@@ -99,7 +101,7 @@ class ClientCache:
     def check(self):
         """Raise an error if the kernel has failed."""
         if self.kernel.failed:
-            raise ParameterError(f"{self.name} with {self.size} bytes: {_FAILURES[self.kernel.failed]}")
+            raise ParameterError(f"the {self.name} cache of {self.size} bytes failed: {_FAILURES[self.kernel.failed]}")
 
     def commit(self):
         """End the transaction: send modified objects to the server and return (bytes, objects) sent."""
@@ -124,7 +126,9 @@ class ClientCache:
         so conversion, which is timed object by object, is overestimated by that much per object.
         """
         if not self.kernel.time_operations():
-            raise ParameterError("operations can only be timed from the first fetch on")
+            raise ParameterError(
+                "the cache has already been used; call time_operations on a new cache, before its first fetch"
+            )
 
     def timed(self):
         """Return the timer ticks spent before each row of the log, int64, shape (n, 5), one column for each of `TIMED`;
@@ -206,8 +210,8 @@ class HAC(ClientCache):
         super().__init__(database, size, **common)
         if not (1e-6 <= retention <= 1 and 1 <= scan <= 1000 and 1 <= lifetime <= 10**6 and 0 <= secondary <= 16):
             raise ParameterError(
-                f"retention {retention}, scan {scan}, lifetime {lifetime}, secondary {secondary}: expected a share "
-                "from 1e-6, 1 to 1000, from 1, and 0 to 16"
+                f"retention is {retention}, scan {scan}, lifetime {lifetime} and secondary {secondary}; expected a "
+                "retention from 1e-6 to 1, a scan from 1 to 1000, a lifetime from 1 to 10^6, and secondary from 0 to 16"
             )
         share = Fraction(retention).limit_denominator(10**6)  # keeps 2/3 exact; products with object counts fit 32 bits
         self.kernel = _hac.Kernel(*self._common, share.as_integer_ratio(), scan, lifetime, secondary)

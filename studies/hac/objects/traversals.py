@@ -84,7 +84,7 @@ class Program:
             There is no such traversal, or the cache is too small for the program's stack.
         """
         if name not in KINDS:
-            raise ParameterError(f"traversal {name!r}; expected one of {', '.join(KINDS)}")
+            raise ParameterError(f"the traversal is {name!r}; expected one of {', '.join(KINDS)}")
         self.cache.check()
         done = self._kernel.traverse(self._modules[module], KINDS[name])
         self.cache.kernel.end_run()
@@ -95,9 +95,9 @@ class Program:
         """Run a dynamic traversal; return the number of atomic parts visited in each operation, int64."""
         p = self.parameters
         if p.modules < 2:
-            raise ParameterError("a dynamic traversal needs a database of two modules")
+            raise ParameterError(f"the database has {p.modules} module; a dynamic traversal needs two modules")
         if abs(sum(dynamic.mix.values()) - 1) > 1e-9 or not set(dynamic.mix) <= set(STATIC):
-            raise ParameterError(f"mix {dynamic.mix}: expected shares of {', '.join(STATIC)} that add up to 1")
+            raise ParameterError(f"the mix is {dynamic.mix}; expected shares of {', '.join(STATIC)} that add up to 1")
         n = dynamic.operations
         swapped = np.arange(n) >= dynamic.shift * n
         module = (generator.random(n) >= dynamic.hot) ^ swapped
@@ -143,7 +143,7 @@ class Ladder:
 
     def __init__(self, program, name):
         if name not in ("T1", "T6"):
-            raise ParameterError(f"hit time of {name!r}; expected T1 or T6")
+            raise ParameterError(f"the traversal is {name!r}; hit time is measured for T1 or T6")
         p = program.parameters
         self._roots = name == "T6"
         self._kernel = _hit_time.Ladder(program.cache.kernel, program._modules[0], p.modules * p.composites * p.parts)

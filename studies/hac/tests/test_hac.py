@@ -61,7 +61,7 @@ def fetches(sweeps, name):
 # --- runs
 
 
-def test_rows_hold_all_that_was_counted(data):
+def test_fetches_have_a_column_for_every_count(data):
     run = hac_runs.run(data, "hac", "T1", 0.24, 3)
     table = run.fetches
     assert list(table.columns) == ["iteration", "page", *COUNTS]
@@ -103,7 +103,7 @@ def test_the_penalty_measured_on_the_clock_is_the_sum_of_its_parts(sweeps, costs
     assert us["replacement"] == pytest.approx(sum(us[part] for part in REPLACEMENT))
 
 
-def test_client_times_alone_are_those_of_the_whole(sweeps, costs):
+def test_client_us_equals_the_clients_part_of_the_penalty(sweeps, costs):
     whole = penalty(fetches(sweeps, "T1"), POINTS["T1"], costs).us
     alone = client_us(fetches(sweeps, "T1"), POINTS["T1"], costs)
     assert alone == pytest.approx({name: whole[name] for name in alone})
@@ -135,9 +135,9 @@ def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
     assert cold.hit_pct < 100
 
 
-def test_no_fetches_are_an_error(data, costs):
+def test_penalty_refuses_a_run_without_fetches(data, costs):
     idle = hac_runs.run(data, "hac", "T6", 4, 3).fetches
-    with pytest.raises(ParameterError, match="no fetches with 4 MB"):
+    with pytest.raises(ParameterError, match="no page is fetched in these iterations with 4 MB"):
         penalty(idle, 4, costs)
     assert not hac.enough(idle, 0)
 
@@ -206,7 +206,7 @@ def test_projections_have_every_case(data, sweeps, costs):
     assert value["iterative_traversal", "T1", "stack_scanning_us"] < deep
 
 
-def test_a_point_is_priced_once_and_as_it_would_be_alone(sweeps, costs):
+def test_a_point_prices_each_case_once_and_equals_penalty(sweeps, costs):
     point, processor = hac.runs_at(sweeps, POINTS)["T1"], costs.testbed.processor("ppro")
     for change in ({}, {"hit_share": 0.3}, {"processor": processor}, {"cold": True}, {"rate": 155}):
         for server in ({"server_cache_mb": 0.25}, {"server_cache_mb": 30, "page_order": "shuffled"}):
@@ -216,7 +216,7 @@ def test_a_point_is_priced_once_and_as_it_would_be_alone(sweeps, costs):
             assert point.penalty(own, **change) is found
 
 
-def test_elapsed_times_differ_by_what_their_names_say(data, sweeps, costs):
+def test_elapsed_times_add_up_and_keep_their_order(data, sweeps, costs):
     table = hac_further.elapsed(data, sweeps, POINTS, costs, 3)
     parts = table[["hit_s", "fetch_s", "replacement_s", "conversion_s"]].sum(axis=1)
     assert table["elapsed_s"].to_numpy() == pytest.approx(parts.to_numpy())
@@ -237,7 +237,7 @@ def test_updates_modify_what_the_benchmark_says(data, costs):
 def test_hit_time_needs_a_cache_that_holds_everything(data, costs):
     table = hac_further.hit_time(data, 4, costs)
     assert set(table["traversal"]) == {"T1", "T6"}
-    with pytest.raises(ParameterError, match="holds all"):
+    with pytest.raises(ParameterError, match="choose a larger cache"):
         hac_further.hit_time(data, 0.24, costs)
 
 
@@ -299,13 +299,13 @@ def test_means_have_students_intervals_and_rows_that_every_seed_has():
     assert mean_over_seeds(tables[:1], ["size"])["us_ci95"].isna().all()
 
 
-def test_the_interval_of_a_value_that_a_seed_lacks_is_that_of_the_others():
+def test_an_interval_leaves_out_seeds_without_a_value():
     """By hand, two values have mean 2 and deviation 2 ** 0.5, and t of 1 degree of freedom is 12.7062."""
     tables = [pd.DataFrame({"size": [1], "us": [us]}) for us in (1.0, None, 3.0)]
     assert mean_over_seeds(tables, ["size"])[["us", "us_ci95"]].loc[0].tolist() == pytest.approx([2, 12.7062])
 
 
-def test_another_seed_is_another_database_and_one_seed_the_same(tmp_path):
+def test_equal_seeds_give_equal_databases_and_other_seeds_differ(tmp_path):
     given = {"total_mb": {"T6": [0.05]}, "frames_mb": {"T6": [0.05]}, "others_mb": {"T6": [0.08]}, "shares": [0.2, 0.4]}
     made = hac_runs.sweeps(MACHINE, "T6", [1, 2], SMALL["database"], 2, **given)
     again = hac_runs.sweeps(MACHINE, "T6", [2], SMALL["database"], 2, **given)
@@ -447,7 +447,9 @@ def test_the_variant_has_the_size_whose_hit_rate_is_nearest():
         table = hac_calibrated.sized(rates, target)
         assert table["chosen"].tolist() == chosen and (table["target_pct"] == target).all()
         assert table[rates.columns].equals(rates)
-    with pytest.raises(ParameterError, match=r"20 to 22 MB hits 60.0 to 90.0 % .* never the published 59 %; give serv"):
+    with pytest.raises(
+        ParameterError, match=r"20 to 22 MB, 60.0 to 90.0 % .* published rate is 59 %; change the range of serv"
+    ):
         hac_calibrated.sized(rates, 59)
 
 

@@ -389,7 +389,7 @@ def test_an_oref_without_object_is_refused():
         Program(FPC(database, 8 * PAGE), database).walk(9 << 9, [0])
 
 
-def test_a_cache_that_failed_is_not_run_on():
+def test_a_failed_cache_refuses_another_run():
     database = oo7.generate(oo7.SMALL, np.random.default_rng(1))
     program = Program(HAC(database, 2 * PAGE), database)
     for _ in range(2):

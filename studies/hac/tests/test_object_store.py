@@ -222,11 +222,11 @@ def test_the_kernel_is_the_reference(testbed, replay, rate):
 @pytest.mark.parametrize(
     ("streams", "message"),
     [
-        ([stream([1, 11])], "pages 1 to 11; the database has pages 1 to 10"),
+        ([stream([1, 11])], "pages 1 to 11 are fetched, but the database has pages 1 to 10"),
         ([stream([0])], "pages 0 to 0"),
         ([stream([1]), stream([1], before=-1)], "negative"),
         ([stream([1], register=-5)], "negative"),
-        ([Stream(np.array([1, 2]), np.array([0, 0]), 0)], "one time before each fetch"),
+        ([Stream(np.array([1, 2]), np.array([0, 0]), 0)], "expected one before each fetch"),
     ],
 )
 def test_impossible_streams_are_refused(testbed, streams, message):

@@ -305,11 +305,11 @@ def disk_times(testbed, references, generator=None):
         The distribution needs a `generator`, or a time is longer than `LONGEST_ACCESS`.
     """
     if testbed.disk_ns > LONGEST_ACCESS:
-        raise ParameterError(f"a disk access of {testbed.disk_ns} ns; expected at most {LONGEST_ACCESS}")
+        raise ParameterError(f"a disk access takes {testbed.disk_ns} ns; expected at most {LONGEST_ACCESS}")
     if testbed.disk_time == "constant":
         return np.array([testbed.disk_ns], np.uint32)
     if generator is None:
-        raise ParameterError("disk_time is exponential; expected a seeded generator to draw from")
+        raise ParameterError("disk_time is exponential, so the times are drawn at random; pass a seeded generator")
     drawn = generator.standard_exponential(references, np.float32) * np.float32(testbed.disk_ns)
     return np.minimum(drawn, np.float32(LONGEST_ACCESS - 255)).astype(np.uint32)
 
@@ -319,7 +319,9 @@ def _check(outcome, disk, testbed, reads_per_transaction):
     if outcome.ndim != 1 or outcome.shape != disk.shape or not outcome.size:
         raise ParameterError(f"outcome has shape {outcome.shape}, disk {disk.shape}; expected one value per reference")
     if outcome.max() > WRITE or disk.max() >= testbed.disks:
-        raise ParameterError(f"expected outcomes up to {WRITE} and disks below {testbed.disks}")
+        raise ParameterError(
+            f"outcomes reach {outcome.max()} and disks {disk.max()}; expected at most {WRITE} and {testbed.disks - 1}"
+        )
     if not 1 <= reads_per_transaction <= 1_000_000:
         raise ParameterError(f"reads_per_transaction is {reads_per_transaction!r}; expected 1 to 1000000")
     return outcome, disk

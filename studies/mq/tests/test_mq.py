@@ -33,7 +33,7 @@ def busy():
     return trace_of(rng.zipf(1.2, 5000) % 300, rng.random(5000) < 0.3)
 
 
-def test_replay_has_a_row_a_size_and_write_mode(busy):
+def test_replay_has_one_row_per_size_and_write_mode(busy):
     table = mq.replay(busy, "lru", [4, 16], label="mine")
     assert table[["cache_mb", "policy", "writes"]].to_numpy().tolist() == [
         [4, "mine", "count"], [16, "mine", "count"], [4, "mine", "ignore"], [16, "mine", "ignore"]]  # fmt: skip
@@ -44,7 +44,7 @@ def test_replay_has_a_row_a_size_and_write_mode(busy):
     assert np.allclose(table["hit_ratio_pct"], 100 * table["hits"] / table["requests"])
 
 
-def test_a_grid_keeps_the_best_setting_size_by_size(busy):
+def test_a_grid_keeps_the_best_setting_of_each_size(busy):
     grid = {"life_time": [1, 50, 5000], "queues": [2, 8]}
     table = mq.replay(busy, "mq", [4, 16, 64], writes=["count"], grid=grid)
     assert len(table) == 3
@@ -104,7 +104,7 @@ def test_frequency_curve_by_hand():
     assert table["accesses_pct"].tolist() == pytest.approx([100, 100 * 7 / 8, 100 * 5 / 8])
 
 
-def test_behind_a_first_level_its_read_misses_and_the_dirty_blocks_that_leave_it_pass(busy):
+def test_a_first_level_passes_its_read_misses_and_evicted_dirty_blocks(busy):
     hits = np.zeros(len(busy), bool)
     simulate(busy, "lru", 8, hits=hits)
     passed = mq.behind(busy, 8)
@@ -173,7 +173,7 @@ def test_rates_are_relative_to_the_baseline():
     assert list(parts) == ["cache_mb", "policy", "component", "us"]
 
 
-def test_outcomes_of_all_points_whatever_the_threads(busy):
+def test_outcomes_do_not_depend_on_the_number_of_threads(busy):
     one, two = (mq_rates.points(busy, [8, 32], threads=n) for n in (1, 2))
     assert list(one) == [(8, "mq"), (8, "lru"), (32, "mq"), (32, "lru")]
     for point in one:
@@ -182,7 +182,7 @@ def test_outcomes_of_all_points_whatever_the_threads(busy):
         assert np.array_equal(one[point] == 2, busy.write)
 
 
-def test_a_study_knows_its_policies(busy):
+def test_replay_refuses_an_unknown_policy(busy):
     with pytest.raises(ParameterError, match="unknown policy"):
         mq.replay(busy, "best", [8])
 

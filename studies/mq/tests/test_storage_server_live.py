@@ -46,7 +46,7 @@ def replayed(trace, policy, cache_blocks):
 
 @pytest.mark.parametrize("policy", ONLINE)
 @pytest.mark.parametrize("changes", [{}, {"disk_time": "exponential", "network_mb_per_s": 1, "think_time_us": 500}])
-def test_alone_the_cache_sees_the_traces_order(policy, changes):
+def test_with_one_terminal_the_cache_sees_the_order_of_the_trace(policy, changes):
     """A write is an access before the read that follows it, however slow the link is: each outcome must be the
     replay's."""
     trace, hits = skewed(), np.zeros(20_000, bool)
@@ -57,7 +57,7 @@ def test_alone_the_cache_sees_the_traces_order(policy, changes):
     assert np.array_equal(hits, hit)
 
 
-def test_alone_and_without_writes_live_is_priced():
+def test_one_terminal_without_writes_gives_the_priced_result():
     trace = skewed(writes=0)
     live = run_live(trace, "mq", 150, ALONE, 6.3)
     priced = run(outcomes(replayed(trace, "mq", 150)[1], None), disks_of(trace, ALONE), ALONE, 6.3)
@@ -128,7 +128,7 @@ def test_a_block_on_its_way_from_the_disk_is_found():
     assert hits.tolist() == [False] + [True] * 39
 
 
-def test_measured_counts_are_those_of_the_trace_behind_the_warm_up():
+def test_measured_counts_are_those_of_the_trace_after_the_warm_up():
     trace = skewed(60_000)
     got = run_live(trace, "lru", 150, TESTBED, 6)
     reads = np.count_nonzero(~trace.write)
@@ -180,6 +180,6 @@ def test_impossible_inputs_are_refused(policy, blocks, changes, reads, message):
         run_live(skewed(2000), policy, blocks, replace(TESTBED, **changes), reads)
 
 
-def test_writes_alone_complete_nothing():
+def test_a_trace_of_writes_completes_no_transaction():
     with pytest.raises(ParameterError, match="no transaction"):
         run_live(trace_of([0, 1], [True, True]), "lru", 1, TESTBED, 1)

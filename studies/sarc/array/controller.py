@@ -448,13 +448,13 @@ class StorageController:
         """Refuse a unit that the host cannot deal out evenly, in whole tracks."""
         if pages % self._turn and self._turn > self.cache.track_pages:
             raise ParameterError(
-                f"a unit of {pages} pages; expected a multiple of {self._turn}, which the host can deal to its arrays"
+                f"a unit has {pages} pages; expected a multiple of {self._turn}, which the host can deal to its arrays"
                 " in whole turns and whole tracks"
             )
 
     def _begin(self, until_ns):
         if until_ns < self._kernel.now:
-            raise ParameterError(f"until_ns is {until_ns}, but {self._kernel.now} ns has already been reached")
+            raise ParameterError(f"until is {until_ns} ns, but {self._kernel.now} ns has already been reached")
         return self._kernel.now
 
     def _interval(self, begin):

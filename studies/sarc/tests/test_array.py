@@ -241,7 +241,7 @@ def test_striping_keeps_pages_apart_and_within_their_unit():
     one = controller(striped)
     one.run(*map(np.array, zip(*writes, strict=True)), SECOND * 60)
     assert one._kernel.dirty_pages == PAGES // 64, "no two pages of the host are one page of the controller"
-    with pytest.raises(ParameterError, match="a unit of 65544 pages; expected a multiple of 32"):
+    with pytest.raises(ParameterError, match="a unit has 65544 pages; expected a multiple of 32"):
         controller(striped, pages=PAGES + 8).run(np.array([0]), np.array([0]), np.array([1]), np.array([False]), SECOND)
 
 

@@ -49,7 +49,7 @@ class Lfs(DiskClient):
     def lay_out(self, count):
         """Put blocks 0 … count - 1 into segments in order, without taking time."""
         if count > self.room:
-            raise ParameterError(f"{count} blocks; the logical disk has room for {self.room}")
+            raise ParameterError(f"{count} blocks do not fit; the logical disk has room for {self.room}")
         for first in range(0, count, DATA):
             self.place(self.free.pop(), range(first, min(first + DATA, count)))
 

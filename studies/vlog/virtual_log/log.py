@@ -117,10 +117,10 @@ def virtual_log(
     """
     tracks, heads, sectors = uniform(description)
     if not 1 <= block_sectors <= sectors:
-        raise ParameterError(f"blocks of {block_sectors!r} sectors; a track has {sectors}")
+        raise ParameterError(f"a block has {block_sectors!r} sectors; expected 1 to {sectors}, the sectors of a track")
     most = capacity(description, block_sectors)
     if not 1 <= blocks <= most:
-        raise ParameterError(f"{blocks!r} logical blocks; expected 1 to {most} on this disk")
+        raise ParameterError(f"there are {blocks!r} logical blocks; expected 1 to {most} on this disk")
     if reserve is not None and not 0 <= reserve < sectors // block_sectors:
         raise ParameterError(f"reserve is {reserve!r} blocks; expected 0 to {sectors // block_sectors - 1}")
     if media is not None and not aligned:

@@ -208,7 +208,7 @@ def _bus(path, blocks, instances, topology):
         if block.type == "disksim_bus" and above is not None and block.name == instances.get(above):
             part = _Part(block, path)
             return part.number("Read block transfer time", 0), part.number("Write block transfer time", 0)
-    raise InputError("no bus above the disk", path=path, expected="a topology with a bus")
+    raise InputError("has no bus above the disk", path=path, expected="a topology with a bus")
 
 
 def _above_disk(node, bus):
@@ -285,7 +285,7 @@ def _seek(part, path):
     if kind in ("hpl", "hplplus10"):
         values = part.list("HPL seek equation values")
         if len(values) != 6 or not all(isinstance(value, int | float) for value in values):
-            raise InputError("HPL seek equation values", path=path, expected="six numbers")
+            raise InputError("HPL seek equation values are malformed", path=path, expected="six numbers")
         long_from, short, root, long, line, one = values
         first = part.list("First ten seek times") if kind == "hplplus10" else [one] if one != -1 else []
         seek = {"short_ms": short, "short_sqrt_ms": root, "long_from": int(long_from), "long_ms": long}
@@ -306,7 +306,9 @@ def seek_file(path):
     head = re.fullmatch(r"Seek distances measured:\s*(\d{1,9})", lines[0].strip()) if lines else None
     widths = (2, 3, 4) if head else (3, 4)
     if not lines or len(lines) > MOST_POINTS or (not head and lines[0].count(",") + 1 not in widths):
-        raise InputError("no seek curve", path=path, line=1, expected="Seek distances measured: COUNT")
+        raise InputError(
+            "does not begin with a seek curve", path=path, line=1, expected="Seek distances measured: COUNT"
+        )
     points = []
     for number, line in enumerate(lines[1:] if head else lines, 2 if head else 1):
         if line.strip():
@@ -322,7 +324,7 @@ def seek_file(path):
 
 def _overheads(disk):
     if disk.number("Per-request overhead time", 0):
-        raise InputError("a per-request overhead", path=disk.path, expected="0")
+        raise InputError("Per-request overhead time is set", path=disk.path, expected="0")
     scale = disk.number("Time scale for overheads", 1)
     made = {key: scale * disk.number(theirs, 0) for key, theirs in OVERHEADS.items()}
     made["least_seek"] = disk.number(OVERHEADS["least_seek"], 0)

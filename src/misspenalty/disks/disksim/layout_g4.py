@@ -37,7 +37,7 @@ def geometry(layout, heads, cylinders, path):
     """
     index = layout.get("IDX")
     if not isinstance(index, list) or not index or not all(isinstance(node, list) for node in index):
-        raise InputError("no index", path=path, expected="IDX = [ [ ... ], ... ]")
+        raise InputError("has no index", path=path, expected="IDX = [ [ ... ], ... ]")
     if heads < 1:
         raise InputError(f"Number of data surfaces = {heads}", path=path, expected="1 or more")
     runs = [_run(fields, path) for fields in _entries(index[-1], "IDX", ROOT_FIELDS, path)]
@@ -70,7 +70,9 @@ def geometry(layout, heads, cylinders, path):
 def _entries(node, kind, width, path):
     """Return the entries of an index node, which must all be of one kind."""
     if len(node) % width or not node or any(node[at] != kind for at in range(8, len(node), width)):
-        raise InputError("an index node", path=path, expected=f"entries of {width} values, the ninth of them {kind}")
+        raise InputError(
+            "an index node is malformed", path=path, expected=f"entries of {width} values, the ninth of them {kind}"
+        )
     return [node[at : at + width] for at in range(0, len(node), width)]
 
 
@@ -78,7 +80,7 @@ def _run(fields, path):
     """Return the first cylinder, the number of cylinders and the number of blocks of a root entry."""
     chosen = fields[1], fields[7], fields[6]
     if not all(isinstance(value, int) for value in chosen):
-        raise InputError(f"a run {chosen}", path=path, expected="whole numbers")
+        raise InputError(f"a run is {chosen}", path=path, expected="whole numbers")
     return chosen
 
 
@@ -88,7 +90,7 @@ def _skew(index, path):
     share = None if node is None else _entries(node, "TRACK", TRACK_FIELDS, path)[0][5]
     if isinstance(share, int | float) and 0 <= share < 1:
         return share
-    raise InputError("no tracks in the index", path=path, expected="TRACK entries, less than a revolution apart")
+    raise InputError("the index has no tracks", path=path, expected="TRACK entries, less than a revolution apart")
 
 
 def _zone(start, length, sectors, skew):

@@ -53,7 +53,7 @@ def _write(options):
     outputs = {name: one for manifest in filter(None, manifests) for name, one in manifest["outputs"].items()}
     if changed := changed_files(outputs, options.root):
         raise InputError(
-            "is not what the last run wrote, as its manifest says",
+            "is not what the last run wrote according to its manifest",
             path=Path(options.root) / changed[0],
             remedy="`make reproduce` makes it again",
         )
@@ -66,7 +66,7 @@ def _write(options):
 
 def _verify(options):
     found = verify.verify(options.archive, options.root, options.tolerance)
-    print(f"{options.archive}: complete, and contains nothing but its files")
+    print(f"{options.archive}: complete, and it contains no other files")
     for one in found:
         print(_shown(f"{one.verdict:18} {one.name}{': ' if one.detail else ''}{one.detail}"))
     counts = collections.Counter(one.verdict for one in found)
