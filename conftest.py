@@ -54,7 +54,7 @@ def shared_traces():
     root = Path(__file__).parent
     folder = Path(os.environ.get("MISSPENALTY_SHARED_TRACES", root.parent / "shared" / "traces"))
     if not folder.is_dir():
-        pytest.skip("the reference traces are not here (set MISSPENALTY_SHARED_TRACES)")
+        pytest.skip("the reference traces are missing (set MISSPENALTY_SHARED_TRACES)")
     return folder
 
 

@@ -50,7 +50,7 @@ def main():
         for language in options.languages.split(","):
             tool, build = BUILDS[language]
             if shutil.which(tool) is None:
-                print(f"{language}: left out, {tool} is not here", file=sys.stderr)
+                print(f"{language} is left out because {tool} is not installed", file=sys.stderr)
                 continue
             command = build()
             for cache in (row for row in differing if row["language"] == language):

@@ -94,7 +94,7 @@ def main():
     for language in parser.parse_args().languages.split(","):
         tool, build = BUILDS[language]
         if shutil.which(tool) is None:
-            print(f"{language}: left out, {tool} is not here", file=sys.stderr)
+            print(f"{language} is left out because {tool} is not installed", file=sys.stderr)
             continue
         build()
         for path in reproductions(language):

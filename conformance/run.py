@@ -133,7 +133,7 @@ def main():
     for language in languages:
         tool, build = BUILDS[language]
         if not (HERE / language).is_dir() or shutil.which(tool) is None:
-            print(f"{language}: left out, {tool} is not here", file=sys.stderr)
+            print(f"{language} is left out because {tool} is not installed", file=sys.stderr)
             continue
         command = build()
         listed = subprocess.run([*command, "list"], capture_output=True, text=True, check=True).stdout.splitlines()

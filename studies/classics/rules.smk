@@ -19,7 +19,7 @@ CLASSICS_ABSENT = [name for name, path in CLASSICS_PATHS.items() if path is None
 if CLASSICS_ABSENT:
     plan.read.append("results/classics/replays.csv")
     logger.info(
-        f"classics: {len(CLASSICS_ABSENT)} of {len(CLASSICS_PATHS)} traces are not here "
+        f"classics: {len(CLASSICS_ABSENT)} of {len(CLASSICS_PATHS)} traces are missing "
         f"({', '.join(CLASSICS_ABSENT)}); the archived results/classics/replays.csv is used as it is. To replay them: "
         "python -m misspenalty.io.external classics, or name a folder with copies, --config mirror=…"
     )

@@ -36,7 +36,7 @@ DISPUTE_ABSENT = [name for name, path in DISPUTE_PATHS.items() if path is None]
 if DISPUTE_ABSENT:
     plan.read.append("results/dispute/replays.csv")
     logger.info(
-        f"dispute: {len(DISPUTE_ABSENT)} of {len(DISPUTE_PATHS)} traces are not here ({', '.join(DISPUTE_ABSENT)}); "
+        f"dispute: {len(DISPUTE_ABSENT)} of {len(DISPUTE_PATHS)} traces are missing ({', '.join(DISPUTE_ABSENT)}); "
         "the archived results/dispute/replays.csv is used as it is."
     )
 else:
@@ -149,7 +149,7 @@ plan.archived = [
 if DISPUTE_TABLE is None:
     plan.read += [f"results/dispute/{item}.csv" for item in AGGREGATED]
     logger.info(
-        f"dispute: {DISPUTE_RESULTS} is not here; the archived tables made of it are used as they are. To make them: "
+        f"dispute: {DISPUTE_RESULTS} is missing; the archived tables made from it are used as they are. To make them: "
         "python -m misspenalty.io.external dispute, or name a folder with copies, --config mirror=…"
     )
 else:

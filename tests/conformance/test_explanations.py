@@ -138,7 +138,7 @@ def reproduce(monkeypatch):
     return reproduce
 
 
-def test_every_difference_has_a_reproduction_whose_first_line_says_what_the_policy_has(reproduce):
+def test_every_difference_has_a_reproduction_that_states_what_the_policy_has(reproduce):
     """In a trace, a w before a block marks a write, which the policies here treat as a reference."""
     told = [reproduce.says(path) for language in reproduce.BUILDS for path in reproduce.reproductions(language)]
     wrong = []

@@ -62,7 +62,7 @@ def test_killed_writers_leave_one_of_two_contents(tmp_path):
     assert not any(row["wrong"] for row in rows)
 
 
-def test_a_writer_in_place_is_found(tmp_path, monkeypatch):
+def test_the_drill_notices_a_writer_that_overwrites_in_place(tmp_path, monkeypatch):
     def write(path, version):
         path.write_bytes(b"%d" % version)
         while drill.os.getpid() != parent:
@@ -90,7 +90,7 @@ def test_every_fault_is_named(folders):
     ]
 
 
-def test_what_a_kill_damaged_or_lost_is_counted(folders):
+def test_files_that_a_kill_damaged_or_lost_are_counted(folders):
     known = {f"results/{name}.csv": {"whole"} for name in "abc"}
     now = {"results/a.csv": "whole", "results/b.csv": "whole"}
     assert drill.damage(now, known, {"results/a.csv": 7}, []) == ([], 0)

@@ -56,7 +56,7 @@ def test_hints_to_the_processor_have_no_faults():
     assert len(faults.mutants_of("a.py", "def f(a):\n    return a < NEAR\n")) == 1  # no hint outside a kernel
 
 
-def test_what_asserts_has_no_faults():
+def test_arguments_that_only_assert_get_no_faults():
     assert faults.mutants_of("a.py", "def f(a, b):\n    return zip(a, b, strict=True)\n") == []
     assert len(faults.mutants_of("a.py", "def f(a):\n    return sorted(a, reverse=True)\n")) == 1
 
@@ -109,7 +109,7 @@ def test_only_expressions_become_a_choice_in_a_kernel(line, places):
     assert [line[a:b].strip() for a, b in switched.expressions(line, True)] == places
 
 
-def test_a_kernel_holds_all_its_faults_but_those_that_do_not_compile(tmp_path):
+def test_a_switched_kernel_leaves_out_faults_that_do_not_compile(tmp_path):
     text = (faults.SOURCE / "policies" / "_lru.pyx").read_text()
     found = dict(enumerate(faults.mutants_of("policies/_lru.pyx", text), 1))
     line = next(n for n, line in enumerate(text.splitlines(), 1) if line.strip().startswith("for i in"))
@@ -189,7 +189,7 @@ def test_a_table_grows_and_nothing_is_tried_twice(tmp_path):
     assert [text.count(" s  io/files.py:") for text in shown] == [3, 0]
 
 
-def test_what_ends_a_trial_is_reported(tmp_path, monkeypatch):
+def test_an_error_that_ends_a_trial_is_reported(tmp_path, monkeypatch):
     trial = mutants.Trial(tmp_path, {1: None}, set(), print, 1)
     monkeypatch.setattr(trial, "examine", lambda number: number / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):

@@ -95,7 +95,7 @@ def test_a_killed_run_goes_on_with_the_same_command(folder):
     (folder / "wait").unlink()
     code, text = finish(start(folder))
     assert code == 0, text
-    assert "going on from there" in text
+    assert "this run resumes it" in text
     assert (folder / "sarc.txt").read_text() == "whole\n"
 
 
@@ -130,7 +130,7 @@ def test_a_digit_changed_in_a_table_is_found_and_made_again(complete, keep_time)
     change(complete / "results" / "sarc.csv", "1\n2\n", keep_time)
     code, text = finish(start(complete))
     assert code == 0, text
-    assert text.startswith("results/sarc.csv is not what the last run wrote: making it again\n")
+    assert text.startswith("results/sarc.csv is not what the last run wrote, so it will be made again\n")
     assert (complete / "results" / "sarc.csv").read_text() == "1\n1\n"
     code, text = finish(start(complete))
     assert (code, text) == (0, "Nothing to be done: all results are up to date.\n")
@@ -146,7 +146,9 @@ def test_a_deleted_table_is_made_again(complete):
 def test_an_input_that_changed_without_its_time_is_found(complete):
     change(complete / "raw.csv", "2\n")
     code, text = finish(start(complete))
-    assert code == 0 and text.startswith("raw.csv has changed since the last run: making again what is made from it\n")
+    assert code == 0 and text.startswith(
+        "raw.csv has changed since the last run, so everything made from it will be made again\n"
+    )
     assert (complete / "results" / "sarc.csv").read_text() == "2\n2\n"
 
 
@@ -173,7 +175,7 @@ def test_a_digit_changed_after_a_run_that_was_stopped_is_found(complete, keep_ti
     change(complete / "results" / "mq.csv", "6\n", keep_time)
     code, text = finish(start(complete))
     assert code == 0, text
-    assert text.startswith("results/mq.csv is not what the last run wrote: making it again\n")
+    assert text.startswith("results/mq.csv is not what the last run wrote, so it will be made again\n")
     assert (complete / "results" / "sarc.csv").read_text() == "5\n5\n"
     assert finish(start(complete)) == (0, "Nothing to be done: all results are up to date.\n")
     assert not (complete / ".snakemake" / "reproduce.jsonl").exists()
@@ -300,7 +302,7 @@ rule manifest:""",
     assert finish(start(complete)) == (0, "Nothing to be done: all results are up to date.\n")
     assert (complete / "results" / "more.csv").read_text() == "9\n"  # `make reproduce` does not check it
     code, text = finish(start(complete, "--supplement"))
-    assert code == 0 and text.startswith("results/more.csv is not what the last run wrote: making it again\n")
+    assert code == 0 and text.startswith("results/more.csv is not what the last run wrote, so it will be made again\n")
     assert (complete / "results" / "more.csv").read_text() == "1\n"
 
 
@@ -340,9 +342,11 @@ def test_a_run_without_registered_files_goes_on_and_says_so(folder):
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert lines[0] == "fetching registered file 1 of 1: arc/P3, 0.0 MB"
-    assert lines[1].startswith("1 registered files cannot be had (") and lines[1].endswith("going on without them.")
+    assert lines[1].startswith("1 registered files could not be fetched (") and lines[1].endswith(
+        "goes on without them."
+    )
     assert lines[-2] == "Recomputed: mq."
-    assert lines[-1].startswith("From archived tables, because registered files are not here: classics (2 missing). ")
+    assert lines[-1].startswith("Archived tables are used because registered files are missing: classics (2 missing). ")
     offline = subprocess.run([*command, "--offline"], cwd=folder, capture_output=True, text=True, timeout=120)
     assert offline.stdout.splitlines()[-2:] == lines[-2:] and "fetching" not in offline.stdout
 

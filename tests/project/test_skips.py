@@ -14,7 +14,7 @@ SOURCE = """
 import pytest
 
 def test_permitted():
-    pytest.skip("the reference traces are not here (set X)")
+    pytest.skip("the reference traces are missing (set X)")
 
 def test_fails():
     pytest.skip("there is no such thing here")
@@ -60,7 +60,7 @@ def test_skips_fail_in_continuous_integration(folder, monkeypatch):
     done.stdout.fnmatch_lines(
         ["*there is no such thing here*", "A test may skip here only for a reason in permitted_*"]
     )
-    done.stdout.fnmatch_lines(["SKIPPED*the reference traces are not here*"])
+    done.stdout.fnmatch_lines(["SKIPPED*the reference traces are missing*"])
     assert done.ret == pytest.ExitCode.TESTS_FAILED
 
 

@@ -257,31 +257,38 @@ def drill_workflow(base, options):
     finish(killed, options.cores, targets)
     wrong = compare(whole, killed)
     if not idle(killed, options.cores, targets):
-        wrong.append("a second run had something to do")
+        wrong.append("a second run of the finished workflow had jobs to do")
     if len(rows) < options.kills:
-        wrong.append(f"the run ended after {len(rows)} kills")
-    print(f"{len(rows)} kills; {len(digests(killed))} files, {len(wrong)} faults")
+        wrong.append(f"the run ended after {len(rows)} of {options.kills} kills")
+    print(
+        f"the run was killed {len(rows)} times; {len(digests(killed))} files were compared, {len(wrong)} faults found"
+    )
     return rows, wrong
 
 
 def main():
     """Run the drill; exit with status 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=20, help="of the run")
-    parser.add_argument("--writers", type=int, default=25, help="kills of each writer")
+    parser.add_argument("--kills", type=int, default=20, help="number of times to kill the run")
+    parser.add_argument("--writers", type=int, default=25, help="number of times to kill each writer")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--studies", nargs="*", default=[], help="these alone, by default a whole run")
-    parser.add_argument("--csv", type=Path, help="where the table of kills goes")
+    parser.add_argument("--studies", nargs="*", default=[], help="run only these studies (default: the whole workflow)")
+    parser.add_argument("--csv", type=Path, help="write the table of kills to this file")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="drill-") as base:
         rows = kill_writers(Path(base), options.writers, 0.5, options.seed) if options.writers else []
-        print(f"{len(rows)} kills of writers, {sum(row['wrong'] for row in rows)} faults", flush=True)
+        print(
+            f"writers were killed {len(rows)} times; {sum(row['wrong'] for row in rows)} faults were found", flush=True
+        )
         found, wrong = drill_workflow(Path(base), options) if options.kills else ([], [])
     rows = found + rows
-    wrong += [f"{row['what']}: kill {row['kill']} left {row['wrong']} not whole" for row in rows if row["wrong"]]
+    wrong += [f"{row['what']}: kill {row['kill']} left {row['wrong']} incomplete files" for row in rows if row["wrong"]]
     wrong += [f"{row['what']}: kill {row['kill']} lost {row['bytes_lost']} B" for row in rows if row["bytes_lost"]]
-    print(f"{len(rows)} kills, {len(wrong)} faults, {sum(row['bytes_lost'] for row in rows)} bytes lost")
+    print(
+        f"after {len(rows)} kills in total, {len(wrong)} faults were found and "
+        f"{sum(row['bytes_lost'] for row in rows)} bytes were lost"
+    )
     if options.csv:
         options.csv.parent.mkdir(parents=True, exist_ok=True)
         pd.DataFrame(rows).to_csv(options.csv, index=False)

@@ -338,7 +338,7 @@ class Trial:
     def learn(self, found):
         """Store what `examine` returned: the row, good and broken tests, CPU times, and which test found the fault."""
         if "error" in found:
-            raise RuntimeError(f"a fault could not be tried\n{found['error']}")
+            raise RuntimeError(f"trying a fault raised an error:\n{found['error']}")
         self.good.update(found["good"])
         self.broken.update(found["broken"])
         for test, spent in found["passed"].items():
@@ -468,7 +468,9 @@ def try_all(faults, jobs, keep):
                     traceback.print_exc()
                 os._exit(status)
             if os.waitpid(child, 0)[1]:
-                raise RuntimeError(f"tests could not be collected for {next(iter(group.values())).path}")
+                raise RuntimeError(
+                    f"the trial of faults in {next(iter(group.values())).path} failed; its messages are above"
+                )
 
 
 def read_table(path):
@@ -481,13 +483,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="faults at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of faults tried at the same time")
     parser.add_argument(
         "--only", nargs="+", default=DEFAULT, metavar="PATTERN", help="sources, below src/misspenalty, or studies/…"
     )
-    parser.add_argument("--least", type=float, default=95, help="share that has to be killed, percent")
-    parser.add_argument("--csv", type=Path, help="where rows are added; faults in it are not tried again")
-    parser.add_argument("--again", action="store_true", help="try those again that survived")
+    parser.add_argument(
+        "--least", type=float, default=95, help="smallest share of faults that must be killed, in percent"
+    )
+    parser.add_argument("--csv", type=Path, help="add rows to this file; faults already in it are not tried again")
+    parser.add_argument("--again", action="store_true", help="retry the faults that survived")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         table = options.csv or Path(folder, "faults.csv")

@@ -66,7 +66,7 @@ ALONE = (
 def prepare():
     """Install missing programs and Snakemake's plugin; exit with a message if the test cannot run on this machine."""
     if os.geteuid():
-        sys.exit("slurm-test starts a cluster's daemons, which takes root.")
+        sys.exit("slurm-test starts a cluster's daemons, which needs root; run it as root.")
     if missing := [name for name in PROGRAMS if not shutil.which(name)]:
         if not shutil.which("apt-get"):
             sys.exit(f"{', '.join(missing)}: not found; install SLURM (slurm-wlm) and munge.")
@@ -75,7 +75,7 @@ def prepare():
         install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "slurm-wlm", "munge"]
         subprocess.run(install, check=True, env=environment)
     if CONF.exists() or CONF.is_symlink():
-        sys.exit(f"{CONF} exists: this machine belongs to a cluster already, which the test leaves alone.")
+        sys.exit(f"{CONF} exists, so this machine already belongs to a cluster; run the test on another machine.")
     wanted = PROFILE / "requirements.txt"
     if not (PLUGINS / "done").exists() or (PLUGINS / "done").read_text() != wanted.read_text():
         shutil.rmtree(PLUGINS, ignore_errors=True)
@@ -160,9 +160,9 @@ def submissions():
 def main():
     """Run the workflow locally and on SLURM; return exit status 1 if a file differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cores", type=int, default=2, help="of the local run")
-    parser.add_argument("--log", type=Path, help="where the list of SLURM's jobs goes")
-    parser.add_argument("--studies", nargs="*", default=[], help="these alone, by default a whole run")
+    parser.add_argument("--cores", type=int, default=2, help="number of cores of the local run")
+    parser.add_argument("--log", type=Path, help="write the list of SLURM's jobs to this file")
+    parser.add_argument("--studies", nargs="*", default=[], help="run only these studies (default: the whole workflow)")
     options, further = parser.parse_known_args()
     prepare()
     with tempfile.TemporaryDirectory(prefix="slurm-") as base:

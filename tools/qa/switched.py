@@ -224,7 +224,7 @@ class Copy:
         for step in steps:
             done = subprocess.run(step, cwd=self.folder, capture_output=True, text=True, check=False)
             if done.returncode:
-                return done.stderr or "it does not compile"
+                return done.stderr or f"{step[0]} failed without a message"
         c.unlink()
         return ""
 

@@ -11,7 +11,7 @@ except MissPenaltyError as error:
 
 if taken := set(OWN_TRACES) & {rule.name for rule in workflow.rules}:
     raise WorkflowError(
-        f"{config['traces']}: row {min(taken)}, column name: there is a rule of this name; choose another"
+        f"{config['traces']}: row {min(taken)}, column name: the workflow already has a rule with this name; choose another name"
     )
 
 

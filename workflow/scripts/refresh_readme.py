@@ -77,7 +77,10 @@ if "--cost" in sys.argv[1:]:
     texts[("README.md", "cost")] = readme_text(*runs, Path())
     texts[("ARTIFACT.md", "cost")] = artifact_text(*runs, Path())
     if None in texts.values():
-        sys.exit("First run `make reproduce` from a fresh checkout, then `make supplement`: the cost is of both.")
+        sys.exit(
+            "The manifests in results/ do not describe complete runs; run `make reproduce` in a fresh checkout, then "
+            "`make supplement`."
+        )
 for (path, name), text in texts.items():
     if text and update_between_markers(path, name, text):
         print(f"{path}: {name} brought up to date")

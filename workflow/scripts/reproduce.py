@@ -1,7 +1,8 @@
 """Do the work of `make reproduce`, `make supplement` and `make smoke` from where the last run stopped; show progress.
 
-Without an option it makes what the papers print, the claims and the paper. With ``--supplement`` it makes the rest,
-too; with ``--first`` only the results that every run makes first, and it compares their tables with the archived ones.
+Without an option it makes the papers' tables and figures, the claims and the paper. With ``--supplement`` it also makes
+the sensitivities, scales and supplement. With ``--first`` it makes only the first results of `make reproduce`, and
+compares them with the archived tables.
 
 A killed run leaves Snakemake's lock and unfinished files. Both are handled here, so that the same command always
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
@@ -96,7 +97,7 @@ def unlock(command):
         return
     if others := running_elsewhere():
         sys.exit(f"Snakemake is running in this folder (process {others[0]}): wait for it, or stop it first.")
-    print("The last run was stopped before its end; going on from there.", flush=True)
+    print("The last run was stopped before its end; this run resumes it.", flush=True)
     subprocess.run([*command, "--unlock"], check=True, capture_output=True)
 
 
@@ -105,12 +106,14 @@ def undo_changes(manifests, journal):
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):
-            print(f"{name} is not what the last run wrote: making it again", flush=True)
+            print(f"{name} is not what the last run wrote, so it will be made again", flush=True)
             Path(name).unlink(missing_ok=True)
             journal.drop(name)
         for name in changed_files(found["inputs"]):
             if Path(name).is_file():
-                print(f"{name} has changed since the last run: making again what is made from it", flush=True)
+                print(
+                    f"{name} has changed since the last run, so everything made from it will be made again", flush=True
+                )
                 os.utime(name)
             journal.drop(name)
 
@@ -124,7 +127,7 @@ def check_results(manifests):
             print(f"{name} does not have the checksum in {path}", file=sys.stderr)
             status = 1
     if status:
-        print("Something else changed these files during the run: run `make reproduce` again.", file=sys.stderr)
+        print("Something else changed these files during the run; run `make reproduce` again.", file=sys.stderr)
     return status
 
 
@@ -298,7 +301,8 @@ def fetch_registered(further):
     failed = fetch_all(open_register(mirror=mirror), line.show)
     line.end()
     if failed:
-        print(f"{len(failed)} registered files cannot be had ({next(iter(failed.values()))}); going on without them.")
+        reason = next(iter(failed.values()))
+        print(f"{len(failed)} registered files could not be fetched ({reason}); the run goes on without them.")
 
 
 class Line:
@@ -335,8 +339,8 @@ def recomputed():
     if named["archived"]:
         parts = [f"{row['study']} ({len(row['missing_files'].split('; '))} missing)" for row in named["archived"]]
         told.append(
-            f"From archived tables, because registered files are not here: {', '.join(parts)}. `make reproduce` with a "
-            f"network, or with {MIRROR} set to a folder with copies, recomputes them."
+            f"Archived tables are used because registered files are missing: {', '.join(parts)}. `make reproduce` with "
+            f"a network, or with {MIRROR} set to a folder with copies, recomputes them."
         )
     return told
 
