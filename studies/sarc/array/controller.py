@@ -454,7 +454,7 @@ class StorageController:
 
     def _begin(self, until_ns):
         if until_ns < self._kernel.now:
-            raise ParameterError(f"until is {until_ns} ns, but {self._kernel.now} ns has already been reached")
+            raise ParameterError(f"until_ns is {until_ns}, but {self._kernel.now} ns has already been reached")
         return self._kernel.now
 
     def _interval(self, begin):
