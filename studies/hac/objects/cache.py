@@ -87,6 +87,7 @@ class ClientCache:
             raise ParameterError(f"activation_words is {activation_words}; expected 4 to 4096")
         self.size, self.table, self.classes, self.database = int(size), table, database.classes, database
         self.pages = database.pages.copy() if writable or not database.pages.flags.writeable else database.pages
+        self.writable = writable
         self.frames = min(self.size // PAGE, len(self.pages) + 2)
         self._common = (
             self.pages,
@@ -104,7 +105,15 @@ class ClientCache:
             raise ParameterError(f"the {self.name} cache of {self.size} bytes failed: {_FAILURES[self.kernel.failed]}")
 
     def commit(self):
-        """End the transaction: send modified objects to the server and return (bytes, objects) sent."""
+        """End the transaction: send modified objects to the server and return (bytes, objects) sent.
+
+        Raises
+        ------
+        ParameterError
+            The cache is not `writable`.
+        """
+        if not self.writable:
+            raise ParameterError(f"{self.name}: a commit changes the server's pages; make the cache with writable=True")
         return self.kernel.commit()
 
     def log(self):

@@ -26,6 +26,16 @@ def test_modified_objects_stay_until_the_commit():
         Program(HAC(database, 40 * PAGE), database).run("T2b")
 
 
+def test_a_cache_that_is_not_writable_refuses_a_commit():
+    database = oo7.generate(oo7.SMALL, np.random.default_rng(1))
+    before = database.pages.copy()
+    cache = HAC(database, 160 * PAGE)
+    Program(cache, database).run("T2b")
+    with pytest.raises(ParameterError, match="writable=True"):
+        cache.commit()
+    np.testing.assert_array_equal(database.pages, before)
+
+
 UPDATES = ("T2a", "T1", "T6", "T2b", "T2a", "T1")
 
 
