@@ -27,7 +27,8 @@ class Parameter:
     Attributes
     ----------
     value : object
-        In `unit`; None if it is not fitted yet, or if the machine's file may leave it open.
+        In `unit`; None if it is not fitted yet, or if the file leaves it open, which `MachineParameters.nullable` must
+        allow.
     unit : str
     status : str
         ``stated``, ``derived``, ``secondary``, ``recollected``, ``assumed`` or ``fitted``; the head of each file

@@ -283,7 +283,7 @@ def _bsus(iops):
 
 
 def touches(parameter, config, policy):
-    """Return whether a run's responses depend on a parameter.
+    """Return whether a run's responses may depend on a parameter; False only for those in `TOUCHED`.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ AGAINST = " against "
 def numbers_of(text):
     """Return the numbers in the text of an obtained value, with their names.
 
-    None are returned if the text has other words or more than `MOST` numbers.
+    The list is empty if the text has other words or more than `MOST` numbers.
 
     Examples
     --------

@@ -297,7 +297,7 @@ class Reference:
         return operation.pages[0] // size <= track <= operation.pages[-1] // size
 
     def stage(self, request, reads):
-        """Read neighbouring pages of a strip that are needed for the same reason in one operation."""
+        """Use one read operation for neighbouring pages of a strip that are needed for the same reason."""
         runs = []
         for track, mask, why in reads:
             for bit in range(self.track):
