@@ -8,7 +8,7 @@ SYNTHETIC = {"mq"}  # studies whose tables tests/data/synthetic_results.py makes
 
 
 def copy_archived(root):
-    """Copy to ``root/results`` the archived tables of every study outside `SYNTHETIC`, and three that cover all studies.
+    """Copy to ``root/results`` the archived tables of studies outside `SYNTHETIC`, and three that cover all studies.
 
     The three are the cost of missing facts, the reasons for missed claims, and the studies that were recomputed.
     """

@@ -46,8 +46,8 @@ def copy_tree(folder):
 
 
 def small_config():
-    """Return the archived run's configuration with one small capture for all roles, four policies of MQ, and the changes
-    that each study's `small.yaml` makes."""
+    """Return the archived run's configuration with one small capture for all roles, four policies of MQ, and the
+    changes that each study's `small.yaml` makes."""
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
     parts = [config["mq"]["server"], config["mq"]["client"], config["mq"]["calibrated"]["capture"]]
     config["captures"] = dict.fromkeys(parts, RAW)

@@ -209,7 +209,7 @@ class HacSettings(Settings):
         {"layout": "documents in an area of their own", "shown_mb": [24, 26, 28, 30]},
         "The variant on another database, with a server's cache fitted to the printed hit rate of T1 "
         "(data/calibration.yaml); results have the suffix _calibrated.",
-        "It enters no total.",
+        "It is not counted in any total.",
         block=True,
     )
 

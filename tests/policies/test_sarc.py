@@ -99,9 +99,9 @@ def test_write_hits_adapt_only_where_they_count():
 
 
 def test_insertion_point_of_lru_bottom_traced_by_hand():
-    # Ten pages, insertion 0.3. Random 10 20 30 40 50 60, then the miss on 61 (a run with 60) fetches 61 and 62. With
-    # seven pages cached, two tracks (10, 20) fit below 61 (at most 2.1 pages); with eight, still only two (2.4) fit
-    # below 62, so 62 lies below 61.
+    # Ten pages, insertion 0.3. Tracks 10 to 60 are random; 61 continues 60, and its miss fetches 61 and 62. When 61
+    # enters, seven pages are cached, so at most 2.1 may lie below it: 10 and 20. When 62 enters, eight are cached and
+    # at most 2.4 may lie below it, again 10 and 20; so 62 ends up below 61.
     cache = track_cache("lru_bottom", 10, 1000, prefetch=PREFETCH | {"degree": 1}, insertion=0.3)
     for track in (10, 20, 30, 40, 50, 60, 61):
         cache.access_pages(track)

@@ -128,7 +128,7 @@ def test_a_class_from_a_file_may_be_a_dataclass(tmp_path):
 
 
 class Held(Mine):
-    """Tells what it holds."""
+    """A policy that can tell which blocks it holds."""
 
     def __contains__(self, block):
         return block in self.cached

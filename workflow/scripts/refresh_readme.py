@@ -51,9 +51,9 @@ Cells say how many of the tested statements, ties among them, are reproduced. *F
 values is upstream. *Calibrated*: the model was calibrated on other values of the paper. *Fitted*: the number compared
 was used to tune the model. *Tie*: the interval over seeds crosses the tolerance, or an order is closer than the
 intervals. Multi-Queue is judged behind a first level of 128 MB, as in the paper, and HAC with documents between the
-composite parts and a server's cache of the recollected size. Two variants enter no total: Multi-Queue behind a first
-level whose size was calibrated on the paper's Table 3, and HAC with documents apart and a server's cache whose size
-was calibrated on the printed hit rate. They have:
+composite parts and a server's cache of the recollected size. Two variants are not counted in any total: Multi-Queue
+behind a first level whose size was calibrated on the paper's Table 3, and HAC with documents apart and a server's cache
+whose size was calibrated on the printed hit rate. They have:
 
 {format_summary(variant).rpartition(chr(10))[0]}
 
@@ -61,7 +61,8 @@ Does the conclusion of each paper hold?
 
 {sentences}
 
-Agreement with programs, in points within tolerance ([results/agreement.csv](results/agreement.csv)):
+Agreement with programs and results of others: points within tolerance, of all points compared
+([results/agreement.csv](results/agreement.csv)):
 {agreeing}.
 
 Forecasts of our own, stated before the data that decide them were run ([results/forecasts.csv](results/forecasts.csv)):

@@ -82,7 +82,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
         The requests are too few or not measured, `blocks` leaves some of them out, or `heads` is not from 1 to 64.
     """
     if requests.measured is None:
-        raise ParameterError("the requests have no measured service times; a drive is fitted to those")
+        raise ParameterError("the requests have no measured service times, which the fit needs")
     highest = int((requests.lbn + requests.count).max())
     blocks = highest if blocks is None else blocks
     if blocks < highest:

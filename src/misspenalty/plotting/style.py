@@ -67,7 +67,7 @@ STYLE = {
     "figure.dpi": 150,  # for the screen, in notebooks
     "savefig.facecolor": "white",
     "pdf.fonttype": 42,  # fonts embedded as TrueType: text can be searched
-    "svg.fonttype": "path",  # looks the same if the font is not installed
+    "svg.fonttype": "path",  # looks the same even if the font is not installed
     "svg.hashsalt": "misspenalty",  # identifiers inside the file do not change from run to run
     "path.simplify": False,
 }

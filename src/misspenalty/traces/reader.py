@@ -95,7 +95,7 @@ def extents(device, start, size, write, time, block_bytes, path):
     Parameters
     ----------
     device, start, size : int64, shape (n,)
-        Device number, first byte and bytes; a request of no bytes touches the block of its first byte.
+        Device number, first byte and number of bytes; a request of zero bytes touches the block of its first byte.
     write, time
         As in `Requests`.
 

@@ -5,9 +5,10 @@ interval of these values. Cells that share a seed then vary together: if two pol
 interval of their difference is that of the paired differences.
 
 If only intervals of the means are available, cells are moved to the ends of their intervals, many at a time: in every
-run, the signs of a Hadamard matrix, whose columns are orthogonal, decide to which end each cell is moved. The root mean
-square of the changes of a number is then the root of the summed squares of its cells' effects, as for independent
-errors.
+run, the signs of a Hadamard matrix, whose columns are orthogonal, decide to which end each cell is moved. If the cells
+that a number depends on have columns of their own, the root mean square of its changes is, to first order, the root of
+the summed squares of the cells' effects, as for independent errors. Cells that share a column lie far apart in the
+tables, see `RUNS`.
 """
 
 from dataclasses import dataclass
