@@ -136,7 +136,7 @@ def joined(found, path, append):
 
 
 def main():
-    """Print the tables, with the growth of the cost from the first length to the last."""
+    """Measure each length, and print the tables and the growth of the cost from the first length to the last."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, nargs="+", default=[1_000_000, 10_000_000, 100_000_000])
     parser.add_argument("--csv", help="table of the steps")

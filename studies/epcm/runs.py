@@ -248,7 +248,7 @@ def play(study, setting):
     Returns
     -------
     list of ClientRun
-        As in `Client.run`, in order.
+        One per measured run, as in `Client.run`, in the order of ``study.measured``.
     """
     study = study.led()
     if study.apart and len(study.measured) > 1:

@@ -252,7 +252,8 @@ class EpcmSettings(Settings):
         for bar in bars:
             if bar.model == "epcm" and bar.model_order < 1:
                 raise SettingError(
-                    f"a share of {bar.partition_size} nodes rounds to an order of 0; use a larger share", "epcm_shares"
+                    f"the order, a share of a partition's {bar.partition_size} nodes, rounds to 0; use a larger share",
+                    "epcm_shares",
                 )
             if bar.model not in BASELINES:
                 definition_of(bar)

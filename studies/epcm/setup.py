@@ -20,7 +20,7 @@ def drive_of(machine):
 
 
 def recorded(path):
-    """Read a capture into little memory: only the columns of events that workloads need, as narrow as possible.
+    """Read a capture without the columns that workloads do not need, and with numbers as int32 if they fit.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ class Variant:
         return found
 
     def means(self, each):
-        """Return the means over seeds of the tables in `each`, from `tables`, and the tables ``<item>_by_seed``."""
+        """Average over the seeds what `tables` returned as `each`; add each seed's tables as ``<item>_by_seed``."""
         seeds = [one.seed for one in self.seeds]
         means = {item: mean_over_seeds(made, KEYS[item]) for item, made in each.items()}
         return means | {f"{item}_by_seed": each_seed(made, seeds) for item, made in each.items()}

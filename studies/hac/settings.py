@@ -231,7 +231,7 @@ class HacSettings(Settings):
         fitted = [fit.parameter for fit in fits or () if fit.study == "hac" and fit.basis == "fitted"]
         if fits is not None and sorted(fitted) != ["install_instructions", "page_order", "server_cache_mb"]:
             raise ParameterError(
-                "data/calibration.yaml: expected three fitted parameters of the HAC study, install_instructions, "
-                "page_order and server_cache_mb"
+                "data/calibration.yaml: expected exactly these fitted parameters of the HAC study: "
+                "install_instructions, page_order and server_cache_mb"
             )
         return self

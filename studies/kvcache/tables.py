@@ -119,8 +119,9 @@ def ttft(times):
     Returns
     -------
     DataFrame
-        The same rows, by part and kind, with ``saved_pct``, by how much the mean is below that without a second level,
-        and ``loading_pays_pct``: of the requests that load anything, the share for which this is faster than prefill.
+        The same rows, sorted by part and kind, with two more columns: ``saved_pct``, the percentage by which a second
+        level reduces the mean time to first token; and ``loading_pays_pct``, the percentage of the requests that load
+        anything for which loading is faster than prefill.
     """
     keys = ["first_tokens", "part"]
     base = times[times["policy"] == "none"].set_index(keys)["ttft_s"]

@@ -279,7 +279,7 @@ def first_level_fit(table, counts, published):
 def table4(tables, published):
     """Hit ratios of MQ and LRU at the paper's cache sizes, with the published ones as marks (the paper's Table 4).
 
-    Left: behind the first level that the paper names, on which the claims are judged. Right: behind one calibrated on
+    Left, on which the claims are judged: behind the first level that the paper names. Right: behind one calibrated on
     the re-access distances of the paper's Table 3.
 
     Parameters

@@ -192,7 +192,7 @@ class SarcSettings(Settings):
     scale_divisors: Distinct[Divisor] = setting(
         [16, 8],
         "Scales that are compared with one another.",
-        "The more its results agree across scales, the more a scaled model can be trusted.",
+        "The more closely a scaled model's results agree across scales, the more it can be trusted.",
     )
     scale_loads: Distinct[Load] = setting(
         [1, 3, 5], "Which of a configuration's six load points are run at each scale, counted from 0."

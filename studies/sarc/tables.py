@@ -13,7 +13,7 @@ from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
 from misspenalty_studies.common.statistics import half_width
 from misspenalty_studies.sarc.runs import CONFIGS, KEYS, MEASURES, OPERATIONS, PAPERS, load_shark, points
 
-READ_SHARE = 0.4  # share of reads among the requests
+READ_SHARE = 0.4  # share of reads among SPC-1's requests, rounded
 
 
 def over_seeds(table, columns):

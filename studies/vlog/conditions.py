@@ -121,7 +121,7 @@ def gap(platform, workload, seeds=1):
     platform : Platform
     workload : Updates
     seeds : int
-        Number of runs to average: short runs differ by the state that the warm-up leaves.
+        Number of runs to average, since the result of a short run depends on the state that its warm-up leaves.
 
     Returns
     -------

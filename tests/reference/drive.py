@@ -84,7 +84,7 @@ class Drive:
         return angle + -(-sector * TURN // sectors)
 
     def meets(self, track, sector, now):
-        """Return when a sector next begins, at or after `now` (whole ns), in ticks since time 0."""
+        """Return the time at which a sector next begins, at or after `now` (whole ns), in ticks since time 0."""
         ticks = self.boundary(track, sector)
         return ticks + TURN * (((now - 1) * self.rpm - ticks) // TURN + 1)
 
@@ -150,7 +150,7 @@ class Drive:
             self.ahead = -1
 
     def stopped(self, now):
-        """Return when the arm can move, and on which track it then is, if read-ahead stops now."""
+        """Return the time at which the arm can move, and on which track it then is, if read-ahead stops now."""
         if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit or now <= self.ahead_time:
             return self.arm_free, self.track
         track, end = self.next_ahead()

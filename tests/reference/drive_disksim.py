@@ -59,11 +59,14 @@ class Drive(drive.Drive):
         return self.passed * TURN // (self.rpm << 24)
 
     def land(self, track, sector, when):
-        """Return when a sector next begins."""
+        """Return the time at which a sector next begins."""
         return self.at(self.meets(track, sector, max(when - self.lag, 0))) + self.lag
 
     def passes(self, sweep, j):
-        """Return when sector `j` after a sweep's first one begins; each lasts a multiple of 2^-20 of a revolution."""
+        """Return the time at which the `j`-th sector after the first of a sweep begins.
+
+        Each lasts a multiple of 2^-20 of a revolution.
+        """
         track, _, start = sweep
         return start + j * ((1 << 20) // self.layout.tracks[track][2]) * TURN // (self.rpm << 20)
 
@@ -178,7 +181,7 @@ class Drive(drive.Drive):
         g.first, g.used, g.clean = max(lbn, g.end - self.s["segment"]), self.requests, end
 
     def written(self):
-        """Note that the arm has finished the buffered writes: their segment can be read, or is empty."""
+        """Mark the buffered writes as finished: their segment can be read if the drive allows it, else it is empty."""
         self.writing = 0
         for g in self.segments:
             if g.clean:
@@ -214,7 +217,7 @@ class Drive(drive.Drive):
         return r
 
     def read(self, now, free, lbn, count, r):
-        """Read; return when the last block has left the bus."""
+        """Read; return the time at which the last block has left the bus."""
         s, late, busy = self.s, 0, free > now
         go = now + s["read_miss"][self.after_read]
         off = max(free, go + s["read_disconnect"][self.after_read]) + s["reselect"] + s["prepare"]
@@ -319,7 +322,7 @@ class Drive(drive.Drive):
         self.arm_free = self.writing = self.behind[-1].end
 
     def write_through(self, now, free, lbn, count, r):
-        """Handle a write that is complete once it is on the medium; return when the drive is on the bus again."""
+        """Handle a write that is complete once it is on the medium; return the time at which the bus is used again."""
         s, busy = self.s, free > now
         go = now + s["write_miss"][self.after_read]
         start = off = max(free, go) + s["reselect"] + s["prepare"]
@@ -344,7 +347,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ the medium
 
     def blocks_written(self, on, more, r):
-        """Return when each block of a write is written, then each of the appended write whose data is there in time."""
+        """Return when each block of a write is written, then when each of the appended write that is in time is."""
         s, now, block, done = self.s, on.begin, on.lbn, []
         self.track, end, opening = on.track, more.stop if more else on.stop, True
         while block < end and not (block >= on.stop and self.there(block, on, more) > now):
@@ -397,7 +400,7 @@ class Drive(drive.Drive):
                 kept = range(here, here + 1)
 
     def there(self, block, on, more):
-        """Return when a block's data is in the buffer."""
+        """Return the time at which a block's data is in the buffer."""
         of = on if block < on.stop else more
         lead = self.s["head_start"] if of.count < self.s["long_write"] else self.s["long_head_start"]
         lead = max(min(of.count, lead), min(of.count, self.s["segment"]) * self.s["write_water"] // 1000)

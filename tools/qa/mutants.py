@@ -433,7 +433,7 @@ def run_alone(path):
         order = in_order(items, known["path"], known["first"], known["broken"], known["known"], known["far"])
         run_items(order, known["known"])
 
-    return collect(known["folder"], wanted, run) or 1  # `collect` returns only if tests cannot be collected
+    return collect(known["folder"], wanted, run) or 1  # here `collect` returns only if tests cannot be collected
 
 
 def described(fault):

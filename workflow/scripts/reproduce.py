@@ -132,7 +132,7 @@ def check_results(manifests):
 
 
 def forget_last_run(since, paths, journal):
-    """Replace the last run's manifests by journal entries, because a job of this run has made one of their files."""
+    """Replace the last run's manifests by journal entries; call it when a job of this run has finished."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime < since:

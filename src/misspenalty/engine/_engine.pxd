@@ -116,7 +116,7 @@ cdef inline event_t pop(queue_t* queue) noexcept nogil:
 
 
 cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) noexcept nogil:
-    """Return when an FCFS server completes a request that needs `service`; call it in order of arrival."""
+    """Return the time at which an FCFS server completes a request that needs `service`; call it in order of arrival."""
     server.free = max(server.free, arrival) + service
     server.busy += service
     return server.free

@@ -89,7 +89,7 @@ cdef class EventQueue(Kernel):
 
 
 def fcfs(arrivals, services):
-    """Return when one FCFS server completes each request, ns; `arrivals` must be in order."""
+    """Return the time at which one FCFS server completes each request, ns; `arrivals` must be in order."""
     cdef server_t server
     server.free = server.busy = 0
     return [serve(&server, arrival, service) for arrival, service in zip(arrivals, services, strict=True)]

@@ -21,7 +21,8 @@ Deviations and decisions:
 - The correlated reference period is in accesses; 0, the default, makes every access count.
 - An eviction takes time proportional to the cache size if every block is within its correlated period.
 - If every block is within its correlated period, the victim is the one that would be evicted without the period.
-- An unknown use stays unknown: Figure 2.1 would add the duration of a use to the 0 that represents it.
+- An unknown use stays unknown, whereas Figure 2.1 would add the duration of the previous use to the 0 that stands for
+  the unknown one.
 """
 
 from collections import OrderedDict

@@ -1,1 +1,1 @@
-"""Prefetch data: `sequential` reads ahead of streams of blocks, `predictors` predict which file is opened next."""
+"""Prefetch data: `sequential` reads ahead in streams of blocks; `predictors` predicts which file is opened next."""

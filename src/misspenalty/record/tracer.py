@@ -1,4 +1,4 @@
-"""Run bpftrace on the package's probes, and wait until it has attached and, at the end, drained its buffers."""
+"""Start bpftrace on the package's probes, and stop it after a pause for its buffers to drain."""
 
 import contextlib
 import ctypes
@@ -103,7 +103,8 @@ def stopped(log):
 
 @contextlib.contextmanager
 def tracing(probe, argument, output, log, *, attach=ATTACH_SECONDS, drain=DRAIN_SECONDS, **options):
-    """Run bpftrace on a probe, wait until it has attached, yield its process, and stop it once its buffers are drained.
+    """Run bpftrace on a probe: give it `attach` seconds to attach, yield its process, wait `drain` seconds for its
+    buffers to drain, and stop it.
 
     See `start` for the parameters and `stop` for the errors.
     """

@@ -88,7 +88,7 @@ class Streams:
 
     @cached_property
     def _begins(self):
-        """Return when each stream sends its first read, and the place of that read in its section."""
+        """Return the time at which each stream sends its first read, and the place of that read in its section."""
         rng = np.random.default_rng(self.seed)
         return rng.integers(0, self.interval_ns, self.streams), rng.integers(0, self.section_reads, self.streams)
 

@@ -297,7 +297,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Take a frame for an entry, evicting something if none is unused; return when it is available."""
+        """Take a frame for an entry, evicting something if none is unused; return the time at which it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)
@@ -351,7 +351,7 @@ cdef class BlockLayer(Kernel):
         return False
 
     cdef void gone(self, int32_t entry, bint buffer) noexcept nogil:
-        """Note that an entry's page or buffer has been evicted."""
+        """Record that an entry's page or buffer has been evicted."""
         pass
 
     # ---------------------------------------------------------------------------------------- write-back

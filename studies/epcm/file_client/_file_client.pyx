@@ -131,7 +131,7 @@ cdef class FileClient(PrefetchEngine):
             self.right_time += now - self.predicted_at
 
     cdef int64_t perform(self, const call_record_t* call, int64_t now) except -1 nogil:
-        """Perform any call except a read; return when it ends."""
+        """Perform any call except a read; return the time at which it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         if call.kind == FAULT:
             return self.fault(inode, call.offset >> SHIFT, (call.offset + call.length + BYTES - 1) >> SHIFT, now)

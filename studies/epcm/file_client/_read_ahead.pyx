@@ -32,7 +32,7 @@ cdef class ReadAhead(PageCache):
         return now
 
     cdef int64_t read(self, const call_record_t* call, int64_t now, uint8_t* outcome) except -1 nogil:
-        """Perform a read call (do_generic_file_read); return when it ends."""
+        """Perform a read call (do_generic_file_read); return the time at which it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         cdef ahead_t* ahead = &self.aheads[call.path]
         cdef int64_t at = call.offset, start = at - at % BYTES, needed, part, page

@@ -282,7 +282,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_REQUEST, event.what, event.what))
 
     cdef inline int64_t send_write(self, int64_t now, int64_t reference, int64_t message) except -1 nogil:
-        """Send a written block and return when it reaches its server."""
+        """Send a written block and return the time at which it reaches its server."""
         cdef int64_t arrival = serve(self.first[SENDS], now, self.machine.transfer) + message
         push(&self.queue, make_event(arrival, AT_WRITE, reference, -1))
         self.cursor += 1

@@ -58,7 +58,7 @@ cdef inline void free_station(station_t* station) noexcept:
 
 
 cdef inline int64_t occupy(station_t* station, int64_t now, int64_t service) noexcept nogil:
-    """Return when a request that arrives now completes."""
+    """Return the time at which a request that arrives now completes."""
     cdef int64_t done = max(station.free[station.next], now) + service
     station.free[station.next] = done
     station.next += 1
@@ -158,7 +158,7 @@ cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
 
 
 cdef inline int64_t process(station_t* station, int64_t now, int64_t service) except -1 nogil:
-    """Return when a request of the slice's own that arrives now completes; call this in order of time."""
+    """Return the time at which a request of the slice's own that arrives now completes; call this in order of time."""
     if station.echoes:
         advance(station, now, service)
         remember(station, now)

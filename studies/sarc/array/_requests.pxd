@@ -9,7 +9,7 @@ from misspenalty.engine._pool cimport grow
 cdef enum:
     NOBODY = -1                     # no request, no waiter
 
-cdef enum:                          # kinds of source of a request
+cdef enum:                          # kinds of request source
     RANDOM_ACCESS, SEQUENTIAL_ACCESS, UNKNOWN_ACCESS, ACCESSES
 
 cdef enum:                          # components of a latency

@@ -34,7 +34,7 @@ class DiskClient:
         self.compute(self.host.write_ns(size))
 
     def behind(self, write, sector, count):
-        """Issue a request and continue; return when the disk will have finished."""
+        """Issue a request and continue; return the time at which the disk will have finished."""
         self.compute(self.host.request_ns(count * SECTOR))
         return self.store.request(max(self.now, self.store.now), write, sector, count)[0]
 

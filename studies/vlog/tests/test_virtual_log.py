@@ -185,7 +185,7 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
     assert disk.compact(100) == (disk.live() == 0).sum() == disk.emptied > 3
     assert disk.now > begin
     assert len(np.unique(disk.mapping())) == blocks
-    assert disk.compact(100) == 0  # the rest has no room elsewhere
+    assert disk.compact(100) == 0  # what the other tracks hold fits nowhere else
 
 
 def test_the_compactor_stops_when_its_time_is_over():

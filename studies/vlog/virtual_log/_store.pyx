@@ -53,7 +53,7 @@ cdef class Store(Kernel):
         return self.now, dict(zip(PARTS, as_tuple(&spent)))
 
     def rest(self, int64_t until):
-        """Let the store use the time until `until` ns, which it may exceed; return when it is free."""
+        """Let the store use the time until `until` ns, which it may exceed; return the time at which it is free."""
         if not self.now <= until < LATEST:
             raise ParameterError(f"idle until {until} ns; expected {self.now}, the store's time, or later, below {LATEST}")
         with self, nogil:

@@ -209,7 +209,7 @@ cdef class VirtualLog(Store):
             self.begin()
             for i in range(block, stop):
                 if sector > <int64_t>i * unit or sector + count < <int64_t>(i + 1) * unit:
-                    if self.map[i] != NONE and self.partial != i:   # the rest of the block moves with it
+                    if self.map[i] != NONE and self.partial != i:   # read the rest, which moves with the part
                         now = self.read_block(now, i, 0, unit, spent)
                     self.partial = i
                 now = self.put(i, now, spent)
@@ -363,7 +363,7 @@ cdef class VirtualLog(Store):
         self.store_record(piece, last)
         return now
 
-    # The media, if they are kept.
+    # Write to the media, if the disk's contents are kept.
 
     cdef void store_sector(self, int64_t address, const void* content, Py_ssize_t size) noexcept nogil:
         if self.budget == 0:

@@ -121,7 +121,7 @@ cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept no
 
 
 cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
-    """Serve a read; return when its last block has left the bus.
+    """Serve a read; return the time at which its last block has left the bus.
 
     `free` is the time at which the arm has finished writes behind, or `now` if there are none.
     """
@@ -222,7 +222,7 @@ cdef int32_t room_for_write(
 
 
 cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count) noexcept nogil:
-    """Serve a write that is complete once it is in the buffer; return when its data is there."""
+    """Serve a write that is complete once it is in the buffer; return the time at which its data is there."""
     cdef int64_t go = now + d.s.write_hit[d.after_read], late, first, begin = go + d.s.prepare
     cdef int64_t off = max(free, go + d.s.write_disconnect) + d.s.reselect + d.s.prepare
     cdef int32_t chosen
@@ -255,7 +255,10 @@ cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, in
 
 
 cdef int64_t write_through(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts) noexcept nogil:
-    """Serve a write that is complete once it is on the medium; return when the bus is taken up again to report that."""
+    """Serve a write that is complete once it is on the medium.
+
+    Return the time at which the drive takes up the bus again to report that.
+    """
     cdef int64_t go = now + d.s.write_miss[d.after_read], late, begin = go + d.s.prepare, done
     cdef int64_t off = max(free, go) + d.s.reselect + d.s.prepare
     cdef int32_t chosen

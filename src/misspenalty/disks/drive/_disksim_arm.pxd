@@ -6,9 +6,11 @@ from misspenalty.disks.drive._mechanics cimport parts_t
 from misspenalty.disks.drive._medium cimport flow_t
 from misspenalty.disks.drive._state cimport behind_t, drive_t, segment_t
 
-# Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
+# Run read-ahead until `until`, or until it has read the blocks below `target`; return the time at which its last
+# block ended.
 cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
-# Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change nothing else.
+# Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change
+# nothing else.
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Stop reading ahead; return how much later the arm is free, which DiskSim adds to the command's time.
 cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil
@@ -16,7 +18,7 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil
 # Return the block before which read-ahead after this request stops.
 cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
-# Read a request's blocks except the first `here`; return when the last has passed.
+# Read a request's blocks except the first `here`; return the time at which the last has passed.
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil

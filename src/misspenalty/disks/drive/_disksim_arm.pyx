@@ -14,7 +14,10 @@ cdef inline int64_t swept_ns(int64_t parts, int64_t rpm) noexcept nogil:
 
 
 cdef inline int64_t passes(const mechanics_t* m, const sweep_t* sweep, int64_t j) noexcept nogil:
-    """Return when sector `j` after the first begins; each lasts a multiple of 2^-20 of a revolution (dm_rottime_g1)."""
+    """Return the time at which the `j`-th sector after the first begins.
+
+    Each lasts a multiple of 2^-20 of a revolution (dm_rottime_g1).
+    """
     return sweep.start + swept_ns(j * ((1 << 20) // sweep.sectors), m.rpm)
 
 
@@ -63,7 +66,10 @@ cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept 
 
 
 cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Run read-ahead until `until`, or until it has read the blocks below `target`; return when the last one ended."""
+    """Run read-ahead until `until`, or until it has read the blocks below `target`.
+
+    Return the time at which the last block ended.
+    """
     cdef segment_t* segment = &d.segments[d.ahead]
     cdef const mechanics_t* m = d.m
     cdef int64_t stop = min(segment.limit, target), j, begin, end
@@ -96,7 +102,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
 
 
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
+    """Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
     cdef int64_t free, j
     cdef sweep_t sweep
     track[0] = d.track
@@ -162,7 +168,7 @@ cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t
 
 
 cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const behind_t* more) noexcept nogil:
-    """Return when a block's data is in the buffer."""
+    """Return the time at which a block's data is in the buffer."""
     cdef const behind_t* of = on if block < on.lbn + on.count else more
     cdef int64_t lead = min(of.count, d.s.head_start if of.count < d.s.long_write else d.s.long_head_start)
     lead = max(lead, min(of.count, d.s.segment) * d.s.write_water // 1000)
@@ -253,7 +259,7 @@ cdef int32_t last_sector(const mechanics_t* m, int32_t track) noexcept nogil:
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil:
-    """Read a request's blocks except the first `here`; return when the last one has passed."""
+    """Read a request's blocks except the first `here`; return the time at which the last one has passed."""
     cdef int64_t behind = min(lag(d), arm), first = lbn, medium
     d.passed += count - here
     medium = read_medium(d, arm - behind, lbn, here, count, parts, flow, &first) + behind

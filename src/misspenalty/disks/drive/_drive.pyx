@@ -16,7 +16,7 @@ SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 
 
 cdef int64_t stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
+    """Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
     return disksim_stopped(d, now, track) if d.s.disksim else arm_stopped(d, now, track)
 
 

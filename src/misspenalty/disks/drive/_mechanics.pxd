@@ -134,7 +134,7 @@ cdef inline int64_t rotation(const mechanics_t* m, int64_t now, int64_t angle) n
 cdef inline int64_t meet(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t now, int64_t* late
 ) noexcept nogil:
-    """Return when a sector next begins at or after `now`.
+    """Return the time at which a sector next begins at or after `now`.
 
     `late` is set to the number of ticks (fewer than rpm) by which that ns is behind the boundary.
     """
@@ -151,7 +151,7 @@ cdef inline int64_t meet(
 cdef inline int64_t passed(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t start, int64_t late
 ) noexcept nogil:
-    """Return when `count` sectors have passed; `start` and `late` are what `meet` returned for the first one."""
+    """Return the time at which `count` sectors have passed; `meet` returned `start` and `late` for the first one."""
     cdef const track_t* t = &m.tracks[track]
     return start + ceil_ns(m, sector_angle(t, sector + count) - sector_angle(t, sector) - late)
 
@@ -182,7 +182,7 @@ cdef inline int64_t reposition(const mechanics_t* m, int32_t from_track, int32_t
 cdef inline int64_t pass_sectors(
     const mechanics_t* m, int32_t track, int32_t sector, int64_t count, int64_t now
 ) noexcept nogil:
-    """Return when `count` sectors of a track have passed; the first begins at `now`, after a wait of `rotation`."""
+    """Return the time at which `count` sectors of a track have passed; the first begins after a wait of `rotation`."""
     cdef const track_t* t = &m.tracks[track]
     cdef int64_t begin = sector_angle(t, sector)
     cdef int64_t width = sector_angle(t, sector + count) - begin
@@ -194,7 +194,7 @@ cdef inline int64_t pass_sectors(
 cdef inline int64_t move(
     const mechanics_t* m, int32_t* track, int64_t now, int64_t lbn, int64_t count, bint write, parts_t* parts
 ) noexcept nogil:
-    """Read or write `count` blocks from `now` on, sector by sector in order; return when the last one has passed.
+    """Read or write `count` blocks from `now` on, in order; return the time at which the last one has passed.
 
     `track` is where the arm is, before and after. The time taken is added to `parts`.
     """

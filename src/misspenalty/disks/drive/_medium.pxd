@@ -20,25 +20,27 @@ cdef inline void follow(flow_t* flow, int64_t index, int64_t count, int64_t when
         flow.done = done
 
 
-# Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed. If the drive keeps blocks that
-# pass before the first one, `first` is set to the first block kept.
+# Read the blocks lbn + from_index to lbn + count - 1; return the time at which the last has passed. If the drive keeps
+# blocks that pass before the first one, `first` is set to the first block kept.
 cdef int64_t read_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t from_index, int64_t count, parts_t* parts, flow_t* flow, int64_t* first
 ) noexcept nogil
-# Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed. If a sector passes
-# before its data has arrived, it is written a revolution later; the wait is added to `waited`, ns.
+# Write blocks whose data crosses the bus from `bus_start` on; return the time at which the last has passed. If a sector
+# passes before its data has arrived, it is written a revolution later; the wait is added to `waited`, ns.
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil
 # Return the block before which read-ahead after this request stops.
 cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
-# Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
+# Run read-ahead until `until`, or until it has read the blocks below `target`; return the time at which its last
+# block ended.
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil
 # End read-ahead if it has reached its limit.
 cdef void end_ahead(drive_t* d) noexcept nogil
 # Stop reading ahead, and set arm_free to when the arm can move. Call `settle` first.
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
-# Return when the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change nothing else.
+# Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change
+# nothing else.
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Let read-ahead into a segment continue up to `limit`.
 cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil

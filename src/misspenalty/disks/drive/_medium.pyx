@@ -50,8 +50,9 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
 
 
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil:
-    """Run read-ahead until `until`, or until it has read the blocks below `target`; return when its last block ended.
+    """Run read-ahead until `until`, or until it has read the blocks below `target`.
 
+    Return the time at which its last block ended.
     Update the segment's end, the arm's track and the next block, but only for sectors that ended by `until`.
     """
     cdef segment_t* segment = &d.segments[d.ahead]
@@ -97,8 +98,9 @@ cdef void end_ahead(drive_t* d) noexcept nogil:
 
 
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return when the arm can move if read-ahead stops at `now`; set `track` to where it is then. Call `settle` first.
+    """Return the time at which the arm can move if read-ahead stops at `now`; set `track` to where it is then.
 
+    Call `settle` first.
     An arm on its way to the next track arrives first; a sector under the head is read to its end if the drive does not
     stop within sectors.
     """
@@ -155,7 +157,7 @@ cdef void start_ahead(drive_t* d, int64_t chosen, int64_t limit, int64_t when) n
 cdef int64_t read_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t from_index, int64_t count, parts_t* parts, flow_t* flow, int64_t* first
 ) noexcept nogil:
-    """Read the blocks lbn + from_index to lbn + count - 1; return when the last has passed.
+    """Read the blocks lbn + from_index to lbn + count - 1; return the time at which the last has passed.
 
     If the drive keeps blocks that pass before the first one, `first` is set to the first block kept.
     """
@@ -211,7 +213,7 @@ cdef int64_t read_medium(
 cdef int64_t write_medium(
     drive_t* d, int64_t now, int64_t lbn, int64_t count, int64_t bus_start, parts_t* parts, int64_t* waited
 ) noexcept nogil:
-    """Write blocks whose data crosses the bus from `bus_start` on; return when the last has passed.
+    """Write blocks whose data crosses the bus from `bus_start` on; return the time at which the last has passed.
 
     If a sector passes before its data has arrived, it is written a revolution later; the wait is added to `waited`, ns.
     """

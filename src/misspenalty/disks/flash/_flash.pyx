@@ -146,7 +146,7 @@ cdef class Flash(Kernel):
         self.now = record.done
 
     cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Read sectors and send them in order, each page's as soon as it arrives; return when the last one is sent."""
+        """Read sectors and send them in order, each page's as soon as it arrives; return the end of the last sending."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks, out = t, ready
         cdef int64_t units, page, first, sectors
         cdef bint misses = False
@@ -206,7 +206,7 @@ cdef class Flash(Kernel):
                 self.slot_free[self.gathered_slot[i]] = ended
 
     cdef int64_t flush(self, int64_t t) noexcept nogil:
-        """Program the gathered page, padded if it is not full, on the die that is free first; return when that ends."""
+        """Program the gathered page, padded if it is not full, on the die that is free first; return the end of that."""
         cdef int64_t die = self.choose_die(), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)

@@ -152,7 +152,7 @@ cdef class ContextModel(Predictor):
         return 0
 
     cdef inline void set_out(self, context_t* context) noexcept nogil:
-        """Note that a context now walks along another run."""
+        """Record that a context now walks along another run."""
         self.ways += 1
         context.way = self.ways
         context.like = 0

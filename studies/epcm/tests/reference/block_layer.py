@@ -183,7 +183,7 @@ class BlockLayerReference:
     # memory
 
     def hold(self, entry, kind, now):
-        """Take a frame; return when it is available."""
+        """Take a frame; return the time at which it is available."""
         while not self.unused and not self._evict():
             self.write_back(now, now)
             self.unplug(now)

@@ -183,7 +183,7 @@ class Reference:
         yield None
 
     def arrive(self, reference):
-        """Note that a reference reaches the servers; in a live run, look up its block."""
+        """Record that a reference reaches the servers; in a live run, look up its block."""
         self.served.append(reference)
         if self.cache:
             hit = self.cache.access(self.blocks[reference])

@@ -80,7 +80,7 @@ class Station:
         self.came, self.to_come = [], []
 
     def process(self, now, service):
-        """Return when a request that comes now is done."""
+        """Return the time at which a request that comes now is done."""
         while self.to_come and self.to_come[0] <= now:
             self.occupy(heapq.heappop(self.to_come), service)
         for delay in self.delays:
