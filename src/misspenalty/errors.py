@@ -1,4 +1,4 @@
-"""Define the errors that a user can cause; each message says what was wrong, where, and what to do."""
+"""Define the errors that a user can cause; messages say what is wrong and, where possible, where and what to do."""
 
 import contextlib
 import difflib
@@ -160,7 +160,7 @@ def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question suggesting the known name nearest to `name`, ignoring case; it is empty if none is near.
+    """Return a question that suggests the known name nearest to `name`, ignoring case; an empty text if none is near.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 NAMES = ("misspenalty", "misspenalty.exe")
-PATIENCE = 5  # seconds within which a run should end after a signal; only a later signal raises an exception again
+PATIENCE = 5  # seconds within which a run should end after a signal; a signal after that time raises an exception again
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -51,7 +51,7 @@ def _handle(handler: Callable[[int, FrameType | None], Any]) -> None:
 
 def _say(number: int) -> None:
     why = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
-    with contextlib.suppress(OSError):  # standard error is closed
+    with contextlib.suppress(OSError):  # standard error may be closed
         os.write(2, f"misspenalty: {why}; no output was left half-written\n".encode())
 
 

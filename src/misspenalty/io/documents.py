@@ -19,7 +19,8 @@ def read_yaml(path, expected=None, remedy=None):
     ------
     InputError
         The file is missing or cannot be opened or decoded (the message then gives `expected` and `remedy` as hints); or
-        it is not YAML, is nested too deeply, or has too many values or one that cannot be read.
+        it is not YAML, is nested too deeply, has aliases that expand to too many values, or has a value that cannot be
+        read.
     """
     path = Path(path)
     if not path.is_file():
@@ -50,7 +51,7 @@ def _shallow(text):
 
 def _written_out(text, loader):
     """Count the values in a document after expanding its aliases."""
-    sizes = {}  # values of each anchor's node
+    sizes = {}  # number of values in each anchor's node
     open_nodes = [["", 0]]  # anchor and size of each open collection, the document first
     for event in yaml.parse(text, loader):
         if isinstance(event, yaml.AliasEvent):
@@ -72,7 +73,7 @@ def worst_error(data, schema):
     Parameters
     ----------
     data : object
-        From `read_yaml`.
+        The contents of a document, which `read_yaml` returned.
     schema : dict
         A JSON Schema of draft 2020-12.
 

@@ -1,4 +1,4 @@
-"""Get external data, files that are registered but not shipped, from a mirror folder or by downloading them.
+"""Get external data, registered files of which few are shipped, from a mirror folder or by downloading them.
 
 The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
 folder; a copy may be compressed, and then has the suffix ``.xz`` or ``.zst`` as well. A file is used only if its sha256
@@ -82,7 +82,7 @@ class Register:
         Raises
         ------
         InputError
-            The file is not registered, or a copy differs from the registered one.
+            The file is not registered, or a copy cannot be read or differs from the registered file.
         """
         entry = self._entry(name)
         for folder in filter(None, (self.mirror, self.downloads)):
@@ -110,7 +110,7 @@ class Register:
         Raises
         ------
         InputError
-            The file is not registered, cannot be downloaded, or differs from the registered one.
+            The file is not registered or cannot be downloaded, or its copy differs from the registered file.
         """
         path, entry = self.find(name), self._entry(name)
         if path is not None:
@@ -132,18 +132,18 @@ def fetch_all(register, report=lambda text: None):
     ----------
     register : Register
     report : callable
-        Called with a line of progress as each file begins.
+        Called with a line about the progress before each file is fetched.
 
     Returns
     -------
     dict of str to str
-        Maps the name of each file that cannot be obtained to the reason. Once a host cannot be reached, its remaining
+        The reasons why files cannot be obtained, by the files' names. Once a host cannot be reached, its remaining
         files are not tried.
 
     Raises
     ------
     InputError
-        A local copy differs from the registered file.
+        A local copy cannot be read or differs from the registered file.
     """
     names = [name for name, entry in register.files.items() if not entry.shipped and register.find(name) is None]
     failed, unreachable = {}, {}
@@ -215,7 +215,7 @@ def download(url, sha256, path):
     Raises
     ------
     InputError
-        The address cannot be reached, or the content is not the registered one.
+        The file cannot be downloaded, or its content is not the registered one.
     """
     import pooch  # imported only here, since the import takes longer than most commands
 

@@ -28,14 +28,14 @@ def atomic_path(path):
 
     The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it
     replaces `path` in one step: a process that is killed at any moment leaves the old content or the new, never a
-    mixture. Only where the system cannot exchange folders, an existing folder is first moved aside. Nothing is left
+    mixture. Only where the system cannot exchange folders is an existing folder moved aside first. Nothing is left
     behind on error; leftovers of a killed process are removed by the next one that writes the same path on the same
     machine.
 
     Raises
     ------
     InputError
-        The folder cannot be written to, the name is invalid, or the disk is full.
+        The folder cannot be written to, the name is too long, or the disk is full.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def temporary_folder():
 
 
 def remove_temporary():
-    """Remove all temporary files and folders of this process, when a signal or Ctrl-C ends it."""
+    """Remove all temporary files and folders of this process, because a signal or Ctrl-C is ending it."""
     for path in (*_partial, *Path(tempfile.gettempdir()).glob(f"{glob.escape(_own_prefix())}*")):
         _remove(path)
 
@@ -112,7 +112,7 @@ def _partial_prefix(path):
 
 
 def _remove_abandoned(folder, prefix, rest=".partial*"):
-    """Remove temporary files that were left by processes on this host which no longer run."""
+    """Remove temporary files left by processes on this host that no longer run."""
     for left in folder.glob(f"{glob.escape(prefix)}*{rest}"):
         number = left.name[len(prefix) :].partition(".")[0]
         if re.fullmatch("[0-9]{1,9}", number) and not _is_running(int(number)):
@@ -178,7 +178,7 @@ def write_csv(frame, path):
 
 @contextlib.contextmanager
 def open_output(path):
-    """Yield a binary stream to a new file, compressed by its suffix (.gz, .xz, .bz2, .zst) without a timestamp."""
+    """Yield a binary stream to a file, compressed as its suffix (.gz, .xz, .bz2, .zst) says, without a timestamp."""
     openers = {".xz": lzma.open, ".bz2": bz2.open, ".zst": _open_zstd}
     with openers.get(path.suffix, open)(path, "wb") as stream:
         if path.suffix != ".gz":

@@ -1,4 +1,4 @@
-"""Run independent work in parallel threads, which an error or Ctrl-C stops; kernels do not hold Python's lock."""
+"""Run independent jobs in threads, which an error or Ctrl-C stops; kernels run in parallel, as they release the GIL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from misspenalty.io.later import pd
 MAX_THREADS = 1 << 16
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # it passes numbers of references to its argument
+Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # it reports replayed references to its argument
 
 
 def processors() -> int:
@@ -68,7 +68,7 @@ def in_threads(
 
 
 def map_in_threads(function: Callable[[Item], Made], items: Iterable[Item], threads: int | None) -> list[Made]:
-    """Return the results of a function for each item, in the items' order.
+    """Return the result of a function for each item, in the order of the items.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def map_in_threads(function: Callable[[Item], Made], items: Iterable[Item], thre
         Called with one item; it must not modify shared state.
     items : iterable
     threads : int or None
-        By default, one per processor.
+        The number of threads; None for one per processor.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def compile_paper(source, root, output, config=None):
     Raises
     ------
     InputError
-        A file that the paper reads is missing, or a source has an error; the message names file and place.
+        A file that the paper reads is missing, or a source has an error; the message names the file and the line.
     ParameterError
         The Typst compiler is not installed.
     """
