@@ -17,8 +17,8 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 16                  # how many addresses ahead slots are prefetched
-    LEAST = 1 << 11             # initial number of addresses that fit
-    REACH = 4                   # low addresses per address that fits
+    LEAST = 1 << 11             # number of addresses that the first tables have room for
+    REACH = 4                   # low addresses per address that the tables have room for
     MOST_BLOCKS = 0xFFFFFF00    # higher ids are reserved for list heads and marks
 
 

@@ -63,7 +63,7 @@ cdef struct spc1_t:
     uint64_t state                  # state of SplitMix64
     int64_t due                     # when the next request arrives, ns; may be read, and set by `set_load`
     double gap                      # mean time between arrivals, ns
-    uint32_t bsus                   # BSUs that currently send requests; all BSUs made have streams
+    uint32_t bsus                   # BSUs that currently send requests; the others have streams, too
     uint64_t climb                  # probability that a walk climbs one more level, times 2**32
     uint64_t written                # mask of the leaves that walks write
     uint8_t stream_of[PARTS]        # stream of each thousandth
@@ -173,7 +173,7 @@ cdef inline void walk_on(spc1_t* w, tree_t* tree, stream_t* stream, spc1_request
 
 
 cdef class Spc1(Kernel):
-    cdef spc1_t state               # for a kernel: next_request(&workload.state, &request)
+    cdef spc1_t state               # other kernels call next_request(&workload.state, &request)
     cdef readonly uint32_t bsus     # number of BSUs made; set_load may use fewer
     cdef readonly int64_t blocks[ASUS]  # blocks of each unit
 

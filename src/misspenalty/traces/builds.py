@@ -4,11 +4,11 @@ A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parque
 ``data/raw/builds/README.md`` describes their columns. `read` checks them and adds ``gap_ns``, the compute time before
 each event without the cost of the recording.
 
-Recording an event costs the process about 15 µs, which are part of the gap before its next event. The compute time of a
-process without recording is known (``plain_us``, measured separately). A constant cost per event is therefore
-subtracted from the gaps of a process, none of which becomes negative. The cost is chosen such that gaps and calls add
-up to ``plain_us`` again; it is 0 if they add up to less without it, and all gaps become 0 if the calls alone add up to
-more. A row of several pages counts as one event per page, since the pages were recorded one by one.
+Recording an event costs the process about 15 µs, which are part of the gap before its next event. The processor time
+that a process takes without recording is known (``plain_us``, measured separately). A constant cost per event is
+therefore subtracted from the gaps of a process, none of which becomes negative. The cost is chosen such that gaps and
+calls add up to ``plain_us``; it is 0 if the recorded gaps and calls add up to less, and all gaps become 0 if the calls
+alone add up to more. A row of several pages counts as one event per page, since the pages were recorded one by one.
 """
 
 from __future__ import annotations
@@ -269,7 +269,8 @@ def _cost(row, gap, lines, target):
     ends[begins + lengths - 1] = True
     next_share = np.where(ends, 0, np.roll(share, -1))
     wanted = target[row]
-    # with c equal to the next share, only the gaps so far remain; if their sum reaches the target, c is not below it
+    # if c is the next share, only the gaps up to here are above 0; if their sum reaches the target, c is at least that
+    # share
     reached = np.where(gaps - next_share * weights >= wanted, np.arange(len(row)), len(row))
     at = np.minimum.reduceat(reached, begins)
     cost = np.zeros(len(target))

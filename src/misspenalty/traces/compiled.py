@@ -1,8 +1,8 @@
 """Open a trace: load a compiled one or, if it is large, map it; compile a raw one on the fly.
 
 A mapped file that another process truncates ends this one with SIGBUS, and one that is changed after its checksum was
-verified gives wrong numbers. So columns of up to a gigabyte in total are read into memory, which costs no more than the
-verification. Larger ones are mapped, and must be left alone while they are open.
+verified gives wrong numbers. So columns of up to a gigabyte in total are read into memory, which takes no longer than
+the verification. Larger ones are mapped, and must be left alone while they are open.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def as_trace(source: TraceLike) -> Trace:
     InputError
         As in `open_trace`; or the trace contains invalid ids.
     ParameterError
-        It is none of these.
+        `source` is none of these.
     """
     if isinstance(source, str | os.PathLike):
         source = open_trace(source)
@@ -147,7 +147,7 @@ def _open_raw(
         with temporary_folder() as folder:  # the mappings stay valid after the files are removed
             try:
                 _compile(path, name, form, size, most_references, options, folder)
-            except TextKeysError:  # earlier keys were numbers, so the whole column is read again as text
+            except TextKeysError:  # a key is not a number, so the whole column is read again as text
                 _compile(path, name, form, size, most_references, options | {"key": "words"}, folder)
             trace = _open_compiled(folder, verify=False)
             trace._known["checked"] = True  # the ids need no check, as the interner made them
@@ -242,7 +242,7 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
 
 
 class ObjectBytes:
-    """Writer of ``object_bytes``, each object's size at its first reference, and ``request_bytes``, that at every one.
+    """Writer of each object's size at its first reference (``object_bytes``) and at all references (``request_bytes``).
 
     ``request_bytes`` is left out if no object changes its size.
     """

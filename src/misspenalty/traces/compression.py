@@ -1,7 +1,7 @@
 """Read files as decompressed streams of bytes: gzip, bzip2, xz and Zstandard are recognised by their content.
 
-Every stream of a file has to be complete: a damaged stream, or data after the last one that is not a stream, is
-refused.
+Every stream of a file has to be complete: a truncated stream is refused, and so is data after the last stream that is
+neither a stream nor padding. Damage is refused if the stream carries a checksum; a Zstandard stream need not.
 """
 
 import bz2
@@ -90,9 +90,9 @@ def check_path(path: Any) -> Path:
     Raises
     ------
     ParameterError
-        It is not a path.
+        `path` is neither text nor a path-like object.
     InputError
-        It is empty or contains a null character.
+        `path` is empty or contains a null character.
 
     Examples
     --------

@@ -40,11 +40,11 @@ def check(table: Table, names: Sequence[str], roles: Roles, columns: Columns, pa
         The user's description; what it states is not doubted.
     names : sequence of str
     roles : dict
-        From `misspenalty.traces.vocabulary.assign`.
+        As `misspenalty.traces.vocabulary.assign` returned them.
     columns : sequence of sequence of str
         The first values of each column.
     path, line
-        Of the header, for the message.
+        Where the header is, for the message.
     """
     for what, remedy in _doubts(table, names, roles, columns):
         raise InputError(what, path=path, line=line, remedy=remedy)
@@ -167,7 +167,10 @@ def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
 
 
 def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
-    """Return the whole numbers of a column; an empty list if a value is not a number."""
+    """Return the values of a role's column, cut to whole numbers.
+
+    The list is empty if a value is not a number, or if the role does not have exactly one column.
+    """
     if len(places) != 1:
         return []
     try:

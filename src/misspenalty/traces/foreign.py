@@ -57,7 +57,7 @@ TEXTS = (
 
 
 def pointer(head: bytes) -> tuple[str, str] | None:
-    """Return what pointer to the content a file is, and how to fetch the content; None if the file is not a pointer."""
+    """Return what kind of pointer a file is, and how to fetch the content it points to; None if it is not a pointer."""
     return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
 
 

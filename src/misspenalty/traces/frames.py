@@ -70,7 +70,7 @@ def read_columns(
 
 
 def _shown(column: pa.ChunkedArray) -> list[str]:
-    """Return the values of a column as text, but none if they are dates or times, which Python may not represent."""
+    """Return a column's values as text; an empty list for dates and times, some of which Python cannot represent."""
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
@@ -118,7 +118,7 @@ def as_arrow(source: Any) -> pa.Table:
     Raises
     ------
     ParameterError
-        It is none of these, a column has values of several types, or columns differ in length.
+        `source` is none of these, a column has values of several types, or columns differ in length.
     """
     try:
         if isinstance(source, pa.RecordBatch):

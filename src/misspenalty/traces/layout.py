@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# Smallest time in each unit; smaller numbers are seconds. 100ns are Windows' ticks since 1601, for 1951 to 2049.
+# Smallest time in each unit; smaller numbers are seconds. The unit 100ns is Windows' since 1601, from 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -114,9 +114,10 @@ class Layout:
 
 
 def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
-    r"""Return the fields of a line, without quotes or surrounding blanks; None if a quote is not closed.
+    r"""Return the fields of a line, without surrounding blanks; None if a quote is not closed or the data is binary.
 
-    If `quoted_blanks` is true, blanks at the ends of a quoted field are part of it, as for CSV readers.
+    Quotes around fields are removed, unless the separator is a blank. If `quoted_blanks` is true, blanks at the ends of
+    a quoted field are part of it, as for CSV readers.
 
     Examples
     --------
@@ -156,12 +157,12 @@ def _with_quoted_blanks(fields: list[str], line: str, separator: str) -> list[st
 
 def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: bool = True) -> Layout:
     """Return the layout of a file that begins with `head`; `doubted` says whether the first rows are compared with the
-    names.
+    names of their columns.
 
     Raises
     ------
     InputError
-        No column gives the place of a request, or the meaning of a column is unclear.
+        There are no rows, no column gives the place of a request, or the meaning of a column is unclear.
     """
     if table.pattern:
         names = tuple(re.findall(r"\(\?P<(\w+)>", table.pattern))
@@ -211,7 +212,7 @@ def _is(line: str, comment: str) -> bool:
 
 
 def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> Layout:
-    """Return the layout of a dialect, whose columns are known."""
+    """Return the layout of a file in a dialect, whose columns are known."""
     first = split(rows[0][1], table.separator) or []
     header = table.header is not False and same_names(first, table.names)
     if table.header and not header and (present := _present(table, first)):
@@ -232,7 +233,7 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 
 
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return by role the columns that an incomplete header has; return none if it lacks keys or operations."""
+    """Return an incomplete header's columns by role; none at all if a column of keys or operations is missing."""
     lower = {name.lower() for name in first}
     found = {
         role: "+".join(part for column in columns for part in column.split("+") if part.lower() in lower)

@@ -1,10 +1,10 @@
 """Apply times to live and deletes: an object that has expired or was deleted is another object from then on.
 
-So the next reference to it misses, whatever the policy, also in a pass over all cache sizes and for OPT. The old object
-is never referenced again, but stays in the cache until the policy evicts it, as in caches that free expired objects
-lazily. The lifetime of an object starts when a write stores it, or else at its first reference, whether or not a cache
-still holds it. A read does not restart the lifetime; a write without a time to live makes it unlimited. An object is
-alive up to and including the last moment of its lifetime.
+The next reference to it therefore misses under every policy, including OPT, and in a pass over all cache sizes. The old
+object is never referenced again, but stays in the cache until the policy evicts it, as in caches that free expired
+objects lazily. The lifetime of an object starts when a write stores it, or else at its first reference, whether or not
+a cache still holds it. A read does not restart the lifetime; a write without a time to live makes it unlimited. An
+object is alive up to and including the last moment of its lifetime.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,8 @@ class Lifetimes:
     Attributes
     ----------
     expired, deleted : int
-        Number of objects that had expired when they were referenced again, and of objects deleted while alive.
+        Number of objects that had expired when they were referenced again, and number of objects that were deleted,
+        even if they had expired by then.
     """
 
     def __init__(self) -> None:
@@ -38,7 +39,7 @@ class Lifetimes:
         self.expired = self.deleted = 0
 
     def split(self, requests: "Requests") -> "Requests":
-        """Return the requests without deletes; each life of an object, given by `Requests.life`, becomes an object."""
+        """Return the requests without deletes, with each life of an object (`Requests.life`) as a separate object."""
         assert requests.life is not None
         assert requests.time is not None
         ids = self.interner.ids(np.ascontiguousarray(requests.start))

@@ -1,4 +1,4 @@
-"""Divide text into columns: chunks of whole lines, by pyarrow's CSV reader or by a regular expression.
+"""Divide chunks of whole lines into columns, with pyarrow's CSV reader or with a regular expression.
 
 Every value of the columns that have a role is checked. The fast way divides and converts a chunk at once. If it fails,
 the same chunk is divided into texts, which are then converted one by one: unusual spellings are read, and the error
@@ -116,7 +116,7 @@ def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
                 chunk = without_mark(chunk, path)
                 old = ends_in_returns(chunk)
             text = rest + _newlines(chunk, old, path) if rest else _newlines(chunk, old, path)
-            text = text.removeprefix(MARK).replace(b"\n" + MARK, b"\n")  # files that were joined have several
+            text = text.removeprefix(MARK).replace(b"\n" + MARK, b"\n")  # files that were joined have several marks
             whole = text.rfind(b"\n") + 1
             if len(text) - whole > LONGEST_LINE:
                 raise InputError(
@@ -287,7 +287,7 @@ def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[in
 
 
 def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
-    """Return the columns as texts, line by line, up to a line that has too few or too many fields."""
+    """Return the columns as texts, line by line, up to a line that cannot be divided into fields."""
     layout = batch.layout
     values: dict[int, list[str]] = {place: [] for place in places}
     for number, line in enumerate(batch.text.split(b"\n"), batch.lines_before + 1):

@@ -1,6 +1,6 @@
 """Number a trace's blocks in bounded memory: in one table while they fit, otherwise in shards by hash on disk.
 
-Every address is written to a shard, the file of its hash. Each shard is numbered separately, several in parallel, in a
+Every address is written to a shard, the file for its hash. Each shard is numbered separately, several in parallel, in a
 table that holds only its own blocks. A last pass follows the references in order, and gives each block its id at its
 first reference, so the ids are the same as with one table: in order of first use. Memory: the tables of the shards that
 are numbered in parallel, and 4 bytes per distinct block. Disk: 13 bytes per reference, in the folder of the compiled
@@ -15,7 +15,7 @@ from misspenalty.io.threads import map_in_threads
 from misspenalty.traces._compile import Interner, new_blocks
 from misspenalty.traces.splitmix import GOLDEN
 
-IN_MEMORY = 7 << 20  # distinct blocks of one table, which then takes half a gigabyte
+IN_MEMORY = 7 << 20  # maximum number of distinct blocks in one table, which then takes half a gigabyte
 SHARDS = 128
 AT_A_TIME = 4  # shards that are numbered in parallel
 CHUNK = 1 << 20  # references at a time
@@ -145,7 +145,7 @@ class Shards:
 
 
 def shard_of(addresses: np.ndarray) -> np.ndarray:
-    """Return the shard of each address, uint8: the highest 7 bits of a product.
+    """Return the shard of each address, uint8: the highest 7 bits of its hash.
 
     Examples
     --------

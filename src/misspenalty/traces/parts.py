@@ -98,7 +98,7 @@ def parse_selection(selection: str) -> dict[str, int]:
 def join(first: Trace, second: Trace) -> Trace:
     """Return a trace of the references of `first`, then those of `second`; blocks of equal address are the same.
 
-    Times of the second start where those of the first end.
+    Times of `second` start at the latest time of `first`; unless both have times, the result has none.
 
     Raises
     ------
@@ -152,7 +152,8 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     InputError
         There is no such trace, or it cannot be read.
     ParameterError
-        The warm-up has no known unit, is a time although the trace has none, or leaves no references to be counted.
+        The warm-up has no known unit, is a time although the trace has no times, is a trace that cannot be joined, or
+        leaves no references to be counted.
 
     Examples
     --------

@@ -74,7 +74,7 @@ def as_prompts(source: "Prompts | str | PathLike[str]") -> Prompts:
     Raises
     ------
     ParameterError
-        It is neither prompts nor a path.
+        `source` is neither prompts nor a path.
     InputError
         As in `read_prompts`.
     """
@@ -89,8 +89,8 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     Returns
     -------
     dict
-        ``prompts, references, blocks``; ``broken_chains``: references to a block that follow another block than the
-        first reference to it did; ``repeated``: references to a block that occurs earlier in the same prompt;
+        ``prompts, references, blocks``; ``broken_chains``: references that follow another block than the first
+        reference to the same block did; ``repeated``: references to a block that occurs earlier in the same prompt;
         ``repeat_hits``: references to a block that an earlier prompt had, which hit in an unlimited cache of blocks;
         ``unservable_share``: the share of these that follow, in their prompt, a block that no earlier prompt had, so
         that no prefix cache serves them.
@@ -132,7 +132,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     unit : {"ms", "s"}, optional
         Unit of the timestamps; by default seconds if most of them have a fraction, otherwise milliseconds.
     block_tokens : int, optional
-        Tokens per block; by default the ``block_size`` of the lines, or the size that fits the lengths of all prompts.
+        Tokens per block; by default the ``block_size`` of the lines, or a size that fits the lengths of all prompts.
 
     Returns
     -------
@@ -144,8 +144,8 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         A line is not a JSON object with the required keys, has an invalid value, is earlier than the line before, has
         a timestamp although the first line has none, lacks one although the first has one, states another
         ``block_size`` than `block_tokens` or the lines before, or has a number of hashes that no block size explains or
-        that differs by more than one from what the block size requires; the message names the line. Or there are no
-        requests.
+        that differs by more than one from what the block size requires; the message names the line. The error
+        is also raised if the file has no hashes.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
-    """Return the digits of a size and the bytes of its unit, or None without one; errors name `plain` and `further`."""
+    """Return the digits of a size and the bytes of its unit, None if it has none; errors name `plain` and `further`."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):

@@ -52,7 +52,7 @@ class Format:
         `misspenalty.traces.reading.Reading`, which says how it understood the file.
     sniff : callable
         ``sniff(name, head) -> bool``: whether a file of this name (compression suffix removed), whose decompressed
-        content begins with `head`, is of this format. Of a Parquet file, `head` also holds the footer.
+        content begins with `head`, is of this format. For a Parquet file, `head` also holds the footer.
     block_bytes : int
         Block size if the user names none.
     options : dict of str to str

@@ -16,12 +16,12 @@ class Reading:
     columns : dict of str to str
         Role to the column that was taken for it.
     ignored : tuple of str
-        Columns that were not used and that the format does not declare useless.
+        Columns that were not used, although neither the format nor the user leaves them out.
     separator, time_unit : str
     address_unit, size_unit : int or None
         Bytes per unit.
     block_bytes : int
-        Block size into which requests were split, or that was recorded.
+        Block size into which requests were split, or that was only recorded.
     devices : int or None
         Number of devices, each with its own address space; None if the format has no devices.
     operations : dict of str to (str, int)
@@ -29,7 +29,7 @@ class Reading:
     skipped : dict of str to int
         Lines or records that are not requests, by reason.
     rows, reads, writes : int
-        Requests read; references that are reads and writes.
+        Number of requests read, of references that are reads, and of references that are writes.
     size_changes : int
         Number of references to an object with another size than at its first reference.
     earlier : int

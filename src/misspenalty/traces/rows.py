@@ -19,7 +19,7 @@ from misspenalty.traces.values import BadValueError, DeviceNumbers
 from misspenalty.traces.vocabulary import ACTION, TIMES, Roles
 
 LARGEST = (1 << 63) - 1
-MOST_REPEATS = 1 << 20  # maximum number of references of one row
+MOST_REPEATS = 1 << 20  # maximum number of references for one row
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
 SAID = {"op": {}, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
@@ -97,7 +97,7 @@ class Rows:
         InputError
             A value is missing or malformed.
         TextKeysError
-            A key is text, although all keys so far were numbers.
+            A key is not a whole number, and the user did not say how keys are written.
         """
         kept: np.ndarray | None = None
         if ACTION in columns and self.action is not None:
@@ -163,7 +163,7 @@ class Rows:
         return life if codes is None else np.where(codes == values.CODES["delete"], DELETE, life)
 
     def ordered(self, batches: Iterator[Requests]) -> Iterator[Requests]:
-        """Return the batches in the order that the table states; if lifetimes are honoured, each life is an object."""
+        """Return the batches in the order that the table states, split by `Lifetimes` if lifetimes are honoured."""
         found = in_order_of_time(batches, self) if self.table.order == "time" else batches
         return found if self.lives is None else self.lives.apart(found)
 
@@ -190,7 +190,7 @@ class Rows:
         return tuple(said)
 
     def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
-        """Return times since the first request, ns; `when` is in units of `ns` nanoseconds."""
+        """Return times in ns since the first or, with `from_start`, since 0; `when` is in units of `ns` nanoseconds."""
         if not when.size:
             return when
         if self.first is None:

@@ -1,4 +1,4 @@
-"""Select the references that are replayed and those that are counted: reads and writes, warm-up, compulsory misses."""
+"""Select the references to replay and those to count, by read or write and by warm-up; count the compulsory misses."""
 
 from collections.abc import Iterator
 from typing import Any

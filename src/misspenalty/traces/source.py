@@ -1,4 +1,4 @@
-"""Pass requests from a reader to a trace: collect statistics of them, and split them into single references."""
+"""Pass requests from a reader to a trace: collect statistics about them, and split them into single references."""
 
 from collections.abc import Iterator
 

@@ -29,9 +29,9 @@ Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix a
 walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); published full-disclosure reports give
 the same intensities. Deviations and decisions: instead of a clock per stream, one exponential gap leads to a BSU drawn
 uniformly and a stream drawn by intensity, which is the same process as all clocks together (superposed Poisson
-processes) except for the unit of time, 1 ns here, 0.1 ms there. One context: all BSUs share the leaves' pointers, as in
-a conforming run. Another public generator climbs with 0.56 and does not round written leaves; `climb` and
-`round_writes` are parameters.
+processes) except for the unit of time, 1 ns here, 0.1 ms there. There is one context: all BSUs share the leaves'
+pointers, as in a conforming run. Another public generator climbs with 0.56 and does not round written leaves; `climb`
+and `round_writes` are parameters.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
 BLOCK = 4096  # bytes
 SHARES = (45, 45, 10)  # shares of the space, %
 IOPS_PER_BSU = 50
-SMALLEST = 8 * 128 * 20  # blocks of ASU-1 and ASU-2: 2**7 leaves in 5 %
+SMALLEST = 8 * 128 * 20  # minimum blocks of ASU-1 and of ASU-2: 5 % have to hold 2**7 leaves
 LARGEST = (1 << 32) - 1  # blocks of the three units together
 MOST_BSUS = 1 << 20
 SLICE = 1 << 18  # requests made at a time
@@ -164,7 +164,7 @@ def requests(kernel, count, until=FOREVER):
     Parameters
     ----------
     kernel : Spc1
-        From `Workload.start`.
+        A kernel that `Workload.start` returned.
     count : int
         Maximum number of requests.
     until : int

@@ -8,13 +8,15 @@ from misspenalty.traces import values
 
 
 def ends(column: pa.Array, made: np.ndarray) -> set[str]:
-    """Return "below" if a column has numbers below 0, and "beyond" if above 2**63 - 1; such may be equal modulo 2**64.
+    """Return a set with "below" if a column has numbers below 0, and "beyond" if it has numbers above 2**63 - 1.
+
+    A number below 0 and one above 2**63 - 1 may be equal modulo 2**64.
 
     Parameters
     ----------
     column : pyarrow.Array
     made : ndarray of uint64
-        From `misspenalty.traces.values.keys`, as numbers.
+        The keys in the column, as `misspenalty.traces.values.keys` returned them.
 
     Examples
     --------

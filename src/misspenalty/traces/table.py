@@ -78,8 +78,8 @@ class Table:
     names : tuple of str
         Names of the columns, if no header names them.
     pattern, skip : str
-        Instead of a separator, a regular expression (RE2) of a row, whose named groups are the columns; and one of the
-        beginnings of lines to leave out.
+        Instead of a separator, a regular expression (RE2) of a row, whose named groups are the columns; and a second
+        expression, which matches the beginning of each line to leave out.
     open_ended : bool
         Whether lines may have further columns.
     optional : int

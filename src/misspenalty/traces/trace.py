@@ -176,7 +176,7 @@ class Trace:
         >>> Trace.from_table(pd.DataFrame({"key": ["a", "b", "a"], "op": ["GET", "SET", "GET"]})).write.tolist()
         [False, True, False]
         """
-        from misspenalty.traces.frames import references  # costs more than most traces
+        from misspenalty.traces.frames import references  # the import takes longer than opening most traces
 
         found = references(table, check_block(block_bytes), columns=columns, **options)
         first, changing = object_sizes(found.ids, found.size)
@@ -358,7 +358,7 @@ class Trace:
 
     @property
     def size_changes(self) -> int:
-        """Number of references with another size than the previous one to the object; computed once, then cached."""
+        """Number of references whose size differs from that at the object's previous reference; computed only once."""
         if self.request_bytes is None:
             return 0
         if "size_changes" not in self._known:
@@ -397,7 +397,7 @@ class Trace:
             self._known["checked"] = True
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the compiled trace as a folder that `open_trace` opens again; written atomically.
+        """Write the compiled trace, atomically, as a folder that `open_trace` can open.
 
         Raises
         ------

@@ -9,14 +9,14 @@ CHUNK = 1 << 20  # references at a time
 
 
 def fill(ids: Path, sizes: Path, objects: int) -> None:
-    """Replace unknown sizes in a file by the object's last known size before, or else the first after, or else 0.
+    """Replace unknown sizes in a file by the object's last known size before, or else the first one after, or else 0.
 
     Parameters
     ----------
     ids, sizes : Path
         Files of uint32 and int64, one entry per reference; `sizes` is changed.
     objects : int
-        Every id is below it.
+        Number of objects; every id is below it.
     """
     known = np.full(objects, UNKNOWN, np.int64)  # the first size of each object, then its last so far
     for part, asked in _chunks(ids, sizes):

@@ -1,7 +1,7 @@
 """Convert the values of columns for a trace: keys, whole numbers, times in ns, operations, devices.
 
 Each function takes an Arrow array of any type that a table or a Parquet file may have, and raises `BadValueError` with
-the row of the first value that it cannot take.
+the row of a value that it cannot take.
 """
 
 import datetime
@@ -45,11 +45,11 @@ class BadValueError(ValueError):
 
 
 class TextKeysError(Exception):
-    """A column of keys that began with numbers holds text: it has to be read again, as text."""
+    """A column of keys, taken for numbers, has a key that is not a whole number: it has to be read again, as text."""
 
 
 def flat(column: pa.Array) -> pa.Array:
-    """Return a column without chunks or dictionary, and without missing values."""
+    """Return a column without chunks or dictionary; raise a `BadValueError` if a value is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
@@ -73,8 +73,9 @@ def texts(column: pa.Array) -> list[str]:
 
 
 def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) -> np.ndarray:
-    """Return whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1: then none may be below 0
-    unless `wrap`.
+    """Return whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1.
+
+    In the latter case, numbers below 0 are taken modulo 2**64 if `wrap` is true, and refused otherwise.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
 
 
 def _numbers(made: list[int], wrap: bool) -> np.ndarray:
-    """Return numbers as int64, or modulo 2**64 if one is above 2**63 - 1: then none may be below 0 unless `wrap`."""
+    """Return numbers as int64, or as uint64 if one is above 2**63 - 1; negative ones then wrap or are refused."""
     if not made or max(made) <= LARGEST:
         return np.array(made, np.int64)
     if min(made) < 0 and not wrap:

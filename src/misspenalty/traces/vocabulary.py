@@ -165,9 +165,9 @@ def assign(
     names : sequence of str
         Names of all columns.
     given : dict
-        From `parse_columns`.
+        Columns by role, as `parse_columns` returned them.
     path, line
-        Of the header, for messages.
+        Where the header is, for messages.
     recognise : bool
         Whether columns that the user does not name have the role that their name says.
 
@@ -253,7 +253,7 @@ def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:
 
 
 def _places(role: str, columns: Iterable[str], names: Sequence[str], path: object, line: int | None) -> tuple[int, ...]:
-    """Return places of named or numbered columns (from 1); several are joined by ``+``."""
+    """Return the places of columns given by name or by number (from 1); ``+`` joins several columns."""
     places: list[int] = []
     for text in columns:
         for column in [text] if text in names else text.split("+"):
