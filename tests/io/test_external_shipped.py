@@ -1,4 +1,4 @@
-"""The shipped copies of registered files hold what the register says, and are made as their data card says."""
+"""The shipped copies of registered files have the registered content, and the command on their data card makes them."""
 
 import hashlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Test work in threads: it runs side by side, keeps its order, and ends with the first error."""
+"""Test jobs in threads: they run side by side, their results keep the order, and the first error ends them."""
 
 import threading
 import time

@@ -349,7 +349,7 @@ def test_calls_that_moved_nothing_are_not_requests(tmp_path):
 
 
 def test_runs_of_a_capture_follow_one_another(tmp_path):
-    """The second run begins a microsecond after the first; events that failed or moved nothing are left out."""
+    """The second run begins 1 us after the first run's last event; events that failed or moved nothing are left out."""
     tables = small()
     tables["events"].loc[4, "kind"] = "write"
     both = {part: pd.concat([t, t.assign(run=2)], ignore_index=True) for part, t in tables.items() if part != "files"}

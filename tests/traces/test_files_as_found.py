@@ -1,4 +1,4 @@
-"""Test files as tools, servers and people leave them: read correctly, or refused with what the user has to say.
+"""Test files as tools, servers and people leave them: read correctly, or refused with advice on what to state.
 
 The right values were worked out by hand from the lines.
 """

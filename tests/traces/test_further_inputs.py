@@ -1,4 +1,4 @@
-"""Test tables as programs and spreadsheets write them: read correctly, or refused with what the user has to say.
+"""Test tables as programs and spreadsheets write them: read correctly, or refused with advice on what to state.
 
 The right values were worked out by hand from the lines.
 """
@@ -275,7 +275,7 @@ def test_numbers_that_begin_with_zeros_are_said_to_be_numbers(keys, tmp_path):
     path.write_text("size,key,level\n" + "".join(f"0,{key},0\n" for key in keys))
     trace = open_trace(path, columns="ignore=size+level")
     said = [note for note in trace.reading.changes if "007, 0x7 and 7 are one key (--key text" in note]
-    assert (len(said), trace.blocks) in {(1, len(keys) - 1), (0, len(keys))}  # one key, and said; or two
+    assert (len(said), trace.blocks) in {(1, len(keys) - 1), (0, len(keys))}  # either one key, with a note, or two keys
     apart = open_trace(path, columns="ignore=size+level", key="text")
     assert apart.blocks == len(keys) and not any("one key" in note for note in apart.reading.changes)
     table = Trace.from_table({"key": keys})

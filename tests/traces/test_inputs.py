@@ -1,4 +1,4 @@
-"""Test small traces in the dialects of public ones: read correctly, or refused with what the user has to say.
+"""Test small traces in the dialects of public ones: read correctly, or refused with advice on what to state.
 
 The right values were computed by hand, without the package.
 """

@@ -1,7 +1,7 @@
 """The whole column decides whether keys are numbers or texts, however the table is written.
 
-The tests state the rule again, with Python's own numbers: a column in which each key stands for a whole number from
--2**63 to 2**64 - 1 holds numbers; any other holds texts. Blanks at the ends of a text count within quotes only.
+The tests restate the rule with Python's numbers: a column in which each key stands for a whole number from -2**63
+to 2**64 - 1 holds numbers; any other holds texts. Blanks at the ends of a text are part of it only within quotes.
 """
 
 import csv

@@ -100,9 +100,9 @@ def test_a_later_batch_knows_the_earlier_ones(tmp_path, monkeypatch):
     rows = [f"{second},k{second % 7},4" for second in range(300)]
     (path := tmp_path / "x.csv").write_text("time,key,ttl\n" + "\n".join(rows) + "\n")
     trace = open_trace(path, lifetimes="honour")
-    assert trace.blocks == len(trace) == 300  # each comes back after 7 s and lives for 4
+    assert trace.blocks == len(trace) == 300  # each key comes back after 7 s, but lives for only 4 s
     path.write_text("time,key,ttl\n" + "\n".join(row[:-1] + "7" for row in rows) + "\n")
-    each = [-(-len(range(key, 300, 7)) // 2) for key in range(7)]  # a life lasts for two references
+    each = [-(-len(range(key, 300, 7)) // 2) for key in range(7)]  # each life covers two references
     assert open_trace(path, lifetimes="honour").blocks == sum(each) == 153
 
 

@@ -1,4 +1,4 @@
-"""Test formats of other simulators and tools: files that their own programs wrote, shared traces, damaged ones."""
+"""Test other programs' formats: files that the programs wrote, files packed by hand, shared traces, damaged files."""
 
 import lzma
 import struct

@@ -165,7 +165,7 @@ def test_a_given_size_has_to_fit(tmp_path):
 
 
 def test_lines_that_say_the_size_of_a_block(tmp_path):
-    """kvcache-simulator takes such lines, without times and lengths of answers."""
+    """kvcache-simulator accepts such lines, which have neither times nor lengths of answers."""
     (path := tmp_path / "x.jsonl").write_text(
         '{"block_size":64,"hash_ids":[1,2],"input_length":128}\n{"block_size":64,"hash_ids":[1],"input_length":60}\n'
     )

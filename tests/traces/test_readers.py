@@ -173,7 +173,7 @@ def test_oracle_general_is_told_by_its_content(tmp_path):
     assert (trace.format, references(trace)) == ("oracleGeneral", [big, 7, big])
     assert trace.time.tolist() == [0, 10**9, 10**9]
     assert open_trace(write(tmp_path / "x.oracleGeneral", oracle((0, 1, 1, -1)))).format == "oracleGeneral"
-    for row in ((0, 1, 1, 0), (0, 1, 1, -2), (0, 1, 1, 1 << 40)):  # the next access is neither later nor none
+    for row in ((0, 1, 1, 0), (0, 1, 1, -2), (0, 1, 1, 1 << 40)):  # the next access is impossible
         with pytest.raises(InputError, match="the content fits no format"):
             open_trace(write(tmp_path / "odd.bin", oracle(row, (0, 1, 1, -1))))
     with pytest.raises(InputError, match="byte 48: the file ends 23 bytes into a record"):

@@ -1,4 +1,4 @@
-"""Test the SPC-1-like workload against its table of streams, closed forms and its reference."""
+"""Test the SPC-1-like workload against its table of streams, closed forms and a reference implementation."""
 
 import json
 import math
@@ -50,7 +50,7 @@ def test_kernel_equals_reference(space, bsus, seed, climb, round_writes, iops):
 
 
 def test_kernel_equals_reference_in_a_long_run():
-    """Runs must end and begin again: in the smallest space, a run is about a hundred requests long."""
+    """Runs must end and new ones begin: in the smallest space, a run is about a hundred requests long."""
     workload = Workload(200 << 20, bsus=2, seed=9)
     table = requests(workload.start(), 30_000)
     reference = Spc1Reference(workload)

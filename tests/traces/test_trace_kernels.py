@@ -94,7 +94,7 @@ def test_interner_holds_no_more_than_it_may():
 
 
 def test_interner_knows_addresses_whose_table_changed():
-    """Whether an address counts as low depends on how many there are: 10,000 is high at first and low later."""
+    """Whether an address is low depends on how many addresses there are: 10,000 is high at first and low later."""
     interner = Interner()
     addresses = np.concatenate([[10_000, 50_000, 2**40], np.arange(60_000), [2**40, 2**63]]).astype(np.uint64)
     known = {}
@@ -145,7 +145,7 @@ def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):
     (path := tmp_path / "x.csv").write_bytes(content)
     trace = open_trace(path)
     assert trace.ids.tolist() == [0, 0, 1, 0, 0]
-    published = [0xAF63DC4C8601EC8C, 0x85944171F73967E8]  # of "a" and "foobar"; halves are folded to 63 bits
+    published = [0xAF63DC4C8601EC8C, 0x85944171F73967E8]  # hashes of "a" and "foobar", not yet folded to 63 bits
     assert trace.address.tolist() == [(value ^ value >> 32) & (1 << 63) - 1 for value in published]
 
 
