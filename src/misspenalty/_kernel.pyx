@@ -22,8 +22,8 @@ cdef object zeros(str form, Py_ssize_t n):
 cdef class Kernel:
     """Base of objects whose methods release the GIL; ``with self, nogil:`` keeps a second thread out meanwhile.
 
-    Memory is allocated in ``__cinit__``, and more of it by some methods of kernels that grow: no object exists without
-    its memory, and calling ``__init__`` again does nothing.
+    Memory is allocated in ``__cinit__``, so no object exists without its memory, and calling ``__init__`` again does
+    nothing. Kernels that grow allocate more in some of their methods.
     """
 
     def __enter__(self):

@@ -144,7 +144,7 @@ def test_a_flipped_byte_of_a_compressed_file_is_an_input_error_or_unnoticed(tmp_
         except InputError as error:
             assert str(path) in str(error)
             told += 1
-    assert told  # not every time: Zstandard need not hold a checksum, so digits may turn into other digits
+    assert told  # at least once; without a checksum in Zstandard, a digit may become another
 
 
 @pytest.mark.parametrize("chunk", [3, 7, 64])
@@ -428,7 +428,7 @@ def test_save_and_open_again(tmp_path):
     first = {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
     raw.save(tmp_path / "c.trace")
     assert first == {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.parquet", "c.trace"]  # no scratch left
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.parquet", "c.trace"]  # no temporary file is left
     with pytest.raises(ParameterError, match="is compiled"):
         open_trace(tmp_path / "c.trace", block_bytes=512)
 

@@ -169,8 +169,8 @@ def _check_files(files, path):
 
 
 def _check_processes(processes, path):
-    """Raise an `InputError` at the first invalid process; return, by run, the row of its first process and the row
-    after its last.
+    """Raise an `InputError` at the first invalid process; return, for each run, the row of its first process and
+    the row after its last.
     """
     if processes.empty:
         raise InputError("contains no processes", path=path)

@@ -34,7 +34,7 @@ from misspenalty.traces.values import TextKeysError
 LONGEST_REQUEST = 1 << 18  # blocks; a longer request is treated as a damaged line
 ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # further references allowed per byte of the file as it is stored
-LOADED = 1 << 30  # bytes of a compiled trace that are read into memory; a larger one is mapped
+LOADED = 1 << 30  # size in bytes up to which a compiled trace is read into memory; larger ones are mapped
 LONGEST_NAME = 4096  # characters of a trace's name
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike

@@ -68,17 +68,17 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
         if place not in used and name.strip().lower() in STEPS and len(found) > 1 and found <= BLKTRACE:
             yield (
                 f"column {name} ({', '.join(sorted(found)[:SHOWN])}) names several steps of each request",
-                f"keep the rows of one, or count them all, --columns ignore={name} (columns=…)",
+                f"keep the rows of one step, or count all rows: --columns ignore={name} (columns=…)",
             )
         if place not in used and (unit := UNREAD.fullmatch(name.strip())):
             yield (
                 f"column {name} holds times in a unit that is not read ({unit[1]})",
-                f"convert it to seconds or less, or leave it out, --columns ignore={name} (columns=…)",
+                f"convert it to seconds or a smaller unit, or leave it out: --columns ignore={name} (columns=…)",
             )
         if place not in used and name.strip().lower() in ENDS and not roles.keys() & {"size", "sectors", "count"}:
             yield (
                 f"column {name} may say where a request ends, and no column says how long it is",
-                f"replace it by a length (size, sectors, count), or leave it out, --columns ignore={name} (columns=…)",
+                f"replace it with a length (size, sectors, count), or omit it: --columns ignore={name} (columns=…)",
             )
         for known, what, words in TELLING:
             if place not in used and not roles.keys() & set(known) and words & _words(name):

@@ -90,7 +90,7 @@ class Rows:
         columns : dict of str to list of pyarrow.Array
             Columns by role, all of one length.
         fault : callable
-            ``fault(row, role, place, what)``: the error about a value.
+            ``fault(row, role, place, what)`` returns the error about a value.
 
         Raises
         ------

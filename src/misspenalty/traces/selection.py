@@ -10,7 +10,7 @@ from misspenalty.traces._stack import first_uses
 from misspenalty.traces.trace import Trace
 
 WRITES = ("count", "ignore", "refresh", "only")
-MOST_REFERENCES = 0xFFFFFFFE  # maximum that a kernel's 32-bit clock can count, and maximum blocks of a cache
+MOST_REFERENCES = 0xFFFFFFFE  # maximum that a kernel's 32-bit clock can count, and maximum number of blocks in a cache
 NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
@@ -74,7 +74,7 @@ def selected(trace: Trace, writes: str, part: slice, values: np.ndarray) -> np.n
 
 
 def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | None:
-    """Return which of the references that `slices` yields count; the first `skip` of `part` warm up. None = all."""
+    """Return which of the references that `slices` yields count; the first `skip` of `part` do not. None = all do."""
     write = np.zeros(part.stop - part.start, bool) if trace.write is None else trace.write[part]
     counted = write.copy() if writes == "only" else ~write
     counted[: max(skip, 0)] = False

@@ -93,7 +93,7 @@ Roles = dict[str, tuple[int, ...]]
 
 @functools.cache
 def meaning(name: str) -> tuple[str, str | int | None] | None:
-    """Return the role and unit (of time, or bytes) of a column with this name; None if the name says neither.
+    """Return the role and unit (of time, or bytes) of a column with this name; None if the name says no role.
 
     Examples
     --------

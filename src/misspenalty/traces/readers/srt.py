@@ -19,7 +19,7 @@ SHORT, SUSPECT = 1, 4
 VERSIONS = range(1, 5)
 SIZE, ID, SECONDS, MICROSECONDS, BYTES, SECTOR_NUMBER, DEVICE, FLAGS = 0, 1, 2, 3, 6, 7, 8, 11
 CHUNK = 1 << 22  # bytes read at a time
-MAX_RECORD_BYTES = 60  # bytes of a record
+MAX_RECORD_BYTES = 60  # length of the longest record
 FORM_FEED = b"\f"
 
 

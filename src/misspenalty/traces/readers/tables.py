@@ -40,7 +40,7 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     path : Path
     block_bytes : int
     table : Table
-        The description, before the options of the user.
+        The description, before the options of the user are applied.
     actions : tuple of str
         Values of the column with the role ``action``, the default first.
     action : str, optional
