@@ -4,7 +4,7 @@ A capture is three Parquet files, ``NAME.parquet`` (events), ``NAME_files.parque
 ``data/raw/builds/README.md`` describes their columns. `read` checks them and adds ``gap_ns``, the compute time before
 each event without the cost of the recording.
 
-Recording an event costs the process about 15 µs, which are part of the gap before its next event. The processor time
+Recording an event costs the process about 15 µs, which is part of the gap before its next event. The processor time
 that a process takes without recording is known (``plain_us``, measured separately). A constant cost per event is
 therefore subtracted from the gaps of a process, none of which becomes negative. The cost is chosen such that gaps and
 calls add up to ``plain_us``; it is 0 if the recorded gaps and calls add up to less, and all gaps become 0 if the calls

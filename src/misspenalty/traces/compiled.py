@@ -1,7 +1,7 @@
 """Open a trace: load a compiled one or, if it is large, map it; compile a raw one on the fly.
 
-A mapped file that another process truncates ends this one with SIGBUS, and one that is changed after its checksum was
-verified gives wrong numbers. So columns of up to a gigabyte in total are read into memory, which takes no longer than
+If another process truncates a mapped file, SIGBUS ends this process; if it changes the file after the checksum was
+verified, results are wrong. So columns of up to a gigabyte in total are read into memory, which takes no longer than
 the verification. Larger ones are mapped, and must be left alone while they are open.
 """
 

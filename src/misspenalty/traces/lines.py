@@ -231,7 +231,7 @@ def _has_padded_keys(text: bytes, layout: Layout, kinds: dict[int, pa.DataType])
 
 
 def _without_blank_lines(text: bytes) -> bytes:
-    """Return `text` without lines that hold only blanks, which pyarrow takes for values of a table of one column."""
+    """Return `text` without lines that hold only blanks, which pyarrow takes for values in a table of one column."""
     if not text.startswith(BLANKS) and not any(b"\n" + blank in text for blank in BLANKS):
         return text
     return re.sub(rb"(?m)^[ \t\v\f]+\r?(?:\n|\Z)", b"", text)

@@ -1,4 +1,4 @@
-"""Describe what was read from a file, and how; a trace that was read from a file has such a description."""
+"""Describe what was read from a file or table, and how; a trace that was made from one has such a description."""
 
 import dataclasses
 from dataclasses import dataclass, field

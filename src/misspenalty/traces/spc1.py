@@ -27,11 +27,11 @@ otherwise the next one to be read; and with a probability of 15 %, the stream's 
 Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
 walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); published full-disclosure reports give
-the same intensities. Deviations and decisions: instead of a clock per stream, one exponential gap leads to a BSU drawn
-uniformly and a stream drawn by intensity, which is the same process as all clocks together (superposed Poisson
-processes) except for the unit of time, 1 ns here, 0.1 ms there. There is one context: all BSUs share the leaves'
-pointers, as in a conforming run. Another public generator climbs with 0.56 and does not round written leaves; `climb`
-and `round_writes` are parameters.
+the same intensities. Deviations and decisions: instead of a clock per stream, there is one exponential gap per
+request, whose BSU is drawn uniformly and whose stream is drawn by intensity. This is the same process as all clocks
+together (superposed Poisson processes), except that the unit of time is 1 ns here and 0.1 ms there. There is one
+context: all BSUs share the leaves' pointers, as in a conforming run. Another public generator climbs with a probability
+of 0.56 and does not round written leaves; `climb` and `round_writes` are parameters.
 """
 
 from dataclasses import dataclass

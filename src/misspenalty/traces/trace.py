@@ -42,7 +42,7 @@ class Trace:
     block_bytes : int
         Block size.
     name, format : str
-        Name of the file that it was read from, and its format.
+        Name of the file, table or array that the trace was made from, and the format.
     sizes : RequestSizes or None
         Sizes of the requests before they were split into blocks; None if not known.
     object_bytes : int64, shape (blocks,), or None
@@ -50,7 +50,7 @@ class Trace:
     request_bytes : int64, shape (n,), or None
         Size of the object at each reference, bytes; None if no object changes its size.
     reading : Reading or None
-        How the file was understood: format, columns, units, what was left out; None if no file was read.
+        How the file or table was understood: format, columns, units, what was left out; None if there was neither.
 
     Examples
     --------

@@ -247,7 +247,7 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
     Raises
     ------
     BadValueError
-        A time is missing, is not written in this way, or does not fit 64 bits.
+        A time is missing, is not written as `unit` says, or does not fit in 64 bits.
 
     Examples
     --------
