@@ -1,8 +1,8 @@
 """Kernel of CLOCK-Pro; the definition is in clockpro.py.
 
-Each hand points to the oldest page that can be of its kind. No older page can, since a page becomes hot, in test or
-resident again only when it is put at the head. Reference bits and status are kept apart from the list's links, so that
-a hit touches one byte.
+Each hand points to the oldest page that can be of its kind (hot, cold and resident, or in test). Older pages cannot be,
+since a page becomes hot, in test or resident again only when it is put at the head. Reference bits and status are kept
+apart from the list's links, so that a hit touches one byte.
 """
 
 from libc.stdint cimport uint8_t
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef class ClockPro(Policy):
-    cdef uint8_t* status        # one per block, as above
+    cdef uint8_t* status        # bits as above; one status per block
     cdef Link* links            # links of the list, oldest first, one per block; its head follows
     cdef block_t head
     cdef block_t hand_hot

@@ -23,9 +23,9 @@ cdef struct Node:
 
 cdef class FBR(Policy):
     cdef Node* nodes            # one per block, then the heads
-    cdef Link* chains           # the same nodes, addressed from their `chain` on
+    cdef Link* chains           # the same nodes, addressed by their member `chain`
     cdef uint64_t[4] size       # blocks in each section
-    cdef uint64_t[4] most       # maximum number of blocks per section; the others overflow into the old one
+    cdef uint64_t[4] most       # maximum number of blocks per section; a full one overflows into the next
     cdef uint64_t c_max         # blocks with higher counts are in no chain
     cdef uint64_t total         # sum of the counts of the blocks in the cache
     cdef double a_max           # average count above which all counts are halved

@@ -1,6 +1,7 @@
 """Kernel of FIFO; the definition is in fifo.py.
 
-No queue is kept. Loads are numbered, and a block is in the cache as long as fewer than `capacity` were loaded since.
+No queue is kept. Loads are numbered, and a block is in the cache as long as fewer than `capacity` loads have followed
+its own.
 """
 
 from libc.stdint cimport uint8_t, uint32_t

@@ -24,7 +24,7 @@ cdef inline int make_history(History* history, Policy policy, double multiple, u
 
 
 cdef inline block_t remember(History* history, void* nodes, size_t size, block_t block) noexcept nogil:
-    """Add an evicted block; return the block that this makes it forget (this one if `room` is 0), or NOBODY."""
+    """Add an evicted block; return the block that the history then forgets (`block` if `room` is 0), or NOBODY."""
     if history.room:
         add(&history.log, nodes, size, block)
         if history.held < history.room:

@@ -16,7 +16,7 @@ cdef struct Entry:
 
 
 cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexcept nogil:
-    """Return whether the first priority is lower; on a tie, the block loaded first is lower."""
+    """Return whether the first priority is lower; on a tie, that of the block loaded first counts as lower."""
     cdef uint64_t left = <uint64_t>one.references * (now - other.loaded)
     cdef uint64_t right = <uint64_t>other.references * (now - one.loaded)
     return left < right or (left == right and one.loaded < other.loaded)

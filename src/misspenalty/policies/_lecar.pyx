@@ -20,7 +20,7 @@ cdef enum:
 
 
 cdef struct Node:
-    uint32_t place              # CACHED, or its position in a history, which also tells in which one
+    uint32_t place              # CACHED, NOWHERE, or its position in a history, which also tells in which one
     Link used                   # neighbours by last use
     Link same                   # neighbours of the same count; in a history: `older` is the time of eviction
     uint32_t group              # group of its count; in a history: the count

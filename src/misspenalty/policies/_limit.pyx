@@ -12,9 +12,9 @@ def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
     ----------
     ids : uint32, shape (n,)
     nodes : uint32, longer than the highest id
-        Counts of touches.
+        How often each node was touched so far; updated in place.
     hit : uint8, at least n long
-        Set if the node was touched before.
+        Set to whether the node had been touched before.
 
     Raises
     ------

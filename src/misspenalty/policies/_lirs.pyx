@@ -1,7 +1,7 @@
 """Kernel of LIRS; the definition is in lirs.py.
 
-S and Q are logs. Between references the first entry of S is the current entry of a LIR block, if there are any: if a
-use or an exchange makes the first entry stale or HIR, it is pruned at once.
+S and Q are logs. Between references the first entry of S is the current entry of a LIR block, if there are LIR blocks:
+when a use or an exchange makes the first entry stale or HIR, it is pruned at once.
 """
 
 from libc.stdint cimport uint8_t, uint32_t

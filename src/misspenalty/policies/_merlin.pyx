@@ -40,9 +40,9 @@ cdef struct State:
     uint32_t filter_share       # blocks
     uint32_t core_share
     uint32_t guard
-    uint32_t epoch              # a count in the sketch above it never wins a comparison
-    uint64_t rounds             # rounds of making room since the sketch was halved
-    uint64_t period             # rounds until it is halved
+    uint32_t epoch              # a count in the sketch above this number never wins a comparison
+    uint64_t rounds             # rounds of making room since the sketch was last halved
+    uint64_t period             # rounds until the sketch is halved
     int64_t[COUNT + 2] reaching  # number of blocks and names with at least each count
 
 
@@ -157,7 +157,7 @@ cdef inline void promote(State* s, block_t block) noexcept nogil:
 
 
 cdef inline void settle(State* s) noexcept nogil:
-    """Move blocks between core and staging until the core has its share and the oldest of staging has no hits."""
+    """Move the core's excess to staging, and staging's oldest blocks to the core until the oldest has no hits."""
     while True:
         while s.core.held > s.core_share:
             push(&s.staging, pop(&s.core, s.nodes))

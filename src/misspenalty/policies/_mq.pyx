@@ -107,7 +107,7 @@ cdef void demote(State* s) noexcept nogil:
 
 
 cdef void estimate_life_time(State* s) noexcept nogil:
-    """Set lifeTime to the centre of the fullest power-of-two bin of distances above the cache size."""
+    """Set lifeTime to `factor` times the centre of the fullest power-of-two bin of distances above the cache size."""
     cdef int peak = 0, k
     s.next_estimate += s.capacity
     for k in range(1, 32):

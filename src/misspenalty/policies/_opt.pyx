@@ -45,7 +45,7 @@ cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spar
 cdef class OPT(Policy):
     cdef uint32_t* since        # by block: position from which a stay up to its next access would take a slot
     cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
-    cdef uint32_t end           # position of the coming access; `lower` is set up to the one before
+    cdef uint32_t end           # position of the coming access; `lower` is known below it
     cdef uint32_t limit         # length of the axis
     cdef uint32_t spare         # slots never used
     cdef bint bypass
@@ -121,10 +121,10 @@ cdef class Claims(OPTBypass):
     """Check whether a cache of `capacity` blocks that loads only what is referenced can have the hits claimed."""
 
     def add(self, const block_t[::1] ids, const uint8_t[::1] hit):
-        """Check the next references; return the index of the first impossible claim, and whether its block was
-        referenced before.
+        """Check the next references; return the index of the first impossible claim and whether its block is known.
 
-        Return (n, False) if all n claims are possible. After an impossible claim, no more references can be added.
+        A block is known if it was referenced before. Return (n, False) if all n claims are possible. After an
+        impossible claim, no more references can be added.
 
         Raises
         ------

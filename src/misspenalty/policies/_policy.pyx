@@ -71,17 +71,15 @@ cdef class Policy(Kernel):
     def replay(
         self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None, uint32_t[::1] evicted=None
     ):
-        """Replay a slice of references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+        """Replay references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
 
         A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` tells how many
-        blocks the reference evicted.
+        blocks the reference evicted. Ctrl-C stops the replay between two slices of references.
 
         Returns
         -------
         int
             Number of hits among these references.
-
-        Ctrl-C stops the replay between two slices.
 
         Raises
         ------

@@ -43,6 +43,6 @@ cdef class TinyLFU(Policy):
         self.ghost_hits = self.policy.ghost_hits
 
     cdef inline bint admits(self, block_t block) noexcept nogil:
-        """Return whether the sketch has a higher count for a missed block than for the block it would evict."""
+        """Return whether the sketch has a higher count for a missed block than for the block evicted for it."""
         cdef int count = frequency(&self.sketch, self.numbers[block])
         return count > frequency(&self.sketch, self.numbers[self.policy.would_evict(block)])

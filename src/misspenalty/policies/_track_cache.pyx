@@ -229,7 +229,7 @@ cdef class TrackCache(Policy):
         return missing, [(self.reads[i].track, self.reads[i].pages, self.reads[i].why) for i in range(self.n_reads)]
 
     def late(self, int64_t track):
-        """Tell AMP that a drive operation that begins with this track has arrived while a read was waiting for it."""
+        """Tell AMP that a drive operation beginning with this track arrived while a read was waiting for the track."""
         self.check_unused()
         if not 0 <= track < self.tracks:
             raise IndexError(f"track {track}; expected one below {self.tracks}")

@@ -72,7 +72,7 @@ cdef class TrackLists(TrackCache):
 
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil:
         cdef uint32_t slot = self.slot_of[track]
-        if slot != NO_SLOT:         # a small cache may have evicted it for its own prefetch
+        if slot != NO_SLOT:         # a small cache may have evicted the track for the track's own prefetch
             self.detach(slot)
             self.attach(slot)
 

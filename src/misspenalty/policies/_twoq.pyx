@@ -21,7 +21,7 @@ cdef class TwoQ(Policy):
     cdef uint32_t size          # entries the ring can hold
     cdef uint32_t front         # place of the oldest in the ring
     cdef uint32_t inside        # blocks in A1in
-    cdef uint32_t kin           # A1in provides the victim when it holds more blocks
+    cdef uint32_t kin           # A1in provides the victim when it holds more blocks than this
     cdef Log am
     cdef History a1out          # Kout names
 
@@ -94,7 +94,7 @@ cdef class Simplified2Q(Policy):
     """A1 and Am are logs that share one array; a block is in A1 if its position is `a1.first` or above."""
 
     cdef uint32_t* nodes        # position, or NOWHERE; one per block
-    cdef uint32_t threshold     # A1 provides the victim when it holds more blocks
+    cdef uint32_t threshold     # A1 provides the victim when it holds more blocks than this
     cdef uint32_t inside        # blocks in A1; the other resident blocks are in Am
     cdef Log am
     cdef Log a1

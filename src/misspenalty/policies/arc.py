@@ -2,18 +2,19 @@
 
 L1 = T1 + B1 holds blocks seen once recently, L2 = T2 + B2 those seen at least twice; T1 and T2 are in the cache, B1 and
 B2 are names only, |L1| <= c and |L1| + |L2| <= 2c. A hit moves the block to T2. The target p of |T1| grows when a
-miss is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists' lengths but at least by 1. The
-victim is the oldest of T1 if |T1| exceeds p (or equals p and the miss is found in B2), otherwise the oldest of T2; its
-name becomes the newest of B1 or B2, unless T1 fills the cache and the missed block is new. With `target`, p is fixed;
-this is the paper's fixed replacement cache, FRC(p).
+missed block is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists' lengths but at least by
+1. The victim is the oldest of T1 if |T1| exceeds p (or equals p and the missed block is in B2), otherwise the oldest of
+T2; its name becomes the newest of B1 or B2, unless T1 fills the cache and the missed block is new. With `target`, p is
+fixed; this is the paper's fixed replacement cache, FRC(p).
 
 Paper: N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4. The same
 algorithm is in "Outperforming LRU with an adaptive replacement cache algorithm", IEEE Computer 37(4), 2004, whose hit
 ratios the tests compare with ours.
 Authors' code: none published.
 
-Deviations and decisions: none from the figure. The paper leaves open whether p is rounded. Here it is a real number,
-which gives the published hit ratios within 0.02 points; with ratios rounded down they differ by up to 0.18 (OLTP).
+Deviations and decisions: the figure is followed exactly. The paper leaves open whether p is rounded. Here it is a real
+number, which gives the published hit ratios within 0.02 points; if the ratio of the ghost lists' lengths is rounded
+down, the hit ratios differ by up to 0.18 points (OLTP).
 """
 
 from collections import OrderedDict

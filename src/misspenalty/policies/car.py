@@ -9,8 +9,8 @@ moves p as in ARC and enters T2; a new block enters T1.
 Paper: S. Bansal, D. S. Modha, "CAR: Clock with Adaptive Replacement", FAST 2004, figure 2.
 Authors' code: none published.
 
-Deviations and decisions: none from the figure. p is a real number, as in our ARC. The first reference to a block leaves
-its bit clear, as in the figure. CART, the paper's second policy, is not included.
+Deviations and decisions: the figure is followed exactly. p is a real number, as in our ARC. The first reference to a
+block leaves its bit clear, as in the figure. CART, the paper's second policy, is not included.
 """
 
 from collections import OrderedDict, deque

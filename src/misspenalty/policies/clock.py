@@ -1,9 +1,9 @@
 """CLOCK: second-chance FIFO; the hand clears reference bits until it meets a block without one, the victim.
 
 The blocks of the cache are arranged in a circle. A hit sets the block's reference bit and moves nothing. On a miss the
-hand advances: it clears the bit of a block whose bit is set and moves on; it stops at the first whose bit is clear, the
-new block takes that place and the hand moves to the next. With more bits the reference bit becomes a counter of hits
-that stops at 2**bits - 1 and that the hand lowers by one.
+hand advances: it clears the bit of a block whose bit is set and moves on; it stops at the first block whose bit is
+clear. The new block takes that place, and the hand moves to the next. With more bits the reference bit becomes a
+counter of hits that stops at 2**bits - 1 and that the hand lowers by one.
 
 Paper: F. J. Corbató, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968 (in "In
 honor of P. M. Morse", MIT Press 1969).

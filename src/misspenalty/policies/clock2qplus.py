@@ -17,10 +17,10 @@ was not at hand.
 
 - The age of a block is the number of blocks that entered S after it. The window ends at an age of `window` times the
   share of S, which need not be a whole number.
-- Until the first eviction, a new block that finds S at its share enters M, without an age.
-- A block found in G leaves it before its miss evicts another.
+- Until the first eviction, a new block enters M, without an age, if S has reached its share.
+- A missed block that is found in G is removed from it before another block is evicted.
 - S has a share of at least one block, and M provides the victim if S is empty, even when M is within its share.
-  libCacheSim cannot hold any block if that share is below two.
+  libCacheSim cannot hold any block if the share of S is below two blocks.
 """
 
 from misspenalty.policies._clock2qplus import Clock2QPlus as Kernel
@@ -35,7 +35,7 @@ PARAMETERS = (
 
 
 class Windowed(S3FIFO):
-    """S3-FIFO that ignores hits on the newest blocks of S, a share `window` of it."""
+    """S3-FIFO that ignores hits on the newest blocks of S, which make up a share `window` of its share."""
 
     def __init__(self, capacity, small, ghost, threshold, window):
         super().__init__(capacity, small, ghost, threshold)

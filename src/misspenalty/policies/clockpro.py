@@ -2,10 +2,10 @@
 
 All pages are in one list, ordered by when they were put at its head. A page is hot or cold; cold pages are in their
 test period from entering until they become older than the oldest hot page, and evicted ones stay in the list for the
-rest of it. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that was used, it
-goes to the head instead, and becomes hot if it was in test. An evicted page that is requested in its test becomes hot,
-too. HAND_hot then makes the oldest hot page cold unless it was used, and ends the tests it passes. HAND_test ends the
-oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of cold
+rest of that period. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that
+page was used, it goes to the head instead, and becomes hot if it was in test. An evicted page that is requested in its
+test becomes hot, too. HAND_hot then makes the oldest unused hot page cold, and ends the tests it passes. HAND_test ends
+the oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of cold
 pages grows by one with each use of a page in test and shrinks by one with each test that ends without a use.
 
 Paper: S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005,
@@ -14,11 +14,11 @@ Authors' code: clock-pro.c by S. Jiang, 29 September 2005.
 
 Deviations and decisions:
 
-- The paper's sections are followed, not the code, where they differ: the code keeps the share of cold pages fixed
-  unless compiled otherwise, and evicts a cold page that is not in test even if it was used.
-- As in the authors' code: the first pages are hot until only the minimum number of cold pages has room left, and then
-  cold; hot pages that were used go to the head when HAND_hot passes; cold pages that it passes keep their place; a page
-  that HAND_hot meets while making room for that very page is not made hot but enters as cold.
+- Where the paper and the code differ, the paper is followed: the code keeps the share of cold pages fixed unless
+  compiled otherwise, and evicts a cold page that is not in test even if it was used.
+- As in the authors' code: the first pages are hot until there is room left only for the minimum number of cold pages,
+  and the next are cold; hot pages that were used go to the head when HAND_hot passes; cold pages that it passes keep
+  their place; a page that HAND_hot meets while making room for that very page is not made hot but enters as cold.
 - A used cold page that is not in test begins a new test at the head, like the pages that LIRS puts on its stack.
 - The paper leaves the bounds of m_c open; here it stays between 1 % (at least one page) and 99 % of the cache. It
   starts at the minimum.

@@ -43,7 +43,7 @@ class Draws:
 
 
 def draw_of(number):
-    """Return draw `number`, counted from 0, of the generator with seed 0; it is the hash of the block of that number.
+    """Return draw `number`, counted from 0, of the generator with seed 0: the hash of the block with that number.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""FBR: count a block's uses, but not those close together; of the blocks unused for long, evict the least counted.
+"""FBR: count a block's uses except those close together; of the blocks unused for long, evict that of the lowest count.
 
-The blocks form an LRU stack of three sections. A hit moves a block to the top and adds to its count unless it was
-in the new section, the top of the stack: that factors locality out. The victim is the block of the old section, the
-bottom of the stack, with the lowest count, the least recently used on a tie. When the average count exceeds A_max, all
-counts are halved (rounded up).
+The blocks form an LRU stack of three sections. A hit moves a block to the top, and adds one to its count unless the
+block was in the new section, the top of the stack; this factors locality out. The victim is the block of the old
+section, the bottom of the stack, with the lowest count, the least recently used on a tie. When the average count
+exceeds A_max, all counts are halved (rounded up).
 
 Paper: J. T. Robinson, M. V. Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS 1990.
 Authors' code: none published.
 
-Deviations and decisions (the paper's tables were not available; the defaults are recalled from it and its successors,
-so vary them):
+Deviations and decisions (the paper's tables were not available; the defaults are recalled from the paper and its
+successors, so vary them):
 
 - f_new = 0.25, f_old = 0.6 and a_max = 100; sections are rounded down to whole blocks, but the old one holds at least
   one.

@@ -32,7 +32,7 @@ PARAMETERS = (
 
 @register("hyperbolic", Kernel, PARAMETERS)
 class Hyperbolic(Reference):
-    """Hyperbolic caching: evict the least used per time of a sample."""
+    """Hyperbolic caching: evict, from a sample, the block used least per unit of time."""
 
     CACHED = ("entries",)
 
@@ -73,6 +73,6 @@ class Hyperbolic(Reference):
         return lowest
 
     def _below(self, one, other):
-        """Return whether the first priority is lower, without rounding; on a tie, the block loaded first is lower."""
+        """Return whether the first priority is lower (without rounding) or, on a tie, its block was loaded first."""
         left, right = one[0] * (self.now - other[1]), other[0] * (self.now - one[1])
         return left < right or (left == right and one[1] < other[1])

@@ -17,7 +17,7 @@ Deviations and decisions:
 - A block that both experts choose enters no history.
 - The count of a block that returns from a history is, for LFU, the count with which it was evicted, plus one; that of
   any other missed block is 1. (In libCacheSim's LeCaR.c, the count of every missed block is 1: `recall` = 0.)
-- No weight exceeds 0.99, as in that code; the paper does not say so.
+- No adjusted weight exceeds 0.99, as in the authors' code; the paper does not say so.
 - On a tie, LFU chooses the least recently used block; the authors' code takes the lowest block number.
 - A number is drawn only if the experts disagree; draws are SplitMix64's. With `rate` 0 the weights do not change.
 """

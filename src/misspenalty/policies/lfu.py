@@ -1,6 +1,6 @@
 """LFU: evict the block with the fewest accesses, the least recently used on a tie.
 
-The count of a block begins with 1 when it is loaded. In the field's usual form (in-cache LFU, the default) it is lost
+The count of a block starts at 1 when it is loaded. In the field's usual form (in-cache LFU, the default) it is lost
 when the block is evicted. With a history, the count of an evicted block stays in a directory and is resumed, plus one,
 when the block returns.
 
@@ -8,9 +8,9 @@ Paper: E. G. Coffman, P. J. Denning, "Operating systems theory", Prentice-Hall 1
 ("Simulation set-up") ran LFU with a history of four times the cache: `history=4`.
 Authors' code: none.
 
-Deviations and decisions: ties go to the least recently used, which is also the block that has been longest in its
-frequency class. The history is a FIFO in order of eviction, like MQ's Qout; a block that returns leaves it before its
-miss evicts another.
+Deviations and decisions: on a tie, the least recently used block is evicted, which is also the one that has been
+longest in its frequency class. The history is a FIFO in order of eviction, like MQ's Qout; a block that returns is
+removed from it before another block is evicted.
 """
 
 from collections import OrderedDict

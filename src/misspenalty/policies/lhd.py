@@ -23,8 +23,8 @@ Deviations and decisions:
   blocks that would otherwise not be kept, one loaded or hit block in 32 is kept as an explorer in the first 50 periods,
   at most a hundredth of the cache at a time. A cache of no more blocks than are drawn compares all of them, once each.
 - Of blocks with the same density the one drawn first leaves; if all are compared, the least recently used.
-- All objects have the same size and belong to one application, so whatever depends on these in the classes and the
-  densities is left out.
+- All objects have the same size and belong to one application, so whatever in the classes and densities depends on
+  size or application is left out.
 - Draws are SplitMix64's, and numbers have double precision. A new block takes the place of the evicted one.
 """
 
@@ -46,7 +46,7 @@ PARAMETERS = (
 AGES = 20_000  # units of age that are told apart
 CLASSES = 16
 ADMITTED = 8  # loaded blocks that are remembered as likely victims
-EARLY_SAMPLE, EARLY = 8, 50  # blocks drawn, up to this number of estimates
+EARLY_SAMPLE, EARLY = 8, 50  # number of blocks drawn as long as there are at most `EARLY` estimates
 EXPLORER = 32  # one block in this many may be kept as an explorer
 EXPLORERS = 0.01  # maximum number of explorers, as a share of the cache
 DECAY = 0.9  # factor of the counts at each estimate, and of the victims' density at each eviction
@@ -110,7 +110,7 @@ class LHD(Reference):
         return min((self.now - self.last[block]) >> self.shift, AGES - 1)
 
     def _class(self, block):
-        """Return the class of a block, which is higher the lower the ages at its last two hits, and highest at 0."""
+        """Return the class of a block: the lower the ages at its last two hits, the higher; highest if both are 0."""
         age, doublings = sum(self.ages[block]), 0
         if age == 0:
             return CLASSES - 1

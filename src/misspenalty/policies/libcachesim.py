@@ -6,9 +6,9 @@ parameters. They are not registered policies, and violate the invariants of a po
 small cache loads nothing, and LIRS may hold one block more than the cache has room for. `simulate` and
 `hit_ratio_curve` accept them in place of a name.
 
-SLRU: four segments of a quarter of the cache each, rounded down, including the lowest; the remainder from rounding is
-used as long as nothing is demoted. If a segment exceeds its limit, even because of a hit, its oldest block moves to the
-segment below; the lowest segment evicts it.
+SLRU: each of four segments, the lowest included, is limited to a quarter of the cache, rounded down; the remainder from
+rounding is used as long as nothing is demoted. If a segment exceeds its limit, even because of a hit, its oldest block
+moves to the segment below; the lowest segment evicts it.
 
 W-TinyLFU:
 
@@ -17,10 +17,11 @@ W-TinyLFU:
 - The main region is the SLRU above with two segments, of a fifth and four fifths.
 - The sketch is a counting Bloom filter (ten hashes, an error of 0.1 %); counting a block increments all its counters.
   Loads, hits in the main region, and each block that leaves the window are counted; hits in the window are not.
-- Counters are halved when the main region's hits reach 32 times its size. A tie evicts the candidate, as in the paper.
+- Counters are halved when the main region's hits reach 32 times its size. On a tie, the candidate is evicted, as in the
+  paper.
 - If the window is below one block, nothing is loaded: with 1 %, a cache of fewer than 100 blocks misses all references.
 
-LIRS: S holds at most twice the cache; above that, the block that was evicted first leaves it, not the lowest. A hit on
+LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. A hit on
 a block that is in Q but not in S moves the lowest LIR block to Q although no block takes its place; the block that was
 hit may be the one that Q evicts for it, but still counts as being in the cache.
 

@@ -11,7 +11,7 @@ Authors' code: none published.
 Deviations and decisions:
 
 - As in LFRU without its history (see lfru.py), with which LRFU shares the kernel, log2(CRF) + lam * (time of last use)
-  ranks the blocks, and ties go to the least recently used.
+  ranks the blocks, and on a tie the least recently used is evicted.
 - `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
   within that many accesses no longer counts, so that only the last use of a burst counts.
 - The default lam = 0.001 is of the order of the best values in the paper as we remember it, found with small caches; as

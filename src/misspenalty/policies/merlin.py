@@ -1,19 +1,20 @@
 """Merlin: three FIFO queues and a history; the counts of all blocks decide how popular a block must be to enter the
 core.
 
-A new block enters `filter`. One whose name the history remembers enters `core` if its count reaches the guard, else
+A new block enters `filter`. A block whose name the history remembers enters `core` if its count reaches the guard, else
 `staging`. A hit adds one to the block's three-bit count and moves nothing. The guard is the count that is reached by
-about as many blocks and names as `core` holds blocks; it is adjusted at each eviction.
+about as many blocks and names as `core` holds blocks; it is adjusted whenever room is made.
 
 If the filter has its share, it makes room: its oldest blocks whose count reaches the guard move to the core, with their
 count cleared, and the first one with a lower count is evicted and its name remembered. But if staging's oldest block
 has no hit and a lower count in the sketch, that block is evicted, and the filter's block moves to staging. The sketch
 counts exits from the filter, returns to staging, and promotions. If the filter is below its share, staging makes room:
 the oldest blocks of a core above its share move to staging, the oldest of staging with hits are promoted to the core,
-with one hit less, and the first one without hits is evicted.
+with one hit less, and the first one without hits is evicted; then, too, the filter's oldest block moves to staging if
+its count in the sketch is higher.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
-was not at hand; the definition is its authors' code.
+was not at hand; the definition follows its authors' code.
 Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With its
 hash, our policy has the same outcome as that code at every reference of the traces compared, in caches of 50 blocks and
 more; in smaller ones the decisions below matter.
@@ -210,7 +211,7 @@ class Merlin(Reference):
         return True
 
     def _settle(self):
-        """Move blocks between core and staging until the core has its share and the oldest of staging has no hits."""
+        """Move the core's excess to staging, and staging's oldest blocks to the core until the oldest has no hits."""
         while True:
             while len(self.core) > self.core_share:
                 self.staging.append(self.core.popleft())

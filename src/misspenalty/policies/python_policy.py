@@ -83,7 +83,7 @@ class PythonPolicy:
         ------
         ParameterError
             A method of the policy raised an exception; ``access`` returned something other than a boolean, contradicted
-            ``__contains__``, or claims a hit that a cache of this capacity cannot have; the policy's own count of
+            ``__contains__``, or claimed a hit that a cache of this capacity cannot have; the policy's own count of
             evictions is not a whole number; or `refresh` is given and the policy has no ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
@@ -134,9 +134,9 @@ class PythonPolicy:
     def check_size(self) -> None:
         """Raise a `ParameterError` if the policy now has more blocks than its capacity.
 
-        A policy with ``__contains__`` is asked about every block. Otherwise a copy of the policy accesses every block;
-        the check is left out if copying or accessing raises an exception, as it may in a policy that looks into the
-        future.
+        A policy with ``__contains__`` is asked about every block. Otherwise a copy of the policy accesses every block,
+        and its hits are counted; the check is left out if copying or accessing raises an exception, as it may in a
+        policy that looks into the future.
         """
         if hasattr(self.policy, "__contains__"):
             held = sum(bool(self._ask("__contains__", block)) for block in self.address.tolist())
@@ -186,7 +186,7 @@ def was_held(name: str, block: int, found: Any) -> bool:
     Raises
     ------
     ParameterError
-        It is not a boolean: most likely the method lacks a ``return``.
+        The result is not a boolean; most likely the method lacks a ``return``.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class Parameter:
     accesses: int = 0
 
     def in_sample(self, value: Any, rate: float) -> Any:
-        """Return the value for a cache that sees a share `rate` of blocks, and so of accesses; it stays in its range.
+        """Return the value, kept in its range, for a cache that sees a share `rate` of blocks, and so of accesses.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Definition:
         return (self.reference.__doc__ or self.name).strip().splitlines()[0].rstrip(".")
 
     def takes(self, name: str) -> bool:
-        """Return whether it has a parameter of this name."""
+        """Return whether the policy has a parameter of this name."""
         return any(parameter.name == name for parameter in self.parameters)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -369,9 +369,9 @@ def find_policy(policy: str | type | Definition) -> Definition:
 
     Parameters
     ----------
-    policy : str or type
-        A name in upper or lower case, which ``tinylfu+`` may precede (see `misspenalty.policies.tinylfu`), or a class
-        with ``access``.
+    policy : str, type or Definition
+        A name in upper or lower case, which ``tinylfu+`` may precede (see `misspenalty.policies.tinylfu`); a class
+        with ``access``; or a `Definition`, which is returned unchanged.
 
     Raises
     ------

@@ -13,14 +13,14 @@ default parameters our misses equal its misses.
 
 Deviations and decisions:
 
-- `fill_main=1`, as the authors now have it in libCacheSim: until the first eviction, a new block that finds S at its
-  share enters M. `fill_main=0` is the paper's algorithm 1: all enter S.
-- A block found in G leaves it, and is looked up before its miss evicts another, as in the authors' code; algorithm 1
-  evicts first.
+- `fill_main=1`, as the authors now have it in libCacheSim: until the first eviction, a new block enters M if S has
+  reached its share. `fill_main=0` is the paper's algorithm 1: all new blocks enter S.
+- A missed block is looked up in G, and removed from it if found, before another block is evicted, as in the authors'
+  code; algorithm 1 evicts first.
 - Blocks that S gives to M do not make M evict at once (algorithm 1: "if M is full, evictM"): as in the authors' code,
   eviction goes on until there is room, and decides each time which queue gives up a block.
 - S has a share of at least one block, and M provides the victim if S is empty, even when M is within its share.
-  libCacheSim cannot hold any block if that share is below two.
+  libCacheSim cannot hold any block if the share of S is below two blocks.
 """
 
 from collections import OrderedDict, deque

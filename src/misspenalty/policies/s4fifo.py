@@ -2,13 +2,13 @@
 
 The newest blocks of S, a share `skip` of it, are on probation: a hit on one of them adds nothing to its counter. A name
 in G keeps the count that its block had when it left S. A missed block whose name has a count of at least `return_hits`
-leaves G for M. Any other enters S; if G has its name, the name stays there, and its count grows by one.
+leaves G for M. Any other missed block enters S; if G has its name, the name stays there, and its count grows by one.
 
 Paper: H. Xia, W. Nixon, B. D. Marthen, P. Bhandari, J. Yang, "Learning-augmented heuristics: simple, yet smart, robust
 and interpretable cache eviction", OSDI 2026: a model trained on thousands of traces chooses the five parameters of this
 policy from what it sees of a trace.
-Authors' code: S4FIFO.c of cacheMon/osdi26-s4-fifo (000095f) and of libCacheSim (pull request 336), whose defaults these
-are; with them the policy is S3-FIFO.
+Authors' code: S4FIFO.c of cacheMon/osdi26-s4-fifo (000095f) and of libCacheSim (pull request 336). Our defaults are
+those of that code; with them the policy is S3-FIFO.
 
 Deviations and decisions:
 

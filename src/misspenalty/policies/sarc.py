@@ -13,8 +13,8 @@ III-B to III-D. Authors' code: none published.
 Deviations and decisions: the algorithm's figure was not available; its control flow is reconstructed from what two
 public ports (the `sarc.c` of aiofs and pymesh) and the authors' patents (US 7,464,246, 7,509,470, 7,533,239) have in
 common; lists below deltaL and the initial desired size are handled as in pymesh. The paper gives values neither for
-deltaL (here 5 % of the cache) nor for large_ratio (here 20), nor does it state whether writes adapt. The desired size
-stays between 0 and the cache size; at 0 it starts again from the size of SEQ. As sizes are counted in pages, the
+deltaL (here 5 % of the cache) nor for large_ratio (here 20), nor does it state whether writes set `adapt`. The desired
+size stays between 0 and the cache size; at 0 it starts again from the size of SEQ. As sizes are counted in pages, the
 eviction of a track moves the desired size by half of `adapt` for each of the track's pages. Frames are freed when they
 are needed, not in advance. Alone, without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`), blocks are
 tracks of one page and nothing is prefetched: SEQ then holds blocks that belong to runs, and `threshold` decides what a

@@ -6,7 +6,7 @@ beyond the head it continues at the tail. Unlike in CLOCK, survivors are not mix
 
 Paper: Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction
 algorithm for web caches", NSDI 2024, section 3 and algorithm 1.
-Authors' code: cacheMon/NSDI24-SIEVE (0861f82); the policy is maintained in libCacheSim, whose misses ours equal.
+Authors' code: cacheMon/NSDI24-SIEVE (0861f82); the policy is maintained in libCacheSim, whose misses equal ours.
 Deviations: none.
 """
 

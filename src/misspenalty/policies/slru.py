@@ -1,6 +1,6 @@
 """SLRU: LRU in segments; a hit moves a block one segment up, and overflow falls back into the segment below.
 
-A new block enters the probationary segment as its most recently used. A hit moves a block to the most recently used
+A new block enters the probationary segment at its most recently used end. A hit moves a block to the most recently used
 end of the next segment up, or of its own segment if that is the highest (with two: the protected one). A segment above
 its limit gives its least recently used block to the most recently used end of the one below. The victim is the least
 recently used block of the lowest segment that holds any. Only the upper segments have limits: the probationary one has

@@ -3,8 +3,8 @@ admitted.
 
 All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. If the block
 is in the cache or the cache has room, the policy behind the filter sees the access. If the cache is full, a missed
-block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If it is
-not admitted, the policy does not see the access, and neither its hand nor its queues nor its history change.
+block is admitted only if its count is above that of the victim, the block that the policy would evict for it. If the
+missed block is not admitted, the policy does not see the access, and its hand, queues and history do not change.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017, section 3: the filter (3.1), counting with ageing (3.2, 3.3).
@@ -59,7 +59,7 @@ class TinyLFU(Reference):
         return self.policy.access(block)
 
     def victim(self, block):
-        """Return the block that the policy would evict for a missed one: the block that a copy of it evicts."""
+        """Return the block that the policy would evict for a missed one: the block that a copy of the policy evicts."""
         after = copy.deepcopy(self.policy)
         after.access(block)
         (victim,) = self.policy.cached_blocks() - after.cached_blocks()

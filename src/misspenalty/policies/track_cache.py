@@ -1,8 +1,8 @@
 """Define the cache of tracks with sequential detection and prefetching that SARC, LRU Top and LRU Bottom share.
 
 The definition of the prefetcher, with paper, decisions and deviations, is in
-`misspenalty.prefetch.sequential.prefetcher`; this is its readable reference, from which the policies on tracks are
-derived.
+`misspenalty.prefetch.sequential.prefetcher`; this module is its readable reference, from which the policies on tracks
+are derived.
 """
 
 import math
@@ -113,7 +113,7 @@ class Tracks(Reference):
         """Move up a prefetched track that a trigger renews."""
 
     def arrive_late(self, track):
-        """Handle the arrival of an operation that begins with this track, which a read waits for; only AMP uses it."""
+        """Handle the arrival of an operation that begins with this track, which a read waits for; only AMP reacts."""
 
     def count_sequential_miss(self):
         """Handle a read that missed a sequential track."""

@@ -2,12 +2,12 @@
 
 A track is in SEQ if it entered as sequential data, by a prefetch, a sequential miss or the write of a sequential
 track, else in RANDOM; a prefetch moves a track of RANDOM to SEQ. Sizes are counted in pages. A track's stamp is the
-number of the request that last moved it to the MRU end. A track x is in the bottom of its list, deltaL pages, if
+number of the request that last moved it to the MRU end. A track x is in the bottom deltaL pages of its list if
 
     stamp(x) - stamp(LRU) <= deltaL / |list| * (stamp(MRU) - stamp(LRU)).
 
 The ratio of section III-B, 2 * s * deltaL / |SEQ| with s sequential misses since the last hit in RANDOM's bottom, is
-observed whether or not the policy uses it.
+computed whether or not the policy uses it.
 """
 
 from collections import OrderedDict

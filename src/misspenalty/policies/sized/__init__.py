@@ -28,7 +28,7 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Name of the policy for blocks that this policy equals when all objects have one size (except for `fixed`).
+        Name of the policy for blocks that this policy equals when every object has one byte (except for `fixed`).
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str
@@ -49,7 +49,7 @@ class SizedPolicy:
         return find_policy(self.name)
 
     def takes(self, name: str) -> bool:
-        """Return whether it has a parameter of this name."""
+        """Return whether this policy has a parameter of this name."""
         return self.blocks.takes(name) and name not in self.left_out
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -190,7 +190,7 @@ cdef class ARC(SizedCache):
         self.put(T1 if known == ABSENT else T2, block)
 
     cdef void adapt(self, bint in_b1, int64_t size) noexcept nogil:
-        """Move the target by the size of the object times the ratio of the ghost lists, or times 1 if that is more."""
+        """Move the target by the object's size times the ratio of the ghost lists' bytes, but at least by its size."""
         cdef double own = self.bytes[B1] if in_b1 else self.bytes[B2], other = self.bytes[B2] if in_b1 else self.bytes[B1]
         cdef double step
         if self.adapts:

@@ -2,8 +2,8 @@
 
 The window has a share of the bytes, the main region the rest; each is kept within its limit on its own. An object that
 overflows the window is the candidate. If the main region has too little room left for it, its victims are the objects
-that would be evicted for it, the oldest of the probation segment first, then the oldest protected ones. It is admitted
-if its count is above the sum of theirs; otherwise it is evicted, and they stay where they are.
+that would be evicted for it, the oldest of the probation segment first, then the oldest protected ones. The candidate
+is admitted if its count is above the sum of theirs; otherwise it is evicted, and the victims stay where they are.
 
 Paper: G. Einziger, O. Eytan, R. Friedman, B. Manes, "Lightweight robust size aware cache management", ACM Transactions
 on Storage 18(3), 2022: the aggregated victims (AV) method, applied to our W-TinyLFU (`misspenalty.policies.wtinylfu`).
@@ -11,8 +11,8 @@ Authors' code: Caffeine's simulator; none of it is copied here.
 
 Deviations and decisions:
 
-- The sketch has counters for as many objects as fit on average: the cache's bytes over `mean_bytes`, the mean size of
-  the objects of the trace. Caffeine enlarges its sketch as the cache fills.
+- The sketch has counters for as many objects as fit on average: the cache's bytes divided by `mean_bytes`, the mean
+  size of the objects of the trace. Caffeine enlarges its sketch as the cache fills.
 - The victims' counts are summed only until the sum reaches the candidate's count (the method's early pruning). Victims
   are not promoted if they win.
 - An object larger than both the window and the main region is refused; one that only the window can hold is evicted

@@ -5,7 +5,7 @@ cache are shares of its bytes, and if all objects have one byte, each policy equ
 
 Deviations and decisions, beyond those of the policies for blocks:
 
-- S3-FIFO: as in libCacheSim, whose misses ours equal, except that an object larger than the small queue's share, which
+- S3-FIFO: as in libCacheSim, with equal misses, except that an object larger than the small queue's share, which
   libCacheSim never caches, is loaded. G holds the names of objects of up to `ghost` times the cache's bytes.
 - ARC: a ghost hit moves the target by the object's bytes times the ratio of the ghost lists, as in OpenZFS (arc.c);
   the paper moves it by one block times that ratio. If T2 is empty, T1 provides the victim, whatever the target is. In

@@ -19,7 +19,7 @@ Deviations and decisions:
 - An object that is not loaded moves the clock to its rank, as a victim does, and the objects evicted for it before that
   do not return. Misses are then those of libCacheSim, and objects that were once used often cannot keep all others out
   for ever; in the paper nothing else is evicted in that case.
-- Ties go to the least recently used. An object of no bytes ranks like one of one byte.
+- On a tie, the least recently used object is evicted. An object of no bytes ranks like one of one byte.
 """
 
 from misspenalty.policies.sized.reference import Queue, SizedReference, remember
@@ -45,7 +45,7 @@ class Ranked(SizedReference):
         self.rank[block] = self.use(block)
 
     def load(self, block, size):
-        """Load an object, and take up its earlier uses if the history still has them."""
+        """Load an object; its earlier uses count if the history still has it."""
         known = self.history.pop(block, None) is not None
         if not known:
             self.facts.pop(block, None)
