@@ -23,7 +23,7 @@ cdef enum:
 cdef struct context_t:
     file_t first                    # file of the walk's first event, in whose partition the walk is
     int32_t node                    # current node of the walk; NOTHING = removed by a halving
-    int64_t birth                   # number of that event, from 1
+    int64_t birth                   # number of the walk's first event, from 1
     int64_t way                     # number of the run that it walks along
     int64_t like                    # the `way` of a longer context whose run has the same files …
     int32_t until                   # … up to this node of this context's run

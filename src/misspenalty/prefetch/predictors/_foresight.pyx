@@ -11,11 +11,11 @@ cdef class Foresight(Predictor):
     Parameters
     ----------
     files : int
-        Every id is below it.
+        Number of files; every id is below it.
     events : uint32, shape (n,)
         The events that the predictor will see, in order.
     ahead : int
-        How many of them it predicts after each.
+        Number of coming events that are predicted after each event.
     """
 
     cdef const file_t[::1] to_come

@@ -16,7 +16,7 @@ class Accuracy(NamedTuple):
     events : int
         Events that were judged: all except the first.
     predicted : int
-        Events before which any file was predicted.
+        Events before which at least one file was predicted.
     first : int
         Events that were the first of the files predicted.
     among : int

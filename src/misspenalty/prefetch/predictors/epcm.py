@@ -1,8 +1,8 @@
 """Define the extended partitioned context model (EPCM), which predicts whole sequences of files.
 
-It differs from PCM: the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at most one node,
-and prediction continues from a likely child to its likely child, until the likelihood falls below the threshold. With a
-threshold above 0.5 that is one sequence of files per context.
+It differs from PCM in three ways: the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at
+most one node, and prediction continues from a likely child to its likely child, until the likelihood falls below the
+threshold. With a threshold above 0.5 this yields one sequence of files per context.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001, section 2.3; partition size 64 with order 45 is the run of Figure 8.

@@ -1,4 +1,4 @@
-"""Define the last-successor predictor: after a file, it predicts the file that followed it last time.
+"""Define the last-successor predictor, which predicts, after each file, the one that followed this file last time.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001, section 2, the baseline there; one file is remembered per file, O(n) in total.

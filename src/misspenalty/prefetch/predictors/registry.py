@@ -104,7 +104,7 @@ def _enter(name, value):
 
 
 def find_predictor(name):
-    """Return the `Definition` of the predictor called `name`, in either case, or of a class with ``access``.
+    """Return the `Definition` of the predictor called `name`, in upper or lower case, or of a class with ``access``.
 
     Raises
     ------

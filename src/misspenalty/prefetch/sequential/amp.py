@@ -8,11 +8,12 @@ set, and g, the trigger's distance from the end of a set; so there is no table o
 - The last track of a set takes over g and p, which is at least g + 1, from the track before the set. If p is above
   `ahead_above`, the track g from the end of the set carries a trigger: a read hit there reads the next p tracks ahead
   of the stream.
-- p grows by the number of tracks of the read if the last track of a set is hit, unless it has had its second chance.
+- p grows by the number of tracks of the read if the last track of a set is hit, unless that track has had its second
+  chance.
 - A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. This shows that p is
   too large: p falls by 1 but not below 1, and g falls by 1 and is then kept from 0 to p - 1.
 - g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
-- The first read of a prefetched track leaves it where it is; later ones move it as its policy says.
+- The first read of a prefetched track leaves it where it is; later reads move it as the policy says.
 
 A change of p or g applies to the last track of a set or, if the next set has already been fetched, to the last track of
 that next set.

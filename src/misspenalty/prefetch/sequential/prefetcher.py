@@ -15,15 +15,15 @@ II-A (detection), II-B (prefetching) and II-C (the anomaly). The form of the rem
 
 Deviations and decisions:
 
-- threshold, degree and the position of the trigger are not in the paper; the defaults are ours (a public port of the
-  algorithm has threshold 3), and groups are not aligned. The last group ends with the volume.
+- The paper gives no values for threshold, degree and the position of the trigger; the defaults are ours (a public port
+  of the algorithm has threshold 3), and groups are not aligned. The last group ends with the volume.
 - A prefetched track has no counter before its first access, as II-A sets counters on accesses (an unset one counts as
   0). Marking it as sequential at once, as an unverified source says, lets a group that was fetched on a wrong guess
   cause the next, and such groups multiply among densely cached random data.
 - Tracks have up to eight pages, any of which may be cached. Requested pages that a cached track lacks are read alone,
   or with the rest of the track if it is sequential; such an access moves the track like a hit but is counted as a miss.
-- Writes count in the detection and enter the cache, but prefetch nothing; a written track of a run enters as
-  sequential data unless `writes_sequential` is 0.
+- Written tracks count towards a run and enter the cache, but writes prefetch nothing; a written track of a run enters
+  as sequential data unless `writes_sequential` is 0.
 - Any online policy can be used behind the prefetcher. One without SEQ and RANDOM lists treats a prefetch as a
   reference; the remedy would be a second reference and is left out.
 """
@@ -134,7 +134,7 @@ def track_cache(
     prefetch : mapping or str, optional
         Settings of the prefetcher, as in `check`; by default nothing is prefetched.
     observe : mapping, optional
-        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of the ratio that they only observe, as in SARC.
+        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of SARC's ratio, which these compute but do not use.
     **parameters
         The policy's own parameters.
 
@@ -193,7 +193,7 @@ def _settings(definition, prefetch, parameters):
 
 
 def _observed(definition, observe):
-    """Check the parameters that LRU Top and LRU Bottom only observe, like SARC's parameters of the same names."""
+    """Check, like SARC's, the parameters of the ratio that LRU Top and LRU Bottom compute but do not use."""
     known = {p.name: p for p in find_policy("sarc").parameters if p.name in OBSERVED}
     if observe and (not definition.spatial or known.keys() <= {p.name for p in definition.parameters}):
         raise ParameterError(f"{definition.name}: observe is only for lru_top and lru_bottom; leave it out")
