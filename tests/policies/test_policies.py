@@ -54,7 +54,7 @@ CASES = [pytest.param(name, s, id=f"{name}-{s}") for name in POLICIES for s in s
 
 
 def dense(addresses):
-    """Return dense ids as in a compiled trace, and their number."""
+    """Return dense ids as in a compiled trace, and the number of distinct ids."""
     ids = np.unique(addresses, return_inverse=True)[1].astype(np.uint32)
     return ids, int(ids.max()) + 1
 
@@ -285,7 +285,7 @@ def test_mq_evicts_before_it_looks_into_its_history():
 def test_memory_per_block(name):
     """A policy may take at most 32 bytes per distinct block (a simple one 16, GDSF 72) if a tenth of them are cached.
 
-    LHD has 7.7 MB of counts besides, for any trace.
+    In addition, LHD has 7.7 MB of counts, whatever the trace.
     """
     definition = find_policy(name)
     kernel = definition.kernel(10_000, 100_000, **definition.check({}))
@@ -319,7 +319,7 @@ def test_unknown_parameters_are_named(name):
 
 @pytest.mark.parametrize("name, parameter", PARAMETERS, ids=lambda x: getattr(x, "name", x))
 def test_parameters_can_be_set_everywhere(name, parameter):
-    """They are keywords of `simulate` and `hit_ratio_curve`, so they must not have the names of other parameters."""
+    """Parameters are keywords of `simulate` and `hit_ratio_curve`, so they must not have names that these use."""
     for function in (simulate, hit_ratio_curve):
         assert parameter.name not in inspect.signature(function).parameters
 
@@ -354,7 +354,7 @@ def test_a_history_is_at_most_a_thousand_caches(name):
 
 @pytest.mark.parametrize("name", ["lrfu", "lfru"])
 def test_lambda_is_at_most_1(name):
-    """With lambda 1 they are LRU, and the paper has no larger value."""
+    """With lambda 1 both policies are LRU, and the paper has no larger value."""
     assert find_policy(name).check({"lam": 1})["lam"] == 1
     with pytest.raises(ParameterError, match="lam"):
         find_policy(name).check({"lam": 1.01})
@@ -378,7 +378,7 @@ def test_each_policy_is_documented(name):
 
 @pytest.mark.parametrize("name, parameters", [case for case in CASES if not find_policy(case.values[0]).offline])
 def test_contents_tell_the_coming_outcome(name, parameters):
-    """For every block, `block in kernel` tells whether its next reference hits, and changes nothing."""
+    """For every block, `block in kernel` tells whether its next reference would hit, and asking changes nothing."""
     ids, blocks = dense(made_traces(200)["mixed"])
     kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
     hit = np.zeros(1, np.uint8)

@@ -87,8 +87,8 @@ def test_lru2_goes_by_the_second_to_last_use():
 
 def test_lru2_correlated_uses_count_as_one():
     # period 2: A's second use is 1 access after its first, so A counts as used once. At C (access 4) no block is out
-    # of its period (4 - 2 and 4 - 3 are not above 2), so the older of both goes: A. With no period A would have been
-    # kept.
+    # of its period (4 - 2 and 4 - 3 are not above 2), so the older of the two goes: A. With no period A would have
+    # been kept.
     assert outcome("lru2", 2, "AABCA", correlated_period=2) == "mhmmm"
     assert outcome("lru2", 2, "AABCA", correlated_period=0) == "mhmmh"
 
@@ -132,7 +132,7 @@ def test_lfru_weighs_frequency_by_age():
 
 
 def test_lfru_history_keeps_the_crf():
-    # lam 0.1. C (4) evicts B (0.93 < 1.68) whose CRF of 1 at access 3 is remembered. B (5) returns with 1 + 2**-0.2 =
+    # lam 0.1. C (4) evicts B (0.93 < 1.68), whose CRF of 1 at access 3 is remembered. B (5) returns with 1 + 2**-0.2 =
     # 1.87 and evicts C. At D (6) A has 1.93 * 2**-0.4 = 1.46, B 1.75: A goes. Without history B has 0.93 and goes.
     assert outcome("lfru", 2, "AABCBDA", lam=0.1, history=1) == "mhmmmmm"
     assert outcome("lfru", 2, "AABCBDA", lam=0.1, history=0) == "mhmmmmh"
@@ -284,8 +284,8 @@ def test_temporal_distance_example():
 @pytest.mark.parametrize("sequence, expected", [("ABCDBAX", 3), ("ABCDEFABCBCBCB", 6), ("ABABAB", 2)])
 def test_mq_life_time_is_the_peak_temporal_distance(sequence, expected):
     # two blocks of cache, so distances above 2 count. ABCDBAX: 3 (bin 2-3) and 5 (bin 4-7), a tie: the shorter,
-    # centre 3. ABCDEFABCBCBCB: 6, 6, 6 in bin 4-7, the rest is not above 2: centre 6. ABABAB: none, so the start
-    # value, the cache size.
+    # centre 3. ABCDEFABCBCBCB: 6, 6, 6 in bin 4-7, and the rest is not above 2: centre 6. ABABAB: none, so lifeTime
+    # keeps its initial value, the cache size.
     definition = find_policy("mq")
     letters = sorted(set(sequence))
     kernel = definition.kernel(2, len(letters), **definition.check({}))

@@ -48,8 +48,8 @@ def test_arc_target_is_real():
 
 
 def test_arc_target_can_be_held_fixed():
-    # Two blocks, p stays 0: as above up to D, but C found in B1 evicts D (T1 is above p), so that A and C hit. D found
-    # in B1 evicts A, the older of T2. C hits. A found in B2 evicts D.
+    # Two blocks, p stays 0. Up to D all is as in the test of ghost hits above; then C, found in B1, evicts D (T1 is
+    # above p), so that A and C hit. D, found in B1, evicts A, the older of T2. C hits. A, found in B2, evicts D.
     assert outcome("arc", 2, "AABCADCACDCA", target=0.0) == "mhmmhmmhhmhm"
 
 
@@ -82,7 +82,7 @@ def test_car_first_use_leaves_the_bit_clear():
 
 
 def test_car_hits_do_not_reorder():
-    # B is used after A and both bits are set: C's hand passes both to T2 in the order of T1, then T2's hand takes A,
+    # B is hit before A, and both bits are set: C's hand passes both to T2 in the order of T1, then T2's hand takes A,
     # whose bit was cleared on the way, although B was the one used longer ago. B hits, A misses.
     assert outcome("car", 2, "ABBACBA") == "mmhhmhm"
 
@@ -144,8 +144,8 @@ def test_clockpro_keeps_its_hot_pages_in_a_loop():
 
 
 def test_clockpro_history_bounds_the_evicted_pages():
-    # D evicts c. Without history its test ends at once, so C is new, evicts d, and A stays hot; with one m_c grows,
-    # C is hot, A and B are cold, and E evicts a.
+    # D evicts c. Without a history the test of c ends at once, so C is new, evicts d, and A stays hot. With a history,
+    # m_c grows, C is hot, A and B are cold, and E evicts a.
     assert outcome("clockpro", 3, "ABCDCEA", history=0) == "mmmmmmh"
     assert outcome("clockpro", 3, "ABCDCEA", history=1) == "mmmmmmm"
 
@@ -173,8 +173,9 @@ def test_lrfu_weighs_frequency_by_age():
 
 
 def test_lrfu_counts_a_burst_as_its_last_use():
-    # the same with a correlated period of 1: A's uses count as the one at access 3, 0.871 at C, and B has 0.933: A
-    # goes. In AABACA the use at 4 comes 2 after the one before and adds to it: A has 1.871 * 0.933, B 0.871 and goes.
+    # As above, but with a correlated period of 1: of A's uses only that at access 3 counts, 0.871 at C, and B has
+    # 0.933: A goes. In AABACA the use at 4 comes 2 after the one before and adds to it: A has 1.871 * 0.933, B has
+    # 0.871 and goes.
     assert outcome("lrfu", 2, "AAABCA", lam=0.1, correlated_period=1) == "mhhmmm"
     assert outcome("lrfu", 2, "AABACA", lam=0.1, correlated_period=1) == "mhmhmh"
 

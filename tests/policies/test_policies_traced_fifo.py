@@ -165,8 +165,9 @@ def test_s3fifo_as_in_the_paper_fills_small():
 
 
 def test_clock2qplus_ignores_hits_in_the_window():
-    # S (2 blocks) A B, M C D. With a window of 1 the newest of S does not count a hit: A is hit while B is behind it
-    # and moves to M at E, which evicts B. Hit at once, A leaves at E, and so does B, hit while it is the newest.
+    # S (2 blocks) A B, M C D. With a window of 1 a hit on the newest block of S does not count: A is hit while B is
+    # behind it and moves to M at E, which evicts B. If A is hit while it is the newest, it leaves at E; if B is hit
+    # while it is the newest, it leaves at F. With a window of 0 each hit counts.
     assert outcome("clock2qplus", 4, "ABACDEAB", **HALF) == "mmhmmmhm"
     assert outcome("clock2qplus", 4, "AABCDEA", **HALF) == "mhmmmmm"
     assert outcome("clock2qplus", 4, "ABBCDEFB", **HALF) == "mmhmmmmm"

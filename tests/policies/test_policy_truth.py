@@ -113,7 +113,7 @@ def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file, with
     ],
 )
 def test_oltp_is_as_published(shared_traces, trace_named, policy, parameters, within):
-    """The parameters explain the published column (see above); they are not our defaults."""
+    """Where parameters are given, they explain the published column (see above); they are not our defaults."""
     obtained = percent(trace_named("OLTP"), OURS[policy], SIZES, **parameters)
     assert obtained == pytest.approx(published(shared_traces, policy), abs=within)
 
@@ -138,7 +138,7 @@ def test_published_lfu_lies_between_lfu_without_and_with_history(shared_traces, 
     assert np.all(np.abs(percent(trace_named("OLTP"), "lfu", SIZES, history=4) - column) < 2.4)
 
 
-# libCacheSim's policies of the same definition, with the parameters it has by default
+# libCacheSim's policies that have the same definition as ours, with parameters that match its defaults
 SAME = {
     "LRU": ("lru", {}),
     "LFU": ("lfu", {}),

@@ -79,7 +79,7 @@ def test_arc_equals_libcachesim_on_zipf(make_trace, tmp_path):
 
 @pytest.mark.parametrize("name", ["OLTP", "P3", "2_pools", "multi2", "sprite"])
 def test_car_is_close_to_arc(trace_named, name):
-    """The paper's claim of section V: CAR's hit ratios are close to ARC's (no program of theirs is public)."""
+    """The paper claims in section V that CAR's hit ratios are close to ARC's (its authors published no program)."""
     trace = trace_named(name)
     sizes = [trace.blocks * share // 100 for share in (1, 5, 20, 50)]
     difference = truth.percent(trace, "car", sizes) - truth.percent(trace, "arc", sizes)

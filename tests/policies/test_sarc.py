@@ -26,7 +26,7 @@ def test_ratio_and_adaptation_traced_by_hand():
     # RANDOM's bottom is all of it, as it has no more than deltaL pages: the hit ends the interval.
     cache.access_pages(100)
     assert (cache.last_ratio, cache.adapt, cache.seq_miss, cache.bottom_hits) == (10 / 3, 1, 0, 1)
-    # The next hit finds no sequential miss since: ratio 0, adapt -1.
+    # There was no sequential miss before the next hit: ratio 0, adapt -1.
     cache.access_pages(200)
     assert (cache.last_ratio, cache.adapt, cache.bottom_hits) == (0, -1, 2)
     assert (cache.desired, cache.evictions) == (0, 0)
@@ -49,7 +49,7 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
     for track in (10, 11, 100, 200):
         cache.access_pages(track)
     assert (cache.seq_pages, cache.random_pages, cache.desired) == (3, 3, 0)
-    # At the start the desired size is 0, so SEQ has more than that and loses 11; then it is set to what SEQ has.
+    # At the start the desired size is 0, so SEQ has more than that and loses 11; the desired size then becomes SEQ's.
     cache.access_pages(300)
     assert held(cache, (10, 11, 12, 13, 100, 200, 300)) == [10, 12, 13, 100, 200, 300]
     assert cache.desired == 2
@@ -63,7 +63,7 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
     cache.access_pages(500)
     assert held(cache, (12, 13, 100, 200, 300, 400, 500)) == [12, 13, 100, 300, 400, 500]
     assert cache.desired == pytest.approx(2.1)
-    # Without a sequential miss since, the next hit in the bottom gives adapt = -1: SEQ becomes too large.
+    # Without a sequential miss since then, the next hit in the bottom gives adapt = -1: SEQ becomes too large.
     cache.access_pages(300)
     assert cache.adapt == -1
     cache.access_pages(600)
@@ -73,8 +73,8 @@ def test_the_victim_and_the_desired_size_traced_by_hand():
 
 
 def test_below_delta_the_older_lru_track_is_evicted():
-    # Four pages, deltaL = 0.5 * 4 = 2. SEQ holds 11, 12 and 13, RANDOM only 10 and is thus below deltaL: the older of
-    # the two LRU tracks goes, which is 10.
+    # Four pages, deltaL = 0.5 * 4 = 2. SEQ holds 11, 12 and 13; RANDOM holds only 10 and is thus below deltaL. So the
+    # older of the two LRU tracks goes, which is 10.
     cache = track_cache("sarc", 4, 1000, prefetch=PREFETCH, delta=0.5)
     for track in (10, 11, 100):
         cache.access_pages(track)
@@ -166,8 +166,7 @@ def mixed_load(name, capacity=400, n=60_000, **own):
 
 
 def test_sarc_finds_its_size_between_the_two():
-    """Section V: of the two LRU variants one gives SEQ too much here and one too little; SARC beats the worse of them
-    by far, and is no worse than the better."""
+    """LRU Top gives SEQ too much here (section V); SARC must have more hits, and at least 99 % of the best's hits."""
     results = {name: mixed_load(name) for name in ("lru_top", "lru_bottom", "sarc")}
     hits, seq = ({name: result[i] for name, result in results.items()} for i in (0, 1))
     assert seq["lru_top"] > seq["sarc"]

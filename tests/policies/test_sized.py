@@ -76,7 +76,7 @@ def test_objects_of_one_size_are_blocks(name, blocks, capacity):
 
 
 def test_gdsf_by_hand():
-    """In 10 bytes, object 2 (5 bytes, rank 1/5) leaves for object 3 (2 bytes, rank 1/2); the clock is then 1/5.
+    """Object 2 (5 bytes, rank 1/5) leaves a cache of 10 bytes for object 3 (2 bytes, rank 1/2); the clock is then 1/5.
 
     When object 2 returns, its rank is 1/5 + 1/5, below the 2/4 of object 1: it is not loaded, and the clock moves to
     its rank.
@@ -117,7 +117,7 @@ def test_size_changes_by_hand(rule, hits, held):
 
 
 def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
-    """In a cache of 100 bytes, 1 grows from 30 to 90 bytes and evicts 2; then it grows to 110 and must leave."""
+    """In a cache of 100 bytes, object 1 grows from 30 to 90 and evicts object 2; at 110 bytes it must leave."""
     assert SIZED
     for policy in SIZED.values():
         cache = policy.reference(100, "replace")
@@ -166,7 +166,7 @@ MISSED_BYTES = {
     "lru": (383724647, 362047157, 344504454, 321563250),
     "gdsf": (397558381, 373390897, 349290646, 318967010),
 }
-CLOSE = {  # policies whose details differ there: its misses, and the largest difference in percentage points
+CLOSE = {  # policies whose details differ in libCacheSim: its misses, and the largest difference in percentage points
     "s3fifo": ((54293, 49433, 46029, 42887), 0.5),
     "slru": ((54382, 50487, 46171, 42858), 1.1),
     "arc": ((54537, 50932, 46329, 42691), 0.5),
@@ -220,7 +220,7 @@ def test_the_program_itself_counts_the_same_on_the_shipped_objects(tmp_path, nam
     room, hits = int(share * trace.footprint_bytes), np.zeros(len(trace), bool)
     simulate(trace, name, f"{room}B", hits=hits)
     there = misses_there(tmp_path, THERE[name], room, trace.ids, trace.bytes_of(slice(None)))
-    assert int((~hits).sum()) == there > 39  # more than the first references
+    assert int((~hits).sum()) == there > 39  # more misses than first references
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +265,6 @@ def test_bounds_hold_every_policy_and_one_that_knows_the_future(web):
         assert (own["hits"] <= most["hits"]).all(), name
         assert (own["hit_bytes"] <= most["hit_bytes"]).all(), name
     assert (least["hits"] <= most["hits"]).all()
-    assert (len(web) - least["hits"].to_numpy() <= BELADY_SIZE).all()  # better than the heuristic
+    assert (len(web) - least["hits"].to_numpy() <= BELADY_SIZE).all()  # no worse than the heuristic
     assert (len(web) - most["hits"].to_numpy() <= BELADY_SIZE).all()
     assert ((most["hits"] - least["hits"]) / len(web) < 0.03).all()
