@@ -70,8 +70,8 @@ def test_g_makes_p_at_least_one_more():
 
 def test_a_second_chance_traced_by_hand():
     # A cache of six tracks holds 10 to 15; 14 and 15 are unread. 50, 60, 70, 80 drive out 10, 11, 12, 13; then 90
-    # finds 14 at the LRU end, which goes back up, as does 15: p falls by one each time, from 3 to 2 to 1. 50 leaves in
-    # their place.
+    # finds 14 and then 15 at the LRU end. Both go back up, and p falls by one each time, from 3 to 2 to 1. 50 leaves
+    # in their place.
     cache = track_cache("lru_top", 6, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 14), 50, 60, 70, 80)
     assert [track for track in range(10, 16) if track in cache] == [14, 15]

@@ -157,7 +157,7 @@ def test_partitions_keep_their_bound(name, ids, partition, order):
 
 
 def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
-    """The partition of A has room for 3 nodes, A, AB and AC; the fourth file halves it."""
+    """The partition of A has room for 3 nodes, A, AB and AC; a fourth, AD, needs it to be halved."""
     kernel = make("pcm", 5, partition=3, order=2)
     fed(kernel, letters("ABABACAD"))
     # before D: A 4, AB 2, AC 1; halved: A 2, AB 1, AC dropped; then AD has room
@@ -165,13 +165,13 @@ def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
     assert (kernel.halvings, kernel.ignored) == (1, 0)
     kernel = make("pcm", 5, partition=3, order=2)
     fed(kernel, letters("ABABACACAD"))
-    # before D: A 5, AB 2, AC 2; halved: A 2, AB 1, AC 1; nothing is free, D is ignored
+    # before D: A 5, AB 2, AC 2; halved: A 2, AB 1, AC 1; nothing is free, so D is ignored
     assert [kernel.count(letters(pattern)) for pattern in ("A", "AB", "AC", "AD")] == [2, 1, 1, 0]
     assert (kernel.halvings, kernel.ignored) == (1, 1)
 
 
 def test_extended_contexts_grow_by_a_node_a_recurrence():
-    """After k occurrences of ABCDEF, A predicts k files ahead: the number of recurrences bounds the chain."""
+    """After k <= 6 occurrences of ABCDEFZ, A predicts k files ahead: the number of occurrences bounds the chain."""
     kernel = make("epcm", 26, partition=16, order=12)
     for run in range(7):
         fed(kernel, letters("A"))
@@ -230,7 +230,7 @@ def test_impossible_parameters_are_named(name):
 
 
 class Neighbours:
-    """A predictor of the `ahead` files with the next higher numbers, of the files 0 to 4."""
+    """A predictor of the `ahead` files with the next higher numbers, among the files 0 to 4."""
 
     def __init__(self, ahead=1):
         self.ahead = ahead

@@ -36,7 +36,7 @@ def whole_tracks(cache, *tracks):
 
 
 def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
-    # threshold 2: 10 has counter 1, 11 counter 2, a sequential miss that fetches 12, 13, 14 with it.
+    # threshold 2: 10 has counter 1; 11 has counter 2, so it is a sequential miss, which also fetches 12, 13 and 14.
     # The trigger is one from the end, on 13: the hit there fetches 15, 16, 17 and puts a trigger on 16.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 3, "trigger": 1})
     assert whole_tracks(cache, 10, 11, 12, 13, 14, 15, 16) == [
@@ -54,7 +54,7 @@ def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
 
 def test_tracks_of_pages_traced_by_hand():
     # Tracks have four pages. Pages 0 and 1 of track 5 are read alone, then page 2 of it; 6 continues the run of 5, so
-    # all of it is read although one page is asked for, and all of 7. Page 3 of 5 is a miss in a track that is cached.
+    # all of 6 is read although one page is asked for, and all of 7. Page 3 of 5 is a miss in a track that is cached.
     cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch={"threshold": 2, "degree": 1, "trigger": -1})
     assert cache.access_pages(5, 0b0011) == (0b0011, [(5, 0b0011, DEMAND)])
     assert cache.access_pages(5, 0b0110) == (0b0100, [(5, 0b0100, DEMAND)])
@@ -96,7 +96,7 @@ def test_writes_enter_but_read_nothing():
 
 
 def test_a_volume_ends():
-    # Degree 4 at track 18 of a volume that ends with 20: 19 and 20 only, and no trigger.
+    # With degree 4, the miss on 18 in a volume that ends with 20 fetches only 19 and 20, and sets no trigger.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 2, "degree": 4, "trigger": 0})
     cache.access_pages(17, end=21)
     assert cache.access_pages(18, end=21)[1] == [(18, 1, DEMAND), (19, 1, SYNCHRONOUS), (20, 1, SYNCHRONOUS)]
@@ -131,7 +131,7 @@ def test_a_prefetched_track_has_no_counter_before_its_first_access():
 @pytest.mark.parametrize("degree", [0, 1, 3, 8])
 @pytest.mark.parametrize("threshold", [2, 5])
 def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold):
-    """Misses must fall to 1 / (m + 1), as section II-B says."""
+    """The miss ratio must fall to 1 / (m + 1), as section II-B says."""
     length = 2000
     prefetch = {"degree": degree, "trigger": -1, "threshold": threshold}
     cache = track_cache(policy, 200, length + degree, prefetch=prefetch)
