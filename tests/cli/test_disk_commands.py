@@ -118,7 +118,7 @@ def test_descriptions_that_are_wrong_are_refused(capsys, tmp_path, text):
     path.write_text(text)
     status, _, err = run(capsys, "info", str(path))
     assert status == 2 and "Traceback" not in err
-    assert not text.startswith("like") or "is not a drive that comes with the package" in err
+    assert not text.startswith("like") or "is not an installed drive" in err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A drive that is read as DiskSim reads it has DiskSim 4.0's service times, for nearly all requests of given streams.
+"""A description read as DiskSim reads it gives DiskSim 4.0's service times, for nearly all requests of given streams.
 
 `tests/data/disksim` holds DiskSim's answers to the first 1,000 requests of four streams on each of eleven drives. If
 one request differs, the platter is elsewhere for the requests after it; therefore only a share of them must agree.
@@ -51,8 +51,8 @@ def test_each_request_that_differs_has_one_cause():
             ("R", 0, 8, "miss", 1.0, 1.0),  # agrees
             ("W", 100, 8, "miss", 1.0, 1.0),
             ("W", 108, 8, "append", 1.0, 1.0),
-            ("W", 900, 8, "miss", 1.0, 2.0),  # right behind an appended write
-            ("R", 500, 8, "miss", 1.0, 2.0),  # follows on a request that differs
+            ("W", 900, 8, "miss", 1.0, 2.0),  # next after an appended write
+            ("R", 500, 8, "miss", 1.0, 2.0),  # follows a request that differs
             ("R", 700, 8, "miss", 1.0, 1.0),
             ("R", 600, 8, "miss", 1.0, 1.004),  # rounding
             ("R", 608, 8, "whole", 1.0, 1.0),

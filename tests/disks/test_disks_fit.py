@@ -55,7 +55,10 @@ def test_measured_drives(name, shared_traces):
 
 
 def spun(rpm, n=2000, blocks=1_000_000):
-    """Make random reads of 0.1 turns, a seek by the root of the distance, up to a turn, and 0.01 turns per block."""
+    """Make random reads that take 0.1 turns, a seek, a wait of up to a turn, and 0.01 turns per block.
+
+    The seek time grows with the root of the distance.
+    """
     rng = np.random.default_rng(2)
     lbn, count = rng.integers(0, blocks - 32, n), rng.integers(1, 33, n).astype(np.int32)
     far = np.abs(np.diff(lbn + count, prepend=0) - count) / blocks
@@ -84,7 +87,7 @@ def test_zero_delays_are_replayed_and_negative_ones_refused():
 
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
-    with pytest.raises(ParameterError, match="reads in the first half do not continue another; a fit needs 200"):
+    with pytest.raises(ParameterError, match="in the first half are far from the previous request; a fit needs 200"):
         fit(few)
     with pytest.raises(ParameterError, match="no measured service times"):
         fit(Requests(few.lbn, few.count, few.write, few.delay))

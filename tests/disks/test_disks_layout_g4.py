@@ -12,7 +12,7 @@ disksim_disk MADE {
    Model = source made.model, Number of buffer segments = 2, Segment size (in blks) = 64
 }
 """
-# Two surfaces of six cylinders: four of 40 blocks per track (one of them lost to a defect), two of 20; a step from
+# Two surfaces of six cylinders: four with 40 blocks per track (one block is lost to a defect), two with 20; a step from
 # track to track takes a quarter of a revolution.
 MODEL = """
 dm_disk MADE_model {

@@ -1,4 +1,4 @@
-"""Six simulated drives come close to the measured service times of real ones, and all drives keep invariants."""
+"""Six simulated drives come close to the measured service times of real ones, and all drives satisfy invariants."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,8 +15,8 @@ from misspenalty.errors import ParameterError
 # DiskSim 4.0's demerit in ms, published with the traces, and the limit for ours: the same, except for one drive.
 DEMERITS = {
     # Missed: one simulated request of 9,999 comes 0.18 ms late for its first sector and loses a revolution; the real
-    # drive loses none. Reads after writes are 0.18 ms faster than simulated, writes after reads 0.19 ms slower: the
-    # drive reports the end of a write, compared with a read, later than any overhead of the description explains.
+    # drive loses none. Its reads after writes are 0.18 ms faster than simulated, its writes after reads 0.19 ms slower:
+    # it reports the end of a write, compared with a read, later than any overhead of the description explains.
     "hp_c2247a": (0.090, 0.0925),
     "hp_c3323a": (0.306, 0.306),
     "dec_rz26": (0.340, 0.340),
@@ -158,7 +158,7 @@ def test_blocks_kept_in_passing_put_no_read_out_of_order():
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
 def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
-    """This must hold for any window, with the cache, writes and long requests included."""
+    """SPTF must be faster than SSTF with any window, even with the cache, writes and long requests included."""
     kind = disks.load(name)
     rng = np.random.default_rng(7)
     lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)
@@ -172,7 +172,7 @@ def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
 
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
 def test_estimated_positioning_time_is_the_actual_one(name):
-    """SPTF must compare the times that requests then take for command, end of the read-ahead, arm and rotation."""
+    """SPTF must estimate the time that a request then takes for command, end of the read-ahead, arm and rotation."""
     kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
     lbn, _, write = asked(kind, 300, most=2)
     drive, now, before = kind.drive(), 0, 1
@@ -221,7 +221,7 @@ def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disks
 
 @pytest.mark.parametrize("disksim", [False, True])
 def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
-    """The drive takes so long to leave the bus that the ten blocks are on the medium long before that."""
+    """The drive takes so long to leave the bus that the ten blocks are on the medium long before it has done so."""
     times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
     changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
     changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}

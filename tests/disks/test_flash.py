@@ -1,4 +1,4 @@
-"""Flash drives have the latencies of closed formulas, nearly the write amplification of a formula, and a valid map."""
+"""Flash drives have the latencies and nearly the write amplification that formulas give, and a valid map."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def updates(kind, count, seed=1, size=8, write=1, delay=0):
 
 @pytest.mark.parametrize(("sector", "unit"), [(1024, 512), (512, 3072)])
 def test_a_unit_is_whole_sectors_and_a_share_of_a_page(sector, unit):
-    told = f"units of {unit} bytes; expected whole sectors of {sector}, a share of pages of 16384"
+    told = f"units of {unit} bytes; expected a multiple of sectors of {sector} that divides pages of 16384"
     with pytest.raises(InputError, match=told):
         SATA.replace({"geometry.sector_bytes": sector, "geometry.unit_bytes": unit})
 
@@ -148,7 +148,7 @@ def test_a_full_drive_with_the_least_spare_goes_on(buffer):
 
 
 def test_a_drive_may_be_as_large_as_leaves_collection_room():
-    """Each of 4 dies keeps 4 of its 32 blocks free, and one page of each other block; 15 pages of 4 units remain."""
+    """Each of 4 dies keeps 4 of its 32 blocks free, and one page of each other block: 15 pages of 4 units remain."""
     most = 4 * 28 * 15 * 4
     assert small().replace({"geometry.sectors": 8 * most}).units == most
     with pytest.raises(InputError, match=f"{most + 1} units; the flash has room for 1 to {most}, besides"):

@@ -7,8 +7,8 @@ A host can only see when a request was issued and when it completed. The fit ass
    seek, rotational wait and transfer; the wait is uniform over a revolution.
 2. *Rotation* follows from the spread of their service times about the curve of step 3; if a standard spindle speed is
    near, that is used.
-3. *Seek curve, overhead, zones* come from one least-squares fit (`scipy.optimize.least_squares`, robust) of a root and
-   a line in the distance, half a revolution, and a time per block that grows linearly from the first block to the last.
+3. *Seek curve, overhead, zones* come from one robust fit (`scipy.optimize.least_squares`) of a sum: overhead, half a
+   revolution, a root and a line in the distance, and a time per block that changes linearly from the first to the last.
 4. *Cache*: whether writes complete once they are in the drive's memory, and whether the drive reads ahead; the
    combination with the lowest demerit is taken.
 5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service
@@ -30,7 +30,7 @@ from misspenalty.errors import ParameterError
 
 LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
-NEAR = 0.06  # a speed that differs from a standard one by a smaller share is taken to be that one
+NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by it
 ZONES = 8
 HEADS = 4
 STEPS = 150  # maximum number of simulations in the last step
@@ -134,7 +134,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     media[0] = False
     if np.count_nonzero(media) < LEAST:
         raise ParameterError(
-            f"{np.count_nonzero(media)} reads in the first half do not continue another; a fit needs {LEAST}"
+            f"{np.count_nonzero(media)} reads in the first half are far from the previous request; a fit needs {LEAST}"
         )
     x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
     if not np.median(s) > 0:
@@ -167,7 +167,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     return Curve(rpm, max(base - 30_000 / rpm, 0.0), root / blocks**0.5, line / blocks, KNEE * blocks, block)
 
 
-KNEE = 0.2  # share of the drive beyond which seeks grow linearly with distance
+KNEE = 0.2  # distance, as a share of the drive, beyond which seek times grow linearly
 
 
 def _start(requests, curve):

@@ -51,7 +51,7 @@ class Replay:
     simulated, measured : array of float64
         Service times, ms; `measured` is None if the requests have none.
     records : structured array
-        One record per request, see `misspenalty.disks.Drive.service`.
+        One record per request; see `misspenalty.disks.Drive.service`.
     """
 
     drive: str

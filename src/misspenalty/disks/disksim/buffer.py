@@ -2,12 +2,13 @@
 
 The code is ``src/disksim_diskctlr.c``, ``src/disksim_diskcache.c`` and ``diskmodel/mech_g1.c`` of the published
 DiskSim 4.0 whose answers are in the shared reference data (GitHub repository westerndigitalcorporation/DiskSim, folder
-``STABLE/DiskSim_Linux_Generic_2.01.016``). ``benchmarks/disksim.py`` reports how many of those answers it reproduces.
+``STABLE/DiskSim_Linux_Generic_2.01.016``). ``benchmarks/disksim.py`` reports how many of those answers the model
+reproduces.
 
 ``disk_buffer_select_read_segment``
     A read uses the segment that holds all its blocks, else one that holds its first block; if several do, it uses the
     one being read ahead into, else the least recently used. A drive without ``disksim_buffer`` uses the segment that
-    holds most of the read's blocks.
+    holds the most blocks of the read.
 ``disk_buffer_select_write_segment``
     A write uses a segment that it overlaps, else an empty one, else the least recently used, but never the one being
     read ahead into: a drive whose only segment is being read ahead into leaves the bus first. No segment is reserved

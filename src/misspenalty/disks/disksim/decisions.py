@@ -3,7 +3,7 @@
 Each decision follows from the description itself or from the literature; none is fitted, and each can be switched off.
 The scope of a decision is found by leave-one-out, except for ``seek_slip``, ``read_caching`` and ``buffer``. Of the
 drives with available measured requests, those that meet its condition are examined: if there are at least two, and for
-each one the others support the decision and it then brings the one left out closer to its measurements, the decision
+each one the others support the decision, which then brings the one left out closer to its measurements, the decision
 applies to every drive that meets the condition. Otherwise it applies only to the drive on which it was seen
 (`MEASURED`): there is no other one to leave out, or the others contradict it. ``python benchmarks/disks.py demerit``
 prints the tables. A description notes in its sources what was decided and DiskSim's value, so that
@@ -38,9 +38,9 @@ prints the tables. A description notes in its sources what was decided and DiskS
     closer (0.136 to 0.134 ms); both numbers were known when it was decided, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
-    takes 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only one
-    that says 2: it gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors did
-    not expect such hits. There are no measured requests of such a drive, so nothing can be left out.
+    treats 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only
+    one that says 2: it gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors
+    did not expect such hits. There are no measured requests of such a drive, so nothing can be left out.
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
     (`misspenalty.disks.disksim.buffer`). No drive of ours does so by default, since these are properties of that code.

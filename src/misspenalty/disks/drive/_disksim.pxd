@@ -1,6 +1,6 @@
-# Serve a request on a drive whose buffer works like DiskSim 4.0's (`disksim_buffer`); used as in _service.pxd.
-# The differences, with DiskSim's functions, are in misspenalty.disks.disksim.buffer; `reference.drive_disksim` is
-# easier to read.
+# Serve a request on a drive whose buffer works like DiskSim 4.0's (`disksim_buffer`); the functions are used like those
+# of _service.pxd. `misspenalty.disks.disksim.buffer` lists what differs, by DiskSim's functions;
+# `reference.drive_disksim` is easier to read.
 
 from libc.stdint cimport int64_t
 

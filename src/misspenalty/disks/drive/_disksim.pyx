@@ -20,7 +20,7 @@ cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
 
 
 cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noexcept nogil:
-    """Choose the segment for a read; set `hit` to whether it has all blocks, the first (or reads it next), or none."""
+    """Choose a read's segment, and set `hit`: it has all blocks, it has the first (or reads it next), or neither."""
     cdef int32_t i, value, kind, best = 0, chosen = -1
     cdef const segment_t* g
     hit[0] = MISS
@@ -204,7 +204,7 @@ cdef int32_t room_for_write(
 ) noexcept nogil:
     """Choose the segment of a new write.
 
-    If the write must wait, set `begin`, when its bus transfer begins, to `off`; `late` is the time to stop read-ahead.
+    Set `begin`, the start of its bus transfer, to `off` if it must wait, and `late` to how long read-ahead takes to stop.
     """
     cdef int32_t chosen
     late[0] = 0
@@ -257,7 +257,7 @@ cdef int64_t write_behind(drive_t* d, int64_t now, int64_t free, int64_t lbn, in
 cdef int64_t write_through(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts) noexcept nogil:
     """Serve a write that is complete once it is on the medium.
 
-    Return the time at which the drive takes up the bus again to report that.
+    Return the time at which the drive has taken up the bus again to report completion.
     """
     cdef int64_t go = now + d.s.write_miss[d.after_read], late, begin = go + d.s.prepare, done
     cdef int64_t off = max(free, go) + d.s.reselect + d.s.prepare

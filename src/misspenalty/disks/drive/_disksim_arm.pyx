@@ -39,7 +39,7 @@ cdef inline void land(const drive_t* d, int32_t track, int32_t sector, int64_t w
 
 
 cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
-    """Tell whether a block can be read ahead without overwriting any that the last read has yet to send."""
+    """Tell whether a block can be read ahead without overwriting one that the last read has yet to send."""
     cdef int64_t gone = d.sending.count
     if now >= d.sending.end:
         return True
@@ -49,7 +49,7 @@ cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept nogil:
-    """Find the sweep that reaches the next block, which is in `run`; return the block's distance from its start."""
+    """Find the sweep that reaches the next block, in `run`; return how many sectors after its start the block begins."""
     cdef const run_t* r = &d.m.runs[run]
     cdef int32_t sector = r.sector + <int32_t>(d.ahead_lbn - r.lbn)
     cdef int64_t j
@@ -102,7 +102,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
 
 
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
+    """Return the time at which the arm can move if read-ahead stops at `now`; set `track` to the arm's track then."""
     cdef int64_t free, j
     cdef sweep_t sweep
     track[0] = d.track
@@ -124,7 +124,7 @@ cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noex
 
 
 cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead; return how much later the arm is free, which DiskSim adds to the command's time."""
+    """Stop reading ahead; return the time until the arm is free, which DiskSim adds to the command's time."""
     cdef int32_t track
     if d.ahead >= 0:
         d.arm_free = disksim_stopped(d, now, &track)
@@ -134,7 +134,7 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead from a segment's end, from `when` on; read-ahead to the track's end only starts on the arm's track."""
+    """Read ahead from a segment's end, starting at `when`, unless the drive may not leave the arm's track for that."""
     cdef segment_t* segment = &d.segments[chosen]
     extend_ahead(d, segment, limit)
     if segment.end >= segment.limit:
@@ -178,9 +178,9 @@ cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const be
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil:
-    """Write the blocks of request `on`, then those of the appended one, `more`, until data is missing; return the end.
+    """Write the blocks of request `on`, then those of the appended one, `more` (or NULL); return the end.
 
-    `done` is set to the number of blocks written by `until`.
+    Stop before a block of the latter that has not arrived. `done` is set to the number of blocks written by `until`.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t now = on.begin, block = on.lbn, own = on.lbn + on.count, end = own, from_sector = -1, to_sector = -1, j, next_one
@@ -210,7 +210,7 @@ cdef int64_t write_blocks(
             parts.rotation = sweep.start - there_at
         opening = False
         d.track = sweep.track
-        from_sector = to_sector = -1        # blocks after the next one that were written as they passed
+        from_sector = to_sector = -1        # range of later blocks that have been written as they passed
         j = 0
         while block < end and m.runs[run].track == sweep.track:
             was = block
@@ -251,7 +251,7 @@ cdef int64_t write_blocks(
 
 
 cdef int32_t last_sector(const mechanics_t* m, int32_t track) noexcept nogil:
-    """Return the last sector of a track that holds a block."""
+    """Return the number of a track's last sector that holds a block."""
     cdef int32_t run = m.by_track[m.tracks[track + 1].first - 1]
     return m.runs[run].sector + <int32_t>(m.runs[run + 1].lbn - m.runs[run].lbn) - 1
 

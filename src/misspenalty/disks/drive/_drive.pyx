@@ -16,16 +16,16 @@ SCHEDULERS = ("fcfs", "sstf", "look", "clook", "sptf")
 
 
 cdef int64_t stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then."""
+    """Return the time at which the arm can move if read-ahead stops at `now`; set `track` to the arm's track then."""
     return disksim_stopped(d, now, track) if d.s.disksim else arm_stopped(d, now, track)
 
 
 cdef int64_t positioned(
     const drive_t* d, const pending_t* p, int64_t now, int64_t here, int64_t released, int32_t track
 ) noexcept nogil:
-    """Return the ticks until the first sector of a request passes, if the request starts `now` and misses the cache.
+    """Return the ticks until the first sector of a request passes, if the request starts at `now` and misses the cache.
 
-    `here` is the angle under the heads, `released` the time at which the arm can move, `track` where it is then.
+    `here` is the angle under the heads, `released` the time at which the arm can move, `track` its track then.
     """
     cdef int64_t move = move_arm(d.m, p.cylinder - d.m.tracks[track].cylinder, p.head != d.m.tracks[track].head, p.write)
     cdef int64_t ticks = behind(p.angle, here) - TURN, ready
@@ -38,7 +38,7 @@ cdef int64_t positioned(
 
 
 cdef Py_ssize_t choose(drive_t* d, int64_t now) noexcept nogil:
-    """Choose the next request of the window; `now` is the time of the drive's own clock."""
+    """Choose the next request of the window; `now` is by the drive's own clock."""
     cdef Py_ssize_t i, best = 0
     cdef int64_t value, least = 0, here = 0, released = 0
     cdef int32_t cylinder = d.m.tracks[d.track].cylinder, highest = d.m.cylinders, track = d.track

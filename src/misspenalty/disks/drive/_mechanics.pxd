@@ -44,7 +44,7 @@ cdef struct mechanics_t:
     int64_t revolution              # time of a revolution, rounded up, ns
     uint64_t reciprocal             # 2**64 / rpm + 1
     int32_t shift                   # log2 of the blocks per bucket
-    int32_t tracks_n                # tracks, followed by one closing entry
+    int32_t tracks_n                # number of tracks, without the closing entry
     int32_t cylinders
     int32_t heads
 
@@ -196,7 +196,7 @@ cdef inline int64_t move(
 ) noexcept nogil:
     """Read or write `count` blocks from `now` on, in order; return the time at which the last one has passed.
 
-    `track` is where the arm is, before and after. The time taken is added to `parts`.
+    `track` is the arm's track, before and after. The time taken is added to `parts`.
     """
     cdef int32_t run = find_run(m, lbn)
     cdef int32_t sector

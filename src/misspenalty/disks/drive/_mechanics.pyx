@@ -10,7 +10,7 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless, as only 0 is divided so."""
+    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless: only 0 is divided by it."""
     cdef Py_ssize_t i
     for i in range(n):
         tracks[i].width = TURN // <int64_t>tracks[i].sectors
@@ -41,7 +41,7 @@ cdef class Mechanics:
     seeks : array of int64
         Seek time by distance, ns; one per distance from 0 to cylinders - 1.
     rpm, head_switch, write_settle : int
-        Revolutions per minute, ns, ns.
+        Revolutions per minute; the times in ns.
     heads : int
         Surfaces.
     """

@@ -37,10 +37,10 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
 cdef int64_t read_until(drive_t* d, int64_t until, int64_t target) noexcept nogil
 # End read-ahead if it has reached its limit.
 cdef void end_ahead(drive_t* d) noexcept nogil
-# Stop reading ahead, and set arm_free to when the arm can move. Call `settle` first.
+# Stop reading ahead, and set arm_free to the time at which the arm can move. Call `settle` first.
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil
-# Return the time at which the arm can move if read-ahead stops at `now`, and set `track` to where it is then. Change
-# nothing else.
+# Return the time at which the arm can move if read-ahead stops at `now`; set `track` to the arm's track then.
+# Change nothing else.
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Let read-ahead into a segment continue up to `limit`.
 cdef void extend_ahead(const drive_t* d, segment_t* segment, int64_t limit) noexcept nogil

@@ -98,7 +98,7 @@ cdef void end_ahead(drive_t* d) noexcept nogil:
 
 
 cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil:
-    """Return the time at which the arm can move if read-ahead stops at `now`; set `track` to where it is then.
+    """Return the time at which the arm can move if read-ahead stops at `now`; set `track` to the arm's track then.
 
     Call `settle` first.
     An arm on its way to the next track arrives first; a sector under the head is read to its end if the drive does not
@@ -121,7 +121,7 @@ cdef int64_t arm_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept
 
 
 cdef void stop_ahead(drive_t* d, int64_t now) noexcept nogil:
-    """Stop reading ahead, and set arm_free to when the arm can move. Call `settle` first."""
+    """Stop reading ahead, and set arm_free to the time at which the arm can move. Call `settle` first."""
     cdef int32_t track
     cdef int64_t released
     if d.ahead < 0:

@@ -26,9 +26,9 @@ cdef extern from *:
     void fetch "MISSPENALTY_FETCH" (const mechanics_t* m, int64_t later, int64_t sooner, int64_t next) noexcept nogil
 
 cdef enum:
-    LATER = 18                      # requests ahead whose bucket is prefetched …
-    SOONER = 12                     # … run …
-    NEXT = 6                        # … track
+    LATER = 18                      # how many requests in advance a bucket is prefetched …
+    SOONER = 12                     # … a run
+    NEXT = 6                        # … a track
 
 cdef int64_t LATEST = <int64_t>1 << 60     # latest time, ns
 

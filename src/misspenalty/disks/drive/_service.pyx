@@ -34,7 +34,7 @@ cdef void settle(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int32_t find_segment(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Find the segment that holds most of a read's blocks, from the first on; -1 = none can serve the first.
+    """Find the segment that holds the most blocks of a read, from the first on; -1 = none can serve the first.
 
     If the drive allows almost hits, a segment into which the first block is being read ahead also qualifies.
     """
@@ -65,8 +65,8 @@ cdef bint is_empty(const segment_t* segment) noexcept nogil:
 cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
     """Choose the segment to fill next: empty, else clean and least recently used, else the first to become clean.
 
-    A write waits for the first segment to become clean if as many are dirty as may be. A drive's own segment for
-    writes, if any, is its last. `free_at` is when the chosen one can be filled, 0 = now.
+    If as many segments are dirty as may be, a write waits for the first of them to become clean. A segment reserved for
+    writes, if any, is the last one. `free_at` is set to the time at which the chosen one can be filled, 0 = now.
     """
     cdef int32_t i, best = -1, low = 0, high = d.s.segments, dirty = 0
     cdef segment_t* segment
@@ -224,7 +224,7 @@ cdef void read(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nog
 
 
 cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexcept nogil:
-    """Tell whether a write continues the blocks being written behind and fits into their segment, set as `chosen`."""
+    """Tell whether a write continues the blocks being written behind and fits into their segment, `chosen`."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].clean and d.segments[i].end == lbn and d.segments[i].clean == d.arm_free:

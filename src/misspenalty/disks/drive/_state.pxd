@@ -38,7 +38,7 @@ cdef struct record_t:
     int64_t rotation                # ns
     int64_t switches                # head and cylinder switches inside the transfer, with their skew, ns
     int64_t transfer                # sectors passing under the head, ns
-    int64_t bus                     # bus transfer that nothing else hides, ns
+    int64_t bus                     # the part of the bus transfer that overlaps with nothing else, ns
     int64_t cache                   # waiting for the cache: for read-ahead or for written blocks not yet on the medium, ns
     int64_t tag                     # the caller's tag, from `arrive`; 0 with `service`
     int64_t lbn
@@ -104,11 +104,11 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     bint almost_hit                 # 1 = a read of the block now being read ahead is a partial hit
     bint stop_in_sector             # 1 = read-ahead stops within a sector, 0 = at its end
     bint any_order_read             # 1 = a read takes the sectors of a track in the order in which they pass
-    bint any_order_write            # 1 = a write does
+    bint any_order_write            # 1 = a write does so
     bint free_blocks                # 1 = sectors that pass before a read's first are kept
     bint prebuffer                  # 1 = accepts a write's data while the arm writes older blocks
     bint hit_while_writing          # 1 = serves full read hits while the arm writes older blocks
-    bint disksim                    # 1 = the buffer works like DiskSim 4.0's, whatever these switches say
+    bint disksim                    # 1 = the buffer works like DiskSim 4.0's, which ignores some of these switches
 
 
 cdef struct pending_t:
@@ -126,7 +126,7 @@ cdef struct pending_t:
 cdef struct sweep_t:                # sectors of a track that pass, starting where the arm landed
     int64_t start                   # start of the first sector, ns
     int32_t track
-    int32_t first                   # … sector
+    int32_t first                   # … its number
     int32_t sectors                 # sectors of the track
 
 

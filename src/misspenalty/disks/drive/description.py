@@ -182,7 +182,7 @@ def names(kind=None):
 
 def files(name):
     """List the files in ``data/drives`` that describe a drive: its own, those that it is based on, and their schema."""
-    data = read_yaml(_file(name), expected="the name of a drive that comes with the package")
+    data = read_yaml(_file(name), expected="the name of an installed drive")
     return [f"{name}.yaml", *(files(data["like"]) if "like" in data else [SCHEMAS[data.get("kind", "disk")]])]
 
 
@@ -239,7 +239,7 @@ def _read(path):
     data = read_yaml(path, expected="a drive's description")
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
-            raise InputError(f"like: {data['like']!r} is not a drive that comes with the package", path=path)
+            raise InputError(f"like: {data['like']!r} is not an installed drive", path=path)
         data = _merged(copy.deepcopy(_packaged(data.pop("like")).data), data)
     data = check(data, path)
     return KINDS[data["kind"]](data, path)
@@ -335,14 +335,15 @@ def _mechanics(data):
 def seek_table(seek, cylinders, left_out=()):
     """Tabulate the seek time by distance, ns, for distances below `cylinders`.
 
-    The curve is either a measured table without the distances left out, whose points are joined by straight lines and
-    whose last line is extended; or the curve of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE
-    Computer 27(3), 1994): a root for short seeks and a line for long ones. The shortest seeks may have given times.
+    The curve is either measured or computed. If it is measured, straight lines join the points of the table, without
+    the distances left out, and the last line is extended. A computed curve is that of Ruemmler and Wilkes (An
+    introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short seeks and a line for long ones;
+    the shortest seeks may then have given times.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}
     if strange:
-        raise ParameterError(f"seek_left_out: {min(strange)} is not a distance of the seek table after its first")
+        raise ParameterError(f"seek_left_out: {min(strange)} is not a distance of the seek table, or is its first")
     if "table_ms" in seek:
         kept = [point for point in seek["table_ms"] if point[0] not in left_out]
         finite = all(abs(value) < 1e300 for point in kept for value in point)  # an int may exceed a float
@@ -371,7 +372,7 @@ def _settings(data):
     segments, needed = cache_["segments"], max(cache_["write_segments"], 2 if cache_["own_write_segment"] else 0)
     if needed > segments:
         raise ParameterError(
-            f"cache: too few segments: write_segments and own_write_segment need {needed}, there are {segments}"
+            f"cache: too few segments: write_segments and own_write_segment need {needed}; there are {segments}"
         )
 
     def pair(name):

@@ -203,7 +203,7 @@ def _kept_back(scheme, spares, sectors, slips, full):
 def _bad(zone, slots, sectors, scheme, number):
     """Return the slipped slots and the (bad, spare) slots, both in order.
 
-    With sparing by tracks, the zone lists tracks, and the slots are all those of the tracks.
+    With sparing by tracks, the zone lists tracks, and all slots of these tracks are returned.
     """
     slips = np.asarray(zone["slips"], np.int64)
     defects = np.asarray(zone["defects"], np.int64).reshape(-1, 2)

@@ -54,7 +54,7 @@ cdef class Flash(Kernel):
     cdef int32_t[::1] gathered      # units of the page being gathered
     cdef int32_t[::1] gathered_slot # … their slots
     cdef int64_t in_page            # units gathered
-    cdef int64_t page_ready         # when the old parts of gathered units are read, ns
+    cdef int64_t page_ready         # when the old parts of gathered units have been read, ns
     cdef int64_t next_slot
     cdef int64_t request            # number of the request
     cdef int64_t end                # end of the request's last page, ns

@@ -28,7 +28,7 @@ cdef class Flash(Kernel):
     Attributes
     ----------
     now : int
-        End of the last request, ns.
+        End of the last request, ns; after `one_by_one`, end of the delay that follows it.
     host_units, moved_units : int
         Units written for requests, and units moved by collection.
     programs, erases : int
@@ -146,7 +146,7 @@ cdef class Flash(Kernel):
         self.now = record.done
 
     cdef int64_t get(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil:
-        """Read sectors and send them in order, each page's as soon as it arrives; return the end of the last sending."""
+        """Read sectors and send those of each page, in order, once they arrive; return the end of the last transfer."""
         cdef int64_t unit = lbn // self.s.unit_blocks, last = (lbn + count - 1) // self.s.unit_blocks, out = t, ready
         cdef int64_t units, page, first, sectors
         cdef bint misses = False
@@ -241,7 +241,7 @@ cdef class Flash(Kernel):
                         self.collect_page(die)
 
     cdef void pay(self, int64_t die) noexcept nogil:
-        """Collect so many pages that a victim is finished once requests have used up the pages that this frees."""
+        """Collect enough pages to finish a victim by the time requests have used up the pages that this frees."""
         if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
             return
         self.paid[die] += 1
@@ -319,7 +319,7 @@ cdef class Flash(Kernel):
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 
     cdef int64_t page_of(self, int64_t unit) noexcept nogil:
-        """Return the page of a unit; units never written are numbered as if laid out in order after all real pages."""
+        """Return the page of a unit; units never written have made-up ones, in order, with larger numbers."""
         if self.place[unit]:
             return (self.place[unit] - 1) // self.s.page_units
         return self.owner.shape[0] + unit // self.s.page_units

@@ -7,7 +7,7 @@ The model is deliberately small:
   together, so a page here is one page of each plane.
 * The controller maps units of 4 KB. A page of units goes to the die that is free first, into the next page of its open
   block. The older copy of a unit becomes garbage.
-* A read interrupts its die while it programs or erases, and that operation then takes correspondingly longer.
+* A read interrupts a program or an erasure on its die, which then takes correspondingly longer.
 * A die with few erased blocks is collected: the valid units of the full block that has the fewest (*greedy*) are copied
   to another open block inside the die, at the rate needed to keep up with the pages programmed; then the block is
   erased. The spare space that this needs is the capacity of the flash beyond the nominal size of the drive.
@@ -103,7 +103,7 @@ def _settings(data):
     page = geometry["planes"] * geometry["page_bytes"]
     if unit % sector or page % unit:
         raise ParameterError(
-            f"geometry: units of {unit} bytes; expected whole sectors of {sector}, a share of pages of {page}"
+            f"geometry: units of {unit} bytes; expected a multiple of sectors of {sector} that divides pages of {page}"
         )
     slots = data["cache"]["write_units"]
     if 0 < slots < 2 * page // unit:
