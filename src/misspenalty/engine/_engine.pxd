@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport realloc
 
 cdef enum:
-    ARITY = 4                       # children of a heap node: two cache lines of events
+    ARITY = 4                       # children of a heap node; together they take 96 bytes
     SEQUENCE_BITS = 56              # low bits of a rank, which hold the sequence number; the priority is above them
 
 
@@ -123,5 +123,8 @@ cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) no
 
 
 cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
-    """Return the service time completed by `now`; idle time before work that arrives later counts as still to do."""
+    """Return the service time completed by `now`.
+
+    If work that arrives later has already been given, the idle time before it is treated as work still to do.
+    """
     return max(server.busy - max(server.free - now, <int64_t>0), <int64_t>0)

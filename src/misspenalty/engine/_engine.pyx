@@ -33,7 +33,10 @@ cdef class EventQueue(Kernel):
         return self.queue.size
 
     def push(self, int64_t time, int priority, int64_t what, sequence=None):
-        """Add an event at `time` ns; without a `sequence` number it follows those of the same time and priority."""
+        """Add an event at `time` ns.
+
+        Without a `sequence` number, it follows earlier events of the same time and priority that had none.
+        """
         self.check_unused()
         if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):
             raise ValueError(f"priority is {priority}; expected 0 to {2 ** (64 - int(SEQUENCE_BITS)) - 1}")
@@ -65,7 +68,7 @@ cdef class EventQueue(Kernel):
         Returns
         -------
         int
-            Time of the last event popped, ns.
+            Time of the last event popped, ns; 0 without delays.
         """
         cdef Py_ssize_t i
         cdef event_t event
