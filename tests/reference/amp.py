@@ -133,7 +133,7 @@ class Amp:
         self.attach(track, sequential)
 
     def arrive_late(self, track):
-        """Handle the arrival of a drive operation that began with this track, for which a read was waiting."""
+        """Handle the end of a drive operation that began with this track and for which a read was waiting."""
         if not self.cached(track) or not self.marks[track].first:
             return
         self.marks[track].first = False
@@ -144,5 +144,5 @@ class Amp:
 
 
 def amp(policy):
-    """Return a policy's reference behind AMP."""
+    """Return a policy's reference with AMP mixed in."""
     return type(f"Amp{policy.__name__}", (Amp, policy), {})

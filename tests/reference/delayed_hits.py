@@ -178,7 +178,7 @@ class ARC(Cache):
         return next(iter(cached))
 
     def only_once(self, step):
-        """Return the victim where T1 is the whole cache."""
+        """Return the victim when T1 fills the whole cache."""
         return next(iter(self.t1))
 
 

@@ -1,4 +1,4 @@
-"""Slow, readable reference of the drive kernels: it works sector by sector, without tables and shortcuts.
+"""Slow, readable reference of the drive kernels: it works sector by sector, without tables or shortcuts.
 
 It takes the same descriptions and gives the same records, to the nanosecond. It is fast enough only for small drives,
 because the layout (`reference.drive_layout`) is a list of all blocks.
@@ -66,7 +66,7 @@ class Drive:
         return max(time + self.settle_ns if write and time else time, 0)
 
     def command_time(self, lbn, count, write):
-        """Return the time from a command until the drive lets the arm go."""
+        """Return the time from a command until the arm may start on it."""
         if not write:
             return self.s["read_miss"][self.after_read]
         if self.s["fast_write"] and count <= self.s["segment"]:
@@ -118,7 +118,7 @@ class Drive:
             while stop < len(place) and where(stop) == where(end - 1):
                 stop += 1
             return min(most, stop)
-        if s["ahead"] == 4:  # to the end of the next block's track; a track further if the segment begins before that
+        if s["ahead"] == 4:  # to the end of the next block's track, or a track further if the segment begins before it
             track, stop = place[end][0], end
             while stop < len(place) and place[stop][0] == track:
                 stop += 1
@@ -210,9 +210,10 @@ class Drive:
                 segment.first = segment.end
 
     def read_medium(self, now, lbn, start_index, count, r):
-        """Return the end, when `water` blocks are read, the earliest end of the bus transfer, and the first block kept.
+        """Return three times and the first block kept, which precedes `lbn` if blocks that pass earlier are kept.
 
-        The first block kept is before `lbn` if the drive keeps blocks that pass earlier.
+        The times are those at which all blocks have been read, at which enough have been read for the drive to request
+        the bus, and at which the bus transfer can end at the earliest.
         """
         s, opening, first = self.s, True, lbn
         water, ready, done = max(1, min(count, s["segment"]) * s["read_water"] // 1000), 0, 0

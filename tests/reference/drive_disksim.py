@@ -1,4 +1,4 @@
-"""Slow, readable reference of a drive whose buffer works as DiskSim 4.0's (``disksim_buffer``), sector by sector."""
+"""Slow, readable reference of a drive whose buffer works like DiskSim 4.0's (``disksim_buffer``), sector by sector."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -109,7 +109,7 @@ class Drive(drive.Drive):
         return max(self.arm_free, free), sweep[0]
 
     def stop_ahead(self, now):
-        """Stop reading ahead; return how much later the arm is free."""
+        """Stop reading ahead; return the time until the arm is free."""
         if self.ahead >= 0:
             self.arm_free, self.track = self.stopped(now)
         self.ahead = -1
@@ -140,7 +140,7 @@ class Drive(drive.Drive):
         return sorted(range(len(self.segments)), key=lambda i: self.segments[i].used)
 
     def for_read(self, lbn, count):
-        """Return the segment for a read, and whether it has all blocks (1), the first or reads it next (2), or none."""
+        """Return a read's segment, and 1 if it has all blocks, 2 if it has the first or reads it ahead next, else 0."""
         best, chosen, hit = 0, 0, 0
         for i in self.oldest():
             g = self.segments[i]
@@ -172,7 +172,7 @@ class Drive(drive.Drive):
         return chosen
 
     def take(self, chosen, lbn, count, end):
-        """Fill a segment with a write's blocks; empty others that hold any of them, unless they are being read into."""
+        """Fill a segment with a write's blocks; empty others with any of them, except one being read ahead into."""
         for i, g in enumerate(self.segments):
             if i not in (chosen, self.ahead) and g.first < lbn + count and g.end > lbn:
                 g.first = g.end
@@ -322,7 +322,7 @@ class Drive(drive.Drive):
         self.arm_free = self.writing = self.behind[-1].end
 
     def write_through(self, now, free, lbn, count, r):
-        """Handle a write that is complete once it is on the medium; return the time at which the bus is used again."""
+        """Handle a write that is complete once it is on the medium; return when the drive has the bus again."""
         s, busy = self.s, free > now
         go = now + s["write_miss"][self.after_read]
         start = off = max(free, go) + s["reselect"] + s["prepare"]
@@ -347,7 +347,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ the medium
 
     def blocks_written(self, on, more, r):
-        """Return when each block of a write is written, then when each of the appended write that is in time is."""
+        """Return when each block of a write, and each block of the appended write that is in time, is written."""
         s, now, block, done = self.s, on.begin, on.lbn, []
         self.track, end, opening = on.track, more.stop if more else on.stop, True
         while block < end and not (block >= on.stop and self.there(block, on, more) > now):
@@ -382,7 +382,7 @@ class Drive(drive.Drive):
             yield block, passes(j)
 
     def _any_order(self, on, more, end, block, track, first, passes, on_track):
-        """Like `_in_order`, but sectors after the next one are written as they pass."""
+        """Yield what `_in_order` does, but also write sectors after the next one as they pass."""
         j, sectors, kept = 0, self.layout.tracks[track][2], range(0)
         while block < end and self.layout.place[block][0] == track:
             here = on_track.get((first + j) % sectors, -1)

@@ -1,4 +1,4 @@
-"""Slow, readable reference of response times: one list of all events to come, searched for the next one."""
+"""Slow, readable reference of response times: lists of what is under way, searched for the next event each time."""
 
 from collections import OrderedDict
 
@@ -84,9 +84,9 @@ class FirstComeFirstServed:
 
 
 def play(ids, write, arrival, cache, device, lbn, sectors, hit_ns=0, through=False, warm_up=0, clients=0, pause=0):
-    """Return the counts and the latency of each reference, which is None if it does not count.
+    """Return the counts, and the latency of each reference, None for writes and during the warm-up.
 
-    If `arrival` is None, the references are replayed in a closed loop of `clients`.
+    If `arrival` is None, `clients` clients replay the references in a closed loop.
     """
     counts = dict.fromkeys(["hits", "delayed_hits", "misses", "delayed", *COMPONENTS], 0)
     latency = [None] * len(ids)
