@@ -15,7 +15,7 @@ EVENTS = st.lists(st.none() | st.tuples(TIMES, st.integers(0, 255) | st.integers
 
 @given(EVENTS, st.integers(1, 70))
 def test_pops_in_the_order_of_heapq(steps, room):
-    """A step None pops an event; any other pushes (time, priority), numbered in order of arrival."""
+    """A step that is None pops an event; any other pushes (time, priority), numbered in order of arrival."""
     queue, truth, sequence = EventQueue(room), [], 0
     for step in steps:
         if step is None and truth:

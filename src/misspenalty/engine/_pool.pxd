@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef inline void* grow(void* all, int32_t* room, int32_t* free, size_t size, size_t link) except NULL nogil:
-    """Grow a full pool of structs of `size` bytes to 256 more than twice as many.
+    """Enlarge a full pool of n structs of `size` bytes to 2 n + 256.
 
     The new structs are free, and chained by the int32 at byte `link` of each.
     """

@@ -204,7 +204,7 @@ cdef int32_t room_for_write(
 ) noexcept nogil:
     """Choose the segment of a new write.
 
-    Set `begin`, the start of its bus transfer, to `off` if it must wait, and `late` to how long read-ahead takes to stop.
+    Set `begin`, the start of its transfer, to `off` if it must wait, and `late` to how long read-ahead takes to stop.
     """
     cdef int32_t chosen
     late[0] = 0

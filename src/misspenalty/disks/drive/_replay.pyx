@@ -73,8 +73,8 @@ def one_by_one(
 ):
     """Serve each request `delay` ns after the previous one completes; return the records in order.
 
-    Without `records`, return the service times, ns. The first request arrives when the drive last finished, which is 0
-    for a new drive. Raise ParameterError if a delay is negative or a request lies outside the drive.
+    Without `records`, return the service times, ns. The first request arrives at the time at which the drive last
+    finished, 0 for a new drive. Raise ParameterError if a delay is negative or a request lies outside the drive.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done

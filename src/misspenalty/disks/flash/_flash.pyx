@@ -206,7 +206,7 @@ cdef class Flash(Kernel):
                 self.slot_free[self.gathered_slot[i]] = ended
 
     cdef int64_t flush(self, int64_t t) noexcept nogil:
-        """Program the gathered page, padded if it is not full, on the die that is free first; return the end of that."""
+        """Program the gathered page, padded if it is not full, on the die that is free first; return when this ends."""
         cdef int64_t die = self.choose_die(), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)
