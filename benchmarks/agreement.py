@@ -6,7 +6,8 @@ must be equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's o
 
 `literature` compares with published hit ratios and an independent recomputation, each with an appropriate tolerance.
 The authors of some columns tuned parameters for each size and did not print them. For these columns, rows with other
-parameters follow; we chose those parameters to fit the published values, so they explain them but confirm nothing.
+parameters follow; we chose those parameters to fit the published values, so these rows explain the
+values but confirm nothing.
 
     python benchmarks/agreement.py simulator --csv out.csv
     python benchmarks/agreement.py literature --csv out.csv
@@ -35,7 +36,7 @@ SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # sizes, in thousandths of the foo
 FOURTHS, SMALLEST = 4, 20  # libCacheSim's SLRU needs sizes in multiples of 4, its S3-FIFO two blocks for S
 
 APART = {
-    "lirs": "theirs also makes a LIR block HIR at a hit in Q, when no block takes its place, and limits S differently",
+    "lirs": "theirs also makes a LIR block HIR at a hit in Q when no block takes its place, and limits S differently",
     "random": "different draws",
     "wtinylfu": "theirs counts different accesses in another sketch, and its window grows until the cache is full",
 }
@@ -145,7 +146,7 @@ def show_literature(table):
     ten = ten.drop_duplicates(["policy", "parameters", "cache_blocks"])
     cells = ten.assign(cell=ten.apply(lambda row: f"{row['published']:.2f} {row['difference']:+.2f}", axis=1))
     shown = cells.pivot(index=["policy", "parameters"], columns="cache_blocks", values="cell")
-    print("OLTP, hit ratio published, %, and ours less it, points, by blocks of cache")
+    print("OLTP: published hit ratio (%), and ours minus it (points), by cache size in blocks")
     print(shown.reindex(list(LITERATURE), level="policy").to_string())
     scored = table[table["scored"]]
     scores = scored.groupby(["table", "policy"], sort=False)["within"].agg(["sum", "size"])
@@ -161,7 +162,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", choices=["simulator", "literature"])
     parser.add_argument("--traces", default=",".join(COMPARED), help="for simulator (default %(default)s)")
-    parser.add_argument("--policies", default=",".join(PEERS), help="for simulator (default: all both have)")
+    parser.add_argument("--policies", default=",".join(PEERS), help="for simulator (default: all that both have)")
     parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
     args = parser.parse_args()
     if args.source == "simulator":

@@ -3,7 +3,7 @@
 Run as ``python benchmarks/curve.py``; the goal is 30 s on two cores. The references are drawn from Zipf(1.0) over a
 million objects, or taken from any trace (``--trace``), cut to ``--references``. There is one row per policy: the CPU
 time for its eight sizes, million references per second and, if libCacheSim has the policy, the ratio of its CPU time
-for the same sizes and references to ours. The sum and the wall-clock time of one call with two threads follow.
+for the same sizes and references to ours. The CPU time and the wall-clock time of one call with two threads follow.
 libCacheSim runs as in policies.py: only its replay loop is timed, with the hash table that is best for it.
 """
 

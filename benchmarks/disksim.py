@@ -29,13 +29,13 @@ STREAMS = ("random", "bursts", "sequential", "mixed")
 WITHIN_MS = 0.001
 ROUNDING_MS = 0.005
 CAUSES = {
-    "follows": "follows on a request that differs: the platter stands elsewhere",
+    "follows": "follows a request that differs, so that the platter is elsewhere",
     "rounding": "at most 5 us: DiskSim's sums of rounded times and angles (dm_rottime_g1, dm_rotate_g1, dm_time_dtoi)",
     "append": "a write appended to one on the medium, or one of the two requests after it: its segment has no room for "
     "all blocks, so they cross the bus in pieces (disk_buffer_transfer_size, outbcount)",
     "any_order": "a drive that reads and writes in any order: the sector it begins with on landing within a track "
     "(g1_access_block, g1_convert_atop), and those that read-ahead keeps then (immedstart in disk_buffer_sector_done)",
-    "other": "none of these; not found",
+    "other": "none of these; the cause was not found",
 }
 
 

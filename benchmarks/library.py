@@ -133,14 +133,14 @@ def threads(trace, repeat):
 
 
 def memory(trace):
-    """Count each kernel's bytes per distinct block in a cache of a tenth of them, without the memory-mapped trace."""
+    """Report each kernel's bytes per distinct block, for a cache of a tenth of the blocks, without the mapped trace."""
     for name, definition in known_policies().items():
         kernel = definition.cache(trace.blocks // 10, trace.address, {})
         yield row(f"{name}, memory", kernel.memory / trace.blocks, "B/block", "<= 16" if name in LEAN else "<= 32")
 
 
 def generated(requests, seed=42):
-    """Yield `requests` ids below GIANT_BLOCKS in chunks, log-uniform (close to Zipf(1.0)), never all in memory."""
+    """Yield `requests` ids up to GIANT_BLOCKS in chunks, log-uniform (close to Zipf(1.0)), never all in memory."""
     generator = np.random.default_rng(seed)
     for begin in range(0, requests, CHUNK):
         n = min(CHUNK, requests - begin)
@@ -168,7 +168,7 @@ def giant(policies, requests=(SHORT, LONG)):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each, of which the median counts (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each, whose median is reported (default 3)")
     parser.add_argument("--giant", action="store_true", help="only the runs of 10 M and 1 G requests")
     parser.add_argument("--policies", default="lru,sieve,mq", help="for --giant (default %(default)s)")
     parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")

@@ -1,9 +1,10 @@
 """Measure the speed of `misspenalty.penalty` and `misspenalty.delayed_hits`: requests per second on one core.
 
 Run as ``python benchmarks/penalty.py``. The workload is random: references of 4 KB, a quarter of them writes, are drawn
-from a Zipf-like law over 1,000,000 blocks. They arrive at a rate that the device can sustain, at caches of half the
-blocks and of a thousandth of them. The goals are 10 million requests per second with a fixed time and 1 million with a
-disk.
+from a Zipf-like law over 1,000,000 blocks. They arrive at a rate that the device can sustain. A cache has room for half
+the blocks or for a thousandth of them. The goals are 10 million requests per second with a fixed response time and 1
+million with a disk.
+
 `over_parts` is the time of `penalty` relative to the sum of its parts: the same trace without a device
 (`misspenalty.simulate`), and the misses without a cache (through the drive's queue); 1 means that combining them costs
 nothing. `libcachesim_over_ours` is the time that libCacheSim, which has no device, takes to find the hits and misses of

@@ -218,12 +218,12 @@ def line(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--requests", type=int, help="requests at the head of the trace that are replayed (default: all)"
+        "--requests", type=int, help="replay only this many requests, from the first one on (default: all)"
     )
     parser.add_argument("--workload", choices=WORKLOADS, default="zipf", help="trace (default %(default)s)")
     parser.add_argument("--cache", type=int, help="cache size in blocks (default: the workload's)")
     parser.add_argument(
-        "--repeat", type=int, default=3, help="runs of each, of which the median counts (default %(default)s)"
+        "--repeat", type=int, default=3, help="runs of each, whose median is reported (default %(default)s)"
     )
     parser.add_argument("--policies", default=",".join(known_policies()), help="comma separated (default: all)")
     parser.add_argument("--no-peer", action="store_true", help="leave libCacheSim out")
@@ -240,7 +240,7 @@ def main():
     table = measure(names, dense, blocks, args.cache or cache, args.repeat, not args.no_peer)
     ratios = table["ratio"].dropna()
     if len(ratios):
-        print(f"median ratio {ratios.median():.1f}, lowest {ratios.min():.1f}, over {len(ratios)} policies both have")
+        print(f"median ratio {ratios.median():.1f}, lowest {ratios.min():.1f}, over {len(ratios)} shared policies")
     print(f"{args.workload}: {time.perf_counter() - began:.0f} s")
     if args.csv:
         table.insert(0, "workload", args.workload)

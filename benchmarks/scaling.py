@@ -11,7 +11,8 @@ are listed and left out.
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured; the first pattern that matches is used.
+`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured. In both, RULE may be a pattern; the first
+one that matches is used.
 """
 
 import argparse
@@ -34,7 +35,7 @@ CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXCLUSIVE = 1000  # threads of a job that runs alone
 START = 0.8  # s to start Snakemake's process for a job; measured on two cores with a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
-LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; factor on measured values in a request
+LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; requests are MARGIN times what was measured
 RULE = re.compile(r"^(?:local)?rule (\w+):$")
 FIELD = re.compile(r"^    (\w+): (.*)$")
 
@@ -93,7 +94,7 @@ def read_plan(text):
 
 
 def plan(folder=".", options=()):
-    """Return the jobs of a full run in a folder that has no results."""
+    """Return all jobs of a full run, whatever results the folder already has."""
     command = [
         sys.executable,
         "-m",
@@ -266,10 +267,10 @@ def draw(found, path, title):
 def main():
     """Print the table, the critical path, and whatever else was requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--configfile", nargs="+", default=[], help="of the run that is planned")
-    parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs, for results/benchmarks")
-    parser.add_argument("--factor", nargs="*", default=[], metavar="RULE=NUMBER", help="CPU time of a rule, times")
-    parser.add_argument("--estimate", nargs="*", default=[], metavar="RULE=SECONDS,MB", help="of jobs not measured")
+    parser.add_argument("--configfile", nargs="+", default=[], help="configuration of the run")
+    parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs with results/benchmarks")
+    parser.add_argument("--factor", nargs="*", default=[], metavar="RULE=NUMBER", help="factor on CPU time")
+    parser.add_argument("--estimate", nargs="*", default=[], metavar="RULE=SECONDS,MB", help="cost of unmeasured jobs")
     parser.add_argument("--csv", help="table by cores")
     parser.add_argument("--jobs", help="table by rule")
     parser.add_argument("--figure", help="wall time by cores")
