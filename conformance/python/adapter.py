@@ -5,8 +5,8 @@
     python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"       # one trace on a cache of 2 blocks; @FILE reads it
 
 Each cache is opened by a function of the capacity. It returns ``reference(block, write)``, which makes one reference
-and tells whether the block was in the cache. If the library can tell that without a reference, so does the function
-``reference.holds(block)``, by which the adapter finds the evictions.
+and tells whether the block was in the cache. If the library can also tell without a reference whether a block is in
+the cache, ``reference.holds(block)`` does so, and the adapter finds the evictions with it.
 """
 
 import json
