@@ -74,7 +74,7 @@ def compare(name, policies, rates):
 
 
 def main():
-    """Print the rows and, per rate, medians of the rows whose sampled cache holds at least 100 blocks; write the table."""
+    """Print the rows and, per rate, medians of those whose sampled cache holds at least 100 blocks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--traces", default=",".join(FILES))
     parser.add_argument("--policies", default=",".join(known_policies()))
