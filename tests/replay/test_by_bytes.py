@@ -19,7 +19,7 @@ INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 @pytest.mark.parametrize(
     "policy", [name for name in SIZED if name not in ("gdsf", "wtinylfu")]
-)  # wtinylfu: its window is less than a block
+)  # gdsf may refuse an object; the window of wtinylfu, 1 % of 50 blocks, is less than a block
 def test_equal_sizes_are_blocks(policy):
     blocks = np.random.default_rng(3).zipf(1.3, 5000) % 300
     by_bytes = byte_hit_ratio_curve(Trace.from_blocks(blocks, block_bytes=512), policy, 50 * 512).iloc[0]
@@ -69,7 +69,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_sizes_in_bytes_are_bytes_by_default(tmp_path, capsys):
-    """Sizes are not numbers of objects: 50 bytes hold 1 and 2 but not 3, whatever the block size is."""
+    """Sizes are not numbers of objects: 50 bytes hold objects 1 and 2 but not 3, whatever the block size is."""
     trace = Trace.from_blocks([1, 2, 3, 1, 2, 3], object_bytes=[20, 20, 60, 20, 20, 60])
     for size in ("50B", "50%", 0.5):
         assert simulate(trace, "lru", size).hits == 2
@@ -158,7 +158,7 @@ def test_bounds_by_hand():
     ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
 )
 def test_bounds_by_hand_of_an_object_that_changes(changes, least, most):
-    """A cache of 5 bytes holds an object of 4, not of 10; by ``keep``, it keeps the size at which it was loaded."""
+    """A cache of 5 bytes holds an object of 4, not of 10; with ``keep``, the object keeps its size at loading."""
     intervals = Intervals(np.zeros(4, np.uint32), np.array([4, 4, 10, 4]), None, changes)
     assert (intervals.at_least(5), intervals.at_most(5)) == (least, most)
 

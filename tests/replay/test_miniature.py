@@ -215,7 +215,7 @@ def test_real_traces(policy, shared_traces):
 
 
 def test_a_bias_is_not_in_the_error_bar(shared_traces):
-    """MQ's lifeTime is a power of two, and may be another one in a sample, which costs three points on OLTP."""
+    """MQ's lifeTime comes from a power-of-two bin, which may be another in a sample; on OLTP this costs 3 points."""
     trace = open_trace(shared_traces / "arc" / "OLTP.lis.zst", "arc")
     table = hit_ratio_curve(trace, "mq", trace.blocks // 10, sample=0.2)
     assert abs(table["hit_ratio"][0] - simulate(trace, "mq", trace.blocks // 10).hit_ratio) < 0.04
@@ -239,7 +239,7 @@ def workloads():
 @pytest.mark.parametrize("kind", workloads())
 @pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
 def test_error_bars_are_as_long_as_the_errors(policy, kind):
-    """At three sizes, rms errors of 30 seeds may be 1.3 times the rms bars; clipping once halved the bars on loops."""
+    """Rms errors of 30 seeds may be at most 1.3 times the rms bars; clipping once halved the bars on loops."""
     trace = Trace.from_blocks(workloads()[kind])
     sizes = [max(trace.blocks * share // 100, 1) for share in (20, 50, 80)]
     truth = hit_ratio_curve(trace, policy, sizes)["hit_ratio"].to_numpy()

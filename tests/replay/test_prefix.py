@@ -1,4 +1,4 @@
-"""Prefix caches have the counts of brute force, of kvcache-simulator and by hand; traces are tested for soundness."""
+"""Prefix caches count what brute force, kvcache-simulator and cases by hand give; traces are tested for soundness."""
 
 import itertools
 import json
@@ -97,7 +97,7 @@ def test_sessions_without_times(tmp_path):
 
 
 def test_prompts_are_reported_as_sound_or_not():
-    """By hand: 3 follows 2, then 9; of 2 known references, one is behind an unknown one; a third prompt has 1 twice."""
+    """By hand: 3 follows 2, then 9; of two repeated blocks, one comes after a new one; another prompt has 1 twice."""
     found = soundness(asked([[1, 2, 3], [1, 9, 3]]))
     assert (found["broken_chains"], found["repeat_hits"], found["unservable_share"]) == (1, 2, 0.5)
     sound = soundness(DATA / "prompts_small.jsonl")
@@ -107,7 +107,7 @@ def test_prompts_are_reported_as_sound_or_not():
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=6))
 def test_soundness_is_what_the_definition_says(prompts):
-    """For each reference, compare the block before with that at its first reference, and search earlier prompts."""
+    """Compare each block's predecessor with that at its first reference, and look the block up in earlier prompts."""
     before, seen = {}, set()
     broken = repeated = hits = behind = 0
     for blocks in prompts:
@@ -173,7 +173,7 @@ def plan():
 @pytest.mark.parametrize("policy", THERE)
 @pytest.mark.parametrize("size", [5859, 20_000])
 def test_kvcache_simulator_has_the_same_prefix_of_every_request(plan, policy, size):
-    """The simulator looks up a counted block's tokens once, those of a hit twice; its FIFO loads the head first."""
+    """The simulator looks up a counted block's tokens once, or twice if it hits; its FIFO loads the head first."""
     prompts = read_prompts(CONVERSATION)
     plan.tokens = Counted(list(plan.tokens))
     total = simulate_policy(plan, THERE[policy], size)

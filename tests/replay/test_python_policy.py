@@ -59,7 +59,7 @@ def test_a_class_without_a_kernel_can_be_registered():
         result = simulate([1, 2, 3, 1, 2, 3], "mine", 4, share=0.5)
         assert (result.policy, result.hits, result.evictions, result.ghost_hits) == ("mine", 2, 0, 3)
         assert find_policy("MINE").summary == "Keeps the first blocks"
-        register("mine")(Mine)  # again, as a notebook's cell does
+        register("mine")(Mine)  # again, as when a notebook's cell is run twice
         with pytest.raises(ParameterError, match="policy 'mine' is already registered"):
             register("mine")(type("Other", (), {"__init__": lambda self, capacity: None, "access": lambda self, b: 0}))
     finally:
@@ -279,7 +279,7 @@ def test_more_hits_than_opts_are_never_printed_without_a_warning():
 
 
 def test_opt_is_not_a_bound_for_reads_alone():
-    """Writes do not count as requests: Keep has the one hit of a read, the optimum the two hits of writes."""
+    """Writes do not count as requests: Keep hits the one read that can hit; the optimum may hit two writes instead."""
     trace = Trace.from_blocks([1, 2, 3, 2, 3, 1], write=[False, True, True, True, True, False])
     with pytest.warns(MissPenaltyWarning) as told:
         hit_ratio_curve(trace, [type("First", (Keep,), {}), "opt_bypass"], 2)

@@ -40,7 +40,7 @@ def test_a_knee_is_two_points_or_more_above_the_one_before(rise, found):
 
 
 def test_a_smooth_curve_has_its_knee_where_a_thousandth_is_left_to_gain():
-    """The curve never bends, and a knee where it is flat to the last digit would be of no use."""
+    """A curve that never bends must have its knee at its last thousandth, not where it is flat to the last digit."""
     sizes = np.arange(1, 20_001)
     assert knees(curve(sizes, 1 - np.exp(-sizes / 1000)))["cache_blocks"].tolist() == [6908]  # 1000 ln 1000 = 6907.8
 

@@ -101,7 +101,7 @@ def test_times_that_go_back_are_named_and_sorted_on_demand():
 
 def test_a_sample_of_too_small_a_cache_is_refused():
     trace = open_trace(INPUTS / "12_sample_too_small.txt")
-    with pytest.raises(ParameterError, match=r"a cache of 5 blocks holds 0.05 of a sample of 0.01.*leave out sample"):
+    with pytest.raises(ParameterError, match=r"a cache of 5 blocks would hold 0.05 blocks .*leave out sample"):
         hit_ratio_curve(trace, "lru", 5, sample=0.01)
     with pytest.raises(ParameterError, match=r"use a sample of at least 0.25"):
         hit_ratio_curve(trace, "lru", 80, sample=0.1)

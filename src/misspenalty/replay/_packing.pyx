@@ -8,7 +8,7 @@ from misspenalty._kernel cimport SLICE, Kernel, check_signals, zeros
 cdef class Packing(Kernel):
     """A tree over `slots` slots of time; a node has the maximum number of bytes in use in any slot of its range."""
 
-    cdef int64_t[::1] most          # by node: maximum bytes in any of its slots, without what its parents add
+    cdef int64_t[::1] most          # by node: maximum bytes in any of its slots, without those added to its ancestors
     cdef int64_t[::1] added         # by node: bytes added to all of its slots
     cdef Py_ssize_t leaves          # number of leaves, a power of two
     cdef readonly int64_t room      # bytes of the cache
@@ -20,7 +20,7 @@ cdef class Packing(Kernel):
         self.most, self.added = zeros("q", 2 * self.leaves), zeros("q", 2 * self.leaves)
 
     def pack(self, const int64_t[::1] begin, const int64_t[::1] end, const int64_t[::1] size, uint8_t[::1] kept):
-        """Keep, in this order, each interval that fits into all slots from ``begin`` to ``end - 1``.
+        """Go through the intervals in this order, and keep each that fits into all its slots, ``begin`` to ``end - 1``.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ cdef class Packing(Kernel):
                     self.add(1, 0, self.leaves, begin[i], end[i], size[i])
 
     cdef int64_t highest(self, Py_ssize_t node, Py_ssize_t low, Py_ssize_t high, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-        """Return the maximum bytes in the slots that an interval shares with `node`, which holds `low` to `high`."""
+        """Return the maximum bytes in the slots shared by an interval and `node`, which covers `low` to `high - 1`."""
         cdef Py_ssize_t middle = (low + high) // 2
         cdef int64_t most = 0
         if begin <= low and high <= end:

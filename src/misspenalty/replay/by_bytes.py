@@ -2,7 +2,7 @@
 
 `misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, and what happens
 to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a lower and an
-upper bound of what the best cache reaches; see `misspenalty.replay.byte_bounds`.
+upper bound on what the best cache reaches; see `misspenalty.replay.byte_bounds`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def byte_hit_ratio_curve(
     Parameters
     ----------
     trace : Trace, path-like or array of integers
-        As in `simulate`; without sizes of its own, every block has `block_bytes`.
+        As in `simulate`; in a trace without sizes of objects, every block has `block_bytes` bytes.
     policy : str or sequence of str
         ``arc, clock, fifo, gdsf, lfu, lru, lru2, s3fifo, sieve, slru`` or ``wtinylfu``; or ``opt`` for bounds.
     cache_bytes : int, float or str, or a sequence of these
@@ -73,7 +73,7 @@ def byte_hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        A policy has no definition for sizes, or a size or parameter is invalid.
+        A policy is not defined for objects of different sizes, or a size or parameter is invalid.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Parse cache sizes as users give them: blocks, bytes with a unit, shares of the footprint.
 
-For a trace of blocks every size is converted to blocks. For a trace of objects of different sizes, bytes and shares of
-the footprint are converted to bytes, and a plain number is a number of objects, each of which counts the same.
+By default, every size for a trace of blocks is converted to blocks. For a trace of objects of different sizes, bytes
+and shares of the footprint are converted to bytes, and a plain number is a number of objects, whatever their bytes.
 """
 
 import numbers
@@ -28,7 +28,7 @@ class CacheSizes:
     asked : list of str
         The sizes as they were given.
     sizes : list of int
-        The sizes in bytes or blocks.
+        The sizes in bytes, blocks or objects.
     in_bytes : bool
         Whether `sizes` are bytes of a cache of objects of different sizes; otherwise they are blocks, or objects.
     block_bytes : int or None
@@ -42,7 +42,7 @@ class CacheSizes:
 
     @property
     def texts(self) -> dict[int, str]:
-        """The text with which each size was given; if there are several for one size, the first."""
+        """The text with which each size was given; the first one if several texts give the same size."""
         return {size: text.strip() for text, size in reversed(list(zip(self.asked, self.sizes, strict=True)))}
 
 
@@ -68,8 +68,8 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     ----------
     trace : Trace
     sizes : int, float or str, or a sequence of these
-        A whole number is blocks, or objects; a float from 0 to 1 is a share of the footprint; text is any of these or
-        bytes with a unit: ``65536``, ``5%``, ``64MB``.
+        A whole number is blocks, or objects; a float above 0 and up to 1 is a share of the footprint; text is a
+        number, a share or bytes with a unit: ``65536``, ``5%``, ``64MB``.
     unit : {"bytes", "objects"}, optional
         With ``bytes``, all sizes, even plain numbers, are bytes of a cache of objects; with ``objects``, shares are
         shares of the number of objects. By default, for objects of different sizes, plain numbers are objects and

@@ -62,7 +62,7 @@ class _Stack:
         return counted, everything
 
     def fills(self, depth: np.ndarray) -> np.ndarray:
-        """Count the requests among the misses that find caches of `depth` blocks not yet full, and so evict nothing."""
+        """Count the requests that miss while caches of `depth` blocks are not yet full, and so evict nothing."""
         counted = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self.first_counted]))
         fills: np.ndarray = counted[np.minimum(depth, self.stack.live)]
         return fills
@@ -76,8 +76,8 @@ def stack_distances(trace: Trace | str | os.PathLike[str] | ArrayLike, *, writes
     trace : Trace, path-like or array of integers
         As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack, as in `simulate`: all of them, or all but writes. ``"refresh"`` is impossible
-        because its outcome depends on the cache size.
+        Which references reach the stack, as in `simulate`: all but the writes with ``"ignore"``, otherwise all.
+        ``"refresh"`` is impossible because its outcome depends on the cache size.
 
     Returns
     -------

@@ -7,15 +7,15 @@ of the full cache on the whole trace. Deviations: the sample and its error bar a
 `lru_curve`; a parameter that counts accesses is scaled with the sample; for a policy that looks at neighbours, groups
 of 32 adjacent addresses are sampled together.
 
-The error bar covers the choice of the blocks, and those effects of scale that a cache of an eighth of the size shows.
-Dependence on absolute numbers may add a bias: MQ's lifeTime is a power of two and may be the next one in a sample,
-which changes the hit ratio on the trace OLTP by three points. ARC keeps either all of a loop that barely fits or none
-of it, and the outcome depends on scale: if a tenth of the references are random, and the cache is within 2 % of the
-size above which it keeps the loop, the estimate from a sample of a hundredth is off by more than two error bars in
-about half of the cases.
+The error bar covers the choice of the blocks, and those effects of scale that already show in a cache of an eighth of
+the size. Dependence on absolute numbers may add a bias: MQ takes its lifeTime from the fullest of several power-of-two
+bins, which may be another bin in a sample; this changes the hit ratio on the trace OLTP by three points. ARC keeps
+either all of a loop that barely fits or none of it, and the outcome depends on scale: if a tenth of the references are
+random, and the cache is within 2 % of the size above which it keeps the loop, the estimate from a sample of a hundredth
+is off by more than two error bars in about half of the cases.
 
-Each of the eight parts has a cache of an eighth of the size of the sample's. If these caches hold only a few blocks,
-both the estimate and its error bar are rough: a size should be at least 100 / R blocks.
+Each of the eight parts has a cache of an eighth of the size of the sample's cache. If these caches hold only a few
+blocks, both the estimate and its error bar are rough: a size should be at least 100 / R blocks.
 """
 
 from __future__ import annotations

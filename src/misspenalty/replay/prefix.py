@@ -3,7 +3,7 @@
 A request is served from the contiguous prefix of its prompt that the cache holds when it arrives; everything from the
 first missing block on has to be computed again, even if later blocks are in the cache. Then all blocks of the prompt
 are used, by default the last one first. An LRU cache thus evicts a chain's tail before its head, as serving systems do.
-A block never hits because of another block of the same prompt.
+Hits are counted before a prompt's own blocks are used, so a block never hits because the same prompt loaded it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def prefix_hit_ratio_curve(
     prompts : Prompts or path-like
         A trace of prompts, or the path of one.
     policy : str or sequence of str
-        Names of compiled policies that do not look into the future, or ``opt``; see
+        Names of compiled policies that look neither into the future nor at neighbours, or ``opt``; see
         `misspenalty.replay.prefix_opt`.
     cache_blocks : int, float or str, or a sequence of these
         Cache sizes, as in `misspenalty.simulate`.
@@ -201,7 +201,7 @@ class _Replay:
         return prefix, everywhere
 
     def possible(self, warm_up: int) -> int:
-        """Count the blocks that an unlimited cache would hit: each counted prompt's prefix of blocks used before."""
+        """Count the hits of an unlimited cache: the leading blocks of each counted prompt that earlier prompts used."""
         seen, found = np.zeros(self.trace.blocks, bool), 0
         for number, ids in enumerate(self.parts):
             known = seen[ids]

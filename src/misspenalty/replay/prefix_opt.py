@@ -1,8 +1,8 @@
 """Define a cache of prompts that keeps trees and knows the future: it evicts the leaf that is needed last.
 
 A block is in the cache only together with all blocks before it in its prompt, so only a leaf can be evicted. The cache
-evicts the leaf whose next prompt is furthest away, and does not load a block that is needed no sooner than every leaf.
-This is Belady's rule on leaves; there is no proof that no cache of trees has more hits.
+evicts the leaf whose next prompt is furthest away, and does not load a block that is needed no sooner than every leaf
+outside its own prompt. This is Belady's rule on leaves; there is no proof that no cache of trees has more hits.
 """
 
 import heapq
@@ -20,7 +20,7 @@ class OptimalTree:
         Blocks that the cache can hold.
     prompts : sequence of uint32 array
         Dense ids of the blocks of each prompt, numbered in the order of their first use; `use` must be called once per
-        prompt, in this order.
+        prompt, in the order of the prompts.
     blocks : int
         Number of distinct blocks.
 

@@ -18,10 +18,11 @@ def profile(trace: Trace) -> dict[str, Any]:
         ``name, format``; ``references, reads, writes, blocks, block_bytes, footprint_bytes, seconds``; ``read_share``;
         ``requests`` with their ``request_blocks_mean, _median, _p95, _max`` (before they were split into blocks) and
         ``requests_per_s``, ``references_per_s``, ``mb_per_s`` (2**20 bytes); for objects ``object_bytes_mean, _median,
-        _max``, over the objects; ``sequential_share``, the share of references to the block after that of the previous
-        reference; ``used_once_share``, the share of blocks used only once; ``reused_share``, the share of references to
-        a block used before; the quantiles ``reuse_distance_p50, _p90, _p99`` of these references, each the size in
-        blocks of the LRU cache that serves that share of them. A value that the trace does not contain is None.
+        _max``, counting each object once; ``sequential_share``, the share of references to the block after that of the
+        previous reference; ``used_once_share``, the share of blocks used only once; ``reused_share``, the share of
+        references to a block used before; the quantiles ``reuse_distance_p50, _p90, _p99`` of these references, each
+        the size in blocks of the LRU cache that serves that share of them. A value that the trace does not contain is
+        None.
 
     Examples
     --------
@@ -75,7 +76,7 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 
 def _walk(trace: Trace) -> tuple[np.ndarray, np.ndarray, int]:
-    """Count references by stack distance (without first ones), by block, and to the block after the previous one's."""
+    """Count references by stack distance (without first references), references by block, and sequential references."""
     stack = StackDistances(trace.blocks)
     histogram, uses = np.zeros(trace.blocks + 1, np.int64), np.zeros(trace.blocks, np.int64)
     distances, before, sequential = np.empty(min(SLICE, len(trace)), np.uint32), None, 0

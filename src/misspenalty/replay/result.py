@@ -40,8 +40,8 @@ class Result(Shown):
     hits : int
         Requests that found their block in the cache.
     cold_misses : int
-        Requests that no cache of any size could serve because no earlier reference to their block reached it, not even
-        in the warm-up or by a write.
+        Requests that no cache of any size could serve, because no earlier reference to their block reached the cache,
+        neither during the warm-up nor as a write.
     evictions : int
         Blocks that the requests evicted.
     ghost_hits, total_evictions : int
@@ -110,7 +110,7 @@ def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
     for (policy, optimum), sizes in better.items():
         warnings.warn(
             f"{policy} has more hits than {optimum} at {', '.join(map(str, dict.fromkeys(sizes)))} blocks:"
-            f" {OPTIMA[optimum]} for part of the references (without writes or a warm-up), or for a sample",
+            f" {OPTIMA[optimum]} for part of the references (if writes or a warm-up are not counted), or for a sample",
             MissPenaltyWarning,
             stacklevel=3,
         )

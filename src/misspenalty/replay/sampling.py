@@ -1,8 +1,8 @@
 """Sample a trace's blocks by their hashed addresses, with all the references to them.
 
 C. A. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, section 3:
-blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight, from which the
-error bar is computed (the paper has none); see `error_bar`.
+blocks whose hashed address falls below a threshold are kept. The same hash splits the sample into eight parts, from
+which the error bar is computed (the paper has no error bar); see `error_bar`.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references that are sampled at a time
 PARTS = 8  # samples from which the standard error is computed
-GROUP = 5  # low bits of an address within a group of neighbours, which are sampled together
+GROUP = 5  # number of low bits in which the addresses of a group differ; a group is sampled as a whole
 
 
 def check_sample(sample: Any, seed: Any) -> tuple[float, int]:
@@ -33,18 +33,18 @@ def check_seed(seed: Any) -> int:
     return check_whole("sample_seed", seed, 0, (1 << 64) - 1)
 
 
-FEWEST = 20  # fewest blocks of a sample that a cache must hold
+FEWEST = 20  # smallest number of sampled blocks for which a cache must have room
 
 
 def check_sampled_sizes(sizes: Any, rate: float) -> None:
-    """Raise a `ParameterError` if a cache would hold so few blocks of the sample that its hit ratio is noise."""
+    """Raise a `ParameterError` if a cache has room for so few sampled blocks that its hit ratio is noise."""
     smallest = min(sizes, default=FEWEST / rate)
     if smallest * rate < FEWEST:
         least = np.ceil(FEWEST / smallest * 1000) / 1000
         remedy = f"use a sample of at least {least:g}" if least < 1 else "leave out sample"
         raise ParameterError(
-            f"a cache of {smallest} blocks holds {smallest * rate:.3g} of a sample of {rate:g}, fewer than {FEWEST};"
-            f" {remedy}, or name larger caches"
+            f"a cache of {smallest} blocks would hold {smallest * rate:.3g} blocks of a sample of {rate:g}, fewer than"
+            f" {FEWEST}; {remedy}, or name larger caches"
         )
 
 
@@ -88,7 +88,7 @@ def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     whole : float or float, shape (sizes,)
     parts : array of float, shape (8,) or (8, sizes)
     at_own_rate : float or float, shape (sizes,)
-        As `whole`, from a cache scaled by the share of the blocks that the sample actually contains.
+        As `whole`, but for a cache scaled by the share of the blocks that the sample actually contains.
 
     Examples
     --------
@@ -113,14 +113,14 @@ def check_counted(references: int, rate: float, requests: int) -> None:
 
 @dataclass(frozen=True)
 class Choice:
-    """The blocks of a sample, and which of its eight parts each belongs to.
+    """The blocks of a sample, and the part, one of eight, to which each belongs.
 
     Attributes
     ----------
     rate : float
         Share of the blocks.
     numbers : uint32, shape (blocks,)
-        Number of each block in the sample plus 1; 0 outside of it.
+        Number of each block within the sample plus 1; 0 for a block outside the sample.
     part_of : uint8, shape (sampled blocks,)
         Part of each sampled block.
     number_in_part : uint32, shape (sampled blocks,)
@@ -251,7 +251,7 @@ def _slices(end: int) -> list[slice]:
 
 
 def _taken(trace: Trace, part: slice, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sampled references in a part of the trace, by number in the sample, and which of them are writes."""
+    """Return a part's references to sampled blocks, as numbers within the sample, and which of them are writes."""
     ids, write = np.empty(SLICE, np.uint32), np.empty(SLICE, np.uint8)
     mask = NONE if trace.write is None else np.ascontiguousarray(trace.write[part]).view(np.uint8)
     n = sampled(trace.ids[part], numbers, mask, ids, write)

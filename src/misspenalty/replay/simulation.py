@@ -75,10 +75,10 @@ def simulate(
         a write reads ahead like a read. The first reference to a prefetched block may be a hit, so hits and cold misses
         may add up to more than the requests.
     writes : {"count", "ignore", "refresh", "only"}
-        How the cache treats a write: as an access that updates it like a read (but never counts as a request); not at
-        all; as an access if its block is cached, otherwise not at all; or as the only thing that counts, while reads
-        update the cache. For a policy that looks into the future, ``"refresh"`` is the same as ``"ignore"``. To leave
-        reads out, use `misspenalty.traces.parts.select`.
+        How writes are treated. Either they update the cache like reads but never count as requests; or they are left
+        out; or they update the cache only if their block is cached; or only they count as requests, and reads update
+        the cache without being counted. For a policy that looks into the future, ``"refresh"`` is the same as
+        ``"ignore"``. To leave reads out, use `misspenalty.traces.parts.select`.
     warm_up : int
         References at the start of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
@@ -173,7 +173,8 @@ def hit_ratio_curve(
         Caches replayed in parallel; by default one per processor. The result does not depend on it.
     sample : float, optional
         Share of the blocks to sample: LRU's curve is estimated by SHARDS (`lru_curve`), any other policy's by a small
-        cache on the same sample (`misspenalty.replay.miniature`). Estimates below 100 / `sample` blocks are rough.
+        cache on the same sample (`misspenalty.replay.miniature`). Estimates for caches of fewer than 100 / `sample`
+        blocks are rough.
     sample_seed : int
         Seed that chooses the sampled blocks.
     progress : bool
@@ -194,8 +195,8 @@ def hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        As in `simulate`; also an empty list of sizes, a thread count below 1, every size of a policy other than LRU, or
-        a sample behind a prefetcher or without a counted reference.
+        As in `simulate`; or the list of sizes is empty, there are no sizes though a policy is not LRU or a prefetcher
+        is set, the thread count is below 1, or a sample has no counted reference or is combined with a prefetcher.
 
     Examples
     --------
@@ -304,7 +305,7 @@ def _one_size(
 def _policies(
     policy: Policy | Sequence[Policy], parameters: dict[str, Any]
 ) -> tuple[list[Definition], list[dict[str, Any]], bool]:
-    """Find the policies, check the parameters of each, and tell whether `policy` is a list."""
+    """Return the policies, the checked parameters of each, and whether `policy` is a list or tuple."""
     several = isinstance(policy, list | tuple)
     asked: list[Any] = list(policy) if isinstance(policy, list | tuple) else [policy]
     if not asked:
