@@ -179,7 +179,7 @@ def test_flash_one_by_one():
 
 
 def test_flash_completes_each_request_at_its_own_time():
-    """Of three reads at once, a request for the second one's block hits while the third is still in flight."""
+    """Three reads begin at once; when the second is done, its block is a hit, though the third is still in flight."""
     form = disks.load("dc_p3700").data["geometry"]
     page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the next one of the same die
     together = only(misspenalty.penalty(make_trace([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
@@ -217,7 +217,7 @@ def test_the_memory_of_waiting_requests_is_given_back():
     for _ in range(12):
         misspenalty.penalty(trace, "fifo", 1, "dc_p3700", threads=1)
         sizes.append(mapped())
-    assert sizes[-1] - sizes[2] < 20 << 20  # a leak of all in flight is 17 MB per run, of completions 4 MB
+    assert sizes[-1] - sizes[2] < 20 << 20  # leaking requests in flight costs 17 MB per run; completions, 4 MB
 
 
 def test_a_written_block_needs_no_fetch():
@@ -543,7 +543,7 @@ def test_each_object_transfers_its_own_size():
 
 
 def test_changes_of_size_are_fetched_or_not():
-    """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; a request with 9 is a hit or, by ``new``, a miss."""
+    """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; a request with 9 is a hit or, with ``new``, a miss."""
     trace = misspenalty.Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
     hits = {
         rule: only(misspenalty.penalty(trace, "lru", "10B", "1ms", size_changes=rule))["hits"]

@@ -34,7 +34,7 @@ cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four
 cdef class Foresight(Policy):
     """Belady's policy for a live cache that knows each block's next request; with `bypass` it may refuse a block."""
 
-    cdef int64_t* upcoming          # next request for each block after its last one
+    cdef int64_t* upcoming          # next request for each block after its latest one
     cdef farthest_t f
     cdef bint bypass
 
@@ -70,7 +70,7 @@ cdef class PythonCache(Policy):
     """A live cache under a policy written in Python, whose ``holds`` and ``access`` it calls with the GIL."""
 
     cdef readonly object policy             # a PythonPolicy
-    cdef object failure                     # first exception that it raised, Ctrl-C among them, or None
+    cdef object failure                     # first exception that the policy raised, even KeyboardInterrupt, or None
     cdef bint failed
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, policy):
@@ -143,7 +143,7 @@ cdef class Replay(Kernel):
     cdef Device device
     cdef const int64_t[::1] lbn     # first sector of each block
     cdef int32_t sectors            # sectors of a block
-    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None: those it knows
+    cdef const int64_t[::1] sizes   # bytes that each reference requests, for a cache of bytes; None: the cache's sizes
     cdef const int32_t[::1] counts_of   # sectors of each reference; None: those of a block
     cdef int64_t hit_ns, pause      # time that each request takes in the cache; pause of a client between requests
     cdef bint through, closed
@@ -153,7 +153,7 @@ cdef class Replay(Kernel):
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
     cdef queue_t ready              # clients, by the time of their next request
-    cdef object advance             # called from time to time with the references replayed, or None
+    cdef object advance             # called with the number of references replayed since the last call, or None
 
     def __cinit__(
         self, Policy cache not None, Device device not None, const int64_t[::1] lbn, int32_t sectors, int64_t hit_ns, bint through
@@ -179,8 +179,8 @@ cdef class Replay(Kernel):
 
         Return the counts and a buffer of latencies in ns. Latencies of uncounted references (writes and the warm-up)
         are -1. `advance` is called with the number of references replayed since the last call. If it raises an
-        exception, or at Ctrl-C, the replay stops with requests in progress; then the device cannot serve another one.
-        `sizes` are the bytes that each reference requests from a cache of bytes, `sectors` the sectors that it
+        exception, or at Ctrl-C, the replay stops with requests in progress; the device then cannot be used in another
+        replay. `sizes` are the bytes that each reference requests from a cache of bytes, `sectors` the sectors that it
         transfers; by default, the sizes that the cache knows and the sectors of a block.
 
         Raises

@@ -237,7 +237,7 @@ cdef class OPT(StepCache):
         self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Update the next request only now: for a fetch that ends in the step of a hit, that hit is still to come."""
+        """Set the next request only now: a fetch that ends in a hit's step must treat that hit as still to come."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 

@@ -26,9 +26,10 @@ completes before a request arrives.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
-- **Policies.** All of the registry, and (slowly) classes with ``access`` and ``__contains__``. ``opt`` evicts the
-  block whose next reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if its own
-  next reference is the farthest. These rules aim at the most hits, not the least waiting.
+- **Policies.** All policies of the registry can be timed, except those that look into the future other than ``opt`` and
+  ``opt_bypass``; so can, slowly, classes with ``access`` and ``__contains__``. ``opt`` evicts the block whose next
+  reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if its own next reference is
+  the farthest. These rules aim at the most hits, not the least waiting.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def penalty(
     hit_time : str
         Time that each request takes in the cache, hit or not.
     writes : {"count", "ignore"}
-        How the cache treats a write: as an access that updates it (but never counts as a request), or not at all.
+        How writes are treated: they update the cache but never count as requests, or they are left out.
     write_through : bool
         Whether writes also go to the device.
     warm_up : int

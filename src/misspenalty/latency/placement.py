@@ -29,13 +29,13 @@ class Target:
     make : callable
         Makes a new device, which serves one replay.
     lbn : int64, shape (blocks,)
-        First sector of each block.
+        First sector of each block or object.
     sectors : int
         Sectors of a block; 1 for objects of different sizes, and for a fixed time.
     layout : str
         ``address``, ``packed`` or ``none``.
     sector_bytes : int
-        0 for a fixed time.
+        Bytes of a sector; 0 for a fixed time.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Target:
     sector_bytes: int = 0
 
     def transfers(self, trace: Trace, kept: "slice | np.ndarray") -> np.ndarray | None:
-        """Return the sectors that each reference in `kept` transfers; None if all transfer a block or time is fixed."""
+        """Return the sectors that each reference in `kept` transfers; None for whole blocks or a fixed time."""
         if trace.object_bytes is None or not self.sector_bytes:
             return None
         return _sectors(trace.bytes_of(kept), self.sector_bytes).astype(np.int32)

@@ -3,7 +3,7 @@
 R. Qin et al., "Mooncake: Trading More Storage for Less Computation", FAST 2025, section 2.2 and Table 1: a prefill of n
 tokens takes ``l (a n² d + b n d²)`` operations, and reusing a prefix of p tokens saves as many as a prefill of p tokens
 takes; the keys and values of p tokens have ``p l (2 d / g) s`` bytes. Computing starts when loading has ended. The
-model leaves out queues, overlap of loading with computing, and the step that makes the token.
+model leaves out queues, overlap of loading with computing, and the step that generates the first token.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Server:
 
 
 def bandwidth(place: str) -> float:
-    """Return the rate of loading, 10**9 bytes/s, from ``dram``, ``remote`` or ``ssd``, or at a given one, ``25GB/s``.
+    """Return the bandwidth of a place (``dram``, ``remote``, ``ssd``) or in a text such as ``25GB/s``, 10**9 bytes/s.
 
     Raises
     ------
@@ -128,9 +128,9 @@ def time_to_first_token(
     -------
     DataFrame
         One row per policy, size and place: ``policy, cache_blocks, device, requests`` (prompts), ``token_hit_ratio``;
-        the means ``prefill_us, load_us, mean_us`` (time to first token) and its quantiles ``median_us, p99_us``;
-        ``saved_ratio``, the share of the mean time without a cache that the cache saves; ``slower``, the number of
-        prompts whose prefix takes longer to load than to compute.
+        the means ``prefill_us, load_us, mean_us`` (time to first token) and the quantiles ``median_us, p99_us`` of the
+        time to first token; ``saved_ratio``, the share of the mean time without a cache that the cache saves;
+        ``slower``, the number of prompts whose prefix takes longer to load than to compute.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Simulate the step model of delayed hits: a request whose object is being fetched waits for the rest of the fetch.
 
 Model, published program and policies: N. Atre, J. Sherry, W. Wang, D. S. Berger, "Caching with Delayed Hits",
-SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, whose counts the tests compare.
+SIGCOMM 2020, and the repository cmu-snap/Delayed-Hits, with whose counts the tests compare ours.
 
-At most one request arrives in a step. A request for a cached object is a hit and waits for nothing. A request for an
+At most one request arrives in a step. A request for a cached object is a hit and does not wait. A request for an
 object that is neither cached nor being fetched is a miss: it begins a fetch that takes z steps. A request for an object
 being fetched is a delayed hit: if the fetch began in step s, a request in step i waits s + z - i steps. The fetch
 completes at the end of step s + z - 1, after that step's request, and only then does the object enter the cache. Any
@@ -14,16 +14,16 @@ number of fetches can be in progress. The cache is empty at the start.
 numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` and ``opt_mad`` may refuse an object.
 
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
-request plus z - t for each further one t < z steps later. The victim is the object for which this value is lowest:
+request plus z - t for each further one t < z steps later. The victim is the object with the lowest rank, which is:
 
-- ``lru_mad``: mean over the object's windows so far, divided by the steps since its last request + 1;
+- ``lru_mad``: mean aggregate delay of the object's windows so far, divided by the steps since its last request + 1;
 - ``arc_mad``: the same within T1 or T2, leaving out the running window (unless it is the only one), with the first
   request alone in its window, and 0 for an object with at most two requests if z > 100;
 - ``opt_mad``: aggregate delay of the next window divided by the steps to its start + 1.
 
 On ties, the object whose first request was earliest is evicted; the published program uses the order of a hash table.
 
-Decisions: if T1 fills the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and uses
+Decision: if T1 fills the whole cache, the published ``arc_mad`` exchanges step and fetch time in the rank and uses
 unsigned arithmetic. This affects its results, so the program here does the same.
 """
 
@@ -79,7 +79,7 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     Parameters
     ----------
     requests : array_like of int, shape (steps,)
-        The object requested in each step, any number from 0 on; -1 is a step without a request.
+        The object requested in each step, a number from 0 on; -1 marks a step without a request.
     policy : {"lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad"}
         The policy; ``_mad`` marks the variants that rank by aggregate delay.
     cache_blocks : int
