@@ -40,7 +40,7 @@ def test_tables_equal_what_the_library_says(made):
     for name in ("over_time", "runs"):
         assert made[name]["references"].sum() == len(trace)
     assert made["over_time"]["new_blocks"].sum() == trace.blocks == made["over_time"]["footprint_blocks"].iloc[-1]
-    assert made["request_sizes"].empty  # a selection no longer has requests
+    assert made["request_sizes"].empty  # the requests of a selection are not known
     assert made["reuse"]["references"].sum() == len(trace) - trace.blocks
     assert made["frequency"]["cumulative_share"].iloc[-1] == pytest.approx(1)
 

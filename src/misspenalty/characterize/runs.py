@@ -126,7 +126,7 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
 
 
 def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
-    """Map cache sizes to the shares of the footprint from which they follow; each size occurs once.
+    """Map cache sizes to the shares of the footprint from which they were computed; each size occurs once.
 
     Sizes are in blocks, or in bytes for objects of different sizes.
     """
