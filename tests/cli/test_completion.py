@@ -1,4 +1,4 @@
-"""The script of bash offers the words that fit at each position; the scripts of all shells know every command."""
+"""The bash script offers the words that fit at each position; the scripts for all shells know every command."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""``misspenalty disk``, run as a user runs it, gives its results and refuses wrong requests and descriptions."""
+"""``misspenalty disk`` gives the library's results, and refuses wrong arguments, requests and descriptions."""
 
 import json
 

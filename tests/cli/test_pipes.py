@@ -165,7 +165,7 @@ def test_numbers_are_digits_alone(capsys, tmp_path, options):
     path.write_bytes(SPC)
     try:
         status, out, err = told(capsys, "simulate", path, "--size", "9", "--policy", "random", *options)
-    except SystemExit as left:  # argparse leaves by itself
+    except SystemExit as left:  # raised by argparse itself
         status, (out, err) = left.code, capsys.readouterr()
     assert (status, out) == (2, "") and "1_0" in err
 

@@ -1,1 +1,1 @@
-"""The command line, `misspenalty`."""
+"""Provide the command line, `misspenalty`."""

@@ -170,7 +170,7 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help; unlike argparse's own method, raise an error if the output is full or closed."""
+        """Print help; unlike argparse's own method, raise an error if it cannot be written."""
         (file or sys.stderr).write(message)
 
 

@@ -87,7 +87,7 @@ def add(commands):
     add_format_options(command)
 
 
-QUEUED = 0.9  # a device counts as overrun if fetches spend more than this share of their time in its queue
+QUEUED = 0.9  # a device is overrun if fetches spend more than this share of their time in its queue
 
 
 def overrun(table):

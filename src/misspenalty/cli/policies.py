@@ -26,7 +26,7 @@ def _policies(options):
 
 
 def _lines(rows):
-    """Yield two wrapped paragraphs per policy: its summary and, if it has any, its parameters."""
+    """Yield one or two wrapped paragraphs per policy: its summary and, if it has any, its parameters."""
     margin = max(len(row["policy"]) for row in rows) + 2
     for row in rows:
         for text, first in ((row["summary"], row["policy"]), (row["parameters"], "")):

@@ -116,7 +116,7 @@ def only_writes(trace, table):
         return None
     return (
         f"misspenalty: all {len(trace):,} references of {trace.name} are writes, which fill the cache but do not count:"
-        " --writes only counts them"
+        " use --writes only to count them"
     )
 
 
@@ -137,7 +137,7 @@ def _curve(options):
     every = options.size.strip().lower() == "all"
     if every and block_bytes_of(trace) is None and options.unit != "objects":
         raise ParameterError(
-            f"--size all counts objects, and those of {trace.name} have different sizes; name sizes in bytes, such as"
+            f"--size all counts objects, but those of {trace.name} differ in size; name sizes in bytes, such as"
             " --size 1%,10%,64MB, or add --by-objects"
         )
     given = None if every else cache_sizes(trace, options.size.split(","), options.unit)
