@@ -31,7 +31,7 @@ SAME = {
 
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
-    """The authors of S3-FIFO, SIEVE and Clock2Q+ maintain them in libCacheSim."""
+    """The authors of S3-FIFO, SIEVE and Clock2Q+ maintain their policies in libCacheSim."""
     libcachesim = pytest.importorskip("libcachesim")  # the lock file has it for every platform with a wheel
 
     def run(capacity, trace, parameters, details):

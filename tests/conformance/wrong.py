@@ -65,7 +65,7 @@ class ArcTie(ARC):
 
 
 class ArcForgetsInT1(ARC):
-    """Case IV drops the LRU block of T1 outright although B1 has a name to drop."""
+    """Case IV drops the LRU block of T1 outright although it could drop a name from B1."""
 
     def _make_room(self):
         if len(self.t1) + len(self.b1) == self.capacity and self.t1:
@@ -169,7 +169,7 @@ class ClockProHotForever(ClockPro):
 
 
 class FbrCountsAll(FBR):
-    """A hit in the new section counts, too."""
+    """A hit in the new section is counted, too."""
 
     def __init__(self, capacity, **parameters):
         super().__init__(capacity, **parameters)
@@ -260,7 +260,7 @@ class LirsNoPruning(LIRS):
 
 
 class LirsQueueKeeps(LIRS):
-    """A HIR block used in Q but not in S keeps its place in Q."""
+    """A HIR block that is hit while it is in Q but not in S keeps its place in Q."""
 
     def access(self, block):
         before = list(self.q)
@@ -625,7 +625,7 @@ class TwoQRemembersAll(TwoQ):
 
 class TinyTieAdmits(WTinyLFU):
     def _frequency(self, block):
-        # the candidate is the block that is in no region any more
+        # the candidate is no longer in any region
         known = block in self.probation
         return super()._frequency(block) + (0 if known else 0.5)
 
@@ -725,7 +725,7 @@ class FilterCountsMisses(TinyLFU):
 
 
 class FilterShowsRefused(TinyLFU):
-    """The policy loads a refused block all the same, and only then drops it, so that its history changes."""
+    """A refused block that is in B1 changes ARC's target all the same, as if the policy had seen it."""
 
     def access(self, block):
         full = len(self.cached_blocks()) == self.capacity and block not in self.cached_blocks()
@@ -783,7 +783,7 @@ def before(filtered, policy):
 
 
 class OptNearest(OPT):
-    """Evicts the block whose next use is nearest."""
+    """The victim is the block whose next use is nearest."""
 
     def next_use(self, block):
         return -super().next_use(block)
@@ -845,7 +845,7 @@ class Forgetful:
 
 
 def hits_unseen(policy):
-    """Make a version that changes nothing at a hit."""
+    """Make a version that changes nothing on a hit."""
     return lambda *arguments, **parameters: Unseen(policy, False, *arguments, **parameters)
 
 

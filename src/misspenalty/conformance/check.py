@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Results of all vectors of a policy under the reading that the fewest of them contradict."""
+    """Results of all vectors of a policy under the reading that the fewest vectors contradict."""
 
     suite: Suite
     reading: str

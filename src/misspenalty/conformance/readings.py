@@ -174,7 +174,7 @@ class UnboundedCounts:
         return self.counts.get(number, 0)
 
     def increment(self, number):
-        """Count one more."""
+        """Count one access."""
         self.counts[number] = self.frequency(number) + 1
 
     def halve(self):
@@ -255,7 +255,7 @@ def least_used(counts):
 
 
 def all_outcomes(reading, capacity, trace, most):
-    """Return every sequence of hits that is possible if each victim is any of those that `reading.victims` lists.
+    """Return every sequence of hits that is possible if each victim can be any block that `reading.victims` lists.
 
     Returns
     -------
