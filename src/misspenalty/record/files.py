@@ -1,8 +1,8 @@
 """Record what a command and all its children do with files: reads, writes and pages touched, as an SPC trace.
 
 Each file, identified by its inode, is a unit; a request covers the bytes that were read or written. The command runs as
-a child of a process that bpftrace follows (the gate), with the same probe as the builds of the EPCM study. Files with
-equal inode numbers on two file systems count as one.
+a child of a process that bpftrace follows (the gate). The builds of the EPCM study were recorded with the same probe.
+Files with equal inode numbers on two file systems are taken for one file.
 """
 
 import json
@@ -217,7 +217,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     Parameters
     ----------
     command : sequence of str
-        The command, which runs as the user who called sudo, if one did.
+        The command. Under sudo, it runs as the user who called sudo.
     output : path-like
         SPC trace, written atomically; compressed if its suffix says so.
     names : path-like, optional
@@ -279,7 +279,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
 
 
 def _caller():
-    """Return options of `subprocess` that run a command as the user who called sudo; no options if nobody did."""
+    """Return options of `subprocess` that run a command as the user who called sudo; without sudo, no options."""
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
     if not (user and group and user.isdecimal() and group.isdecimal()):
         return {}
