@@ -9,7 +9,7 @@ from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, po
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # a line with more points is drawn without markers
-LOW = 50  # %: if all curves stay below it, the axis ends above their maximum
+LOW = 50  # %: if all curves stay below this, the axis ends just above their maximum
 TICKS = 7  # maximum number of ticks on the axis of sizes
 LONGEST_NAME = 40  # characters; longer names of traces are cut in titles
 
@@ -126,7 +126,7 @@ def _line(policy, points):
 
 
 def _size_axis(axes, sizes, block_bytes):
-    """Make the axis logarithmic, and label round sizes (powers of two in bytes, of ten in blocks) or the only one."""
+    """Make the axis logarithmic, and label round sizes (powers of two in bytes, of ten in blocks) or the only size."""
     base = 2 if block_bytes else 10
     axes.set_xscale("log", base=base)
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)
