@@ -48,10 +48,10 @@ def byte_hit_ratio_curve(
     policy : str or sequence of str
         ``arc, clock, fifo, gdsf, lfu, lru, lru2, s3fifo, sieve, slru`` or ``wtinylfu``; or ``opt`` for bounds.
     cache_bytes : int, float or str, or a sequence of these
-        Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or with a unit (``"64MB"``).
+        Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or texts with a unit (``"64MB"``).
     size_changes : {"replace", "keep", "new"}
         What happens if an object in the cache is requested with another size: a hit, and the new size replaces the old;
-        a hit, and the object keeps the size with which it was loaded; or a miss, as the cached one is out of date.
+        a hit, and the object keeps the size with which it was loaded; or a miss, because the cached one is outdated.
     writes : {"count", "ignore", "refresh", "only"}
         As in `simulate`.
     warm_up : int
@@ -65,8 +65,9 @@ def byte_hit_ratio_curve(
     -------
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
-        hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, including the warm-up) and
-        ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without evictions.
+        hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, also during the warm-up and
+        by writes) and ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without
+        evictions.
 
     Raises
     ------

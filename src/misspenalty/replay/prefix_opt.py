@@ -12,7 +12,7 @@ import numpy as np
 
 
 class OptimalTree:
-    """A cache of trees of blocks that knows the prompts.
+    """A cache of trees of blocks that knows the prompts to come.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def estimated(misses: Any, rate: float, requests: int) -> Any:
     """Estimate the hit ratio of all requests from a sample's misses; it can be below 0 if the sample has too many.
 
     If the sample has fewer or more references than its share, the difference is counted as hits (SHARDS-adj), because
-    it comes from the few blocks with the most references. Only the sample's misses matter.
+    it comes from the few blocks with the most references; so only the sample's misses are needed.
     """
     return 1 - misses / rate / max(requests, 1)
 

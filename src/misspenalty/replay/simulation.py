@@ -158,10 +158,10 @@ def hit_ratio_curve(
 ) -> pd.DataFrame:
     """Replay a trace through caches of several sizes.
 
-    LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them
-    (`lru_curve`), except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with its whole history are
-    stack algorithms as well, but their stacks are not ordered by recency alone, so an update takes time proportional to
-    the depth. Like all other policies they are replayed size by size, in parallel threads.
+    LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them or
+    for a sample (`lru_curve`), except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with its whole
+    history are stack algorithms as well, but their stacks are not ordered by recency alone, so an update takes time
+    proportional to the depth. Like all other policies they are replayed size by size, in parallel threads.
 
     Parameters
     ----------

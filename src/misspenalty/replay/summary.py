@@ -29,7 +29,7 @@ def knees(table: pd.DataFrame, size_column: str = "cache_blocks") -> pd.DataFram
     -------
     DataFrame
         The rows at the knees, by size, with ``fall``, the factor by which the slope falls. The hit ratio of a knee is
-        at least 2 points above that of the previous one.
+        at least 2 points above that of the previous one or, for the first knee, above 0.
 
     Examples
     --------
