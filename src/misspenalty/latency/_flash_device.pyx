@@ -9,7 +9,10 @@ from misspenalty.engine._pool cimport LAST, grow
 
 
 cdef class FlashDrive(Device):
-    """A flash drive whose reads wait only for dies that earlier requests keep busy; the wait is recorded as `queue`."""
+    """A flash drive whose reads wait only for dies that earlier requests keep busy.
+
+    The wait of the page that a read finishes last is recorded as `queue`.
+    """
 
     def __cinit__(self, Flash flash not None):
         self.flash = flash

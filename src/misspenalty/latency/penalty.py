@@ -229,7 +229,7 @@ def _settings(definition, parameters, several, in_bytes):
     if definition.name in FORESIGHT and in_bytes:
         raise ParameterError(
             f"{definition.name} cannot be timed with objects of different sizes; leave it out, or count"
-            " objects (give sizes such as 1000, or unit objects)"
+            " objects (give sizes such as 1000, or set the unit to objects)"
         )
     taken = find_sized(definition) if in_bytes else definition
     own = parameters if several == 1 else {name: v for name, v in parameters.items() if taken.takes(name)}
