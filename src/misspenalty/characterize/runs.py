@@ -40,7 +40,7 @@ def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = N
     Raises
     ------
     InputError
-        The file is not registered, cannot be downloaded, or differs from the one in the row or the register.
+        The file is not registered, cannot be downloaded, or has another digest than the row or register states.
     """
     entry, mirror = TraceRow.model_validate(row), mirror or os.environ.get(MIRROR)
     target = Path(folder) / entry.file_name
@@ -160,7 +160,7 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 
 
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
-    """Simulate response times at the sizes of `TIMED`, as `penalty` does, for every policy that can be timed.
+    """Simulate response times at the sizes of `TIMED`, as `penalty` does, for each compiled online policy and OPT.
 
     For objects of different sizes, simulate every policy that supports them. The table is that of `penalty`, with the
     columns ``cache_blocks, cache_share, cache_bytes``.
