@@ -58,7 +58,9 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
         if not fields or fields[0] == "Attaching":
             continue
         if fields[0] == "Lost":
-            raise CaptureError(f"{source}, line {number}: bpftrace lost events; repeat it with a larger --ring-pages")
+            raise CaptureError(
+                f"{source}, line {number}: bpftrace lost events; record again with a larger --ring-pages"
+            )
         try:
             device, sector, count, kind, time, process, command = fields
             events.append((int(time), int(device), int(sector), int(count), kind, int(process), command.strip()))

@@ -113,7 +113,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
         if fields[0] == "Lost":
             raise CaptureError(
                 f"{source}, line {number}: bpftrace lost events ({line.strip()!r}); "
-                "repeat it with a larger --ring-pages"
+                "record again with a larger --ring-pages"
             )
         try:
             operation, name, offset, count, time = fields

@@ -82,7 +82,9 @@ def parse(lines, source):
     for number, line in enumerate(lines, 1):
         kind, _, rest = line.partition(" ")
         if kind == "Lost":
-            raise CaptureError(f"{source}, line {number}: bpftrace lost events; repeat it with a larger --ring-pages")
+            raise CaptureError(
+                f"{source}, line {number}: bpftrace lost events; record again with a larger --ring-pages"
+            )
         if kind not in ("T", "P", "O"):
             continue
         try:
