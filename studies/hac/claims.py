@@ -1,4 +1,4 @@
-"""Record what the tables of the HAC study obtain for each statement of the paper."""
+"""Record what the tables of the HAC study show for each statement of the paper."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ QUANTITIES = {  # quantities of the projections, by case
     "pentium_pro": ("conversion_over_alpha_pct", "replacement_over_alpha_pct"),
     "pentium_pro_larger_l2": ("replacement_over_alpha_pct",),
 }
-# The paper gives these cases for only two traversals; the claims read all that the table holds.
+# The paper gives these cases for only two traversals; the claims read every traversal that the table has.
 NAMED = dict.fromkeys(("server_hit_23", "pentium_pro", "pentium_pro_larger_l2"), ("T1-", "T1"))
 TABLES = {
     "projections": Table(
@@ -211,7 +211,7 @@ def _hit_time(record, seconds):
 
 
 def logged(server, fit):
-    """Return values for the notes of claims that no table decides, and the result of the fit.
+    """Return notes on claims: what was checked where no table decides, the fit, and T1's hit rate over all iterations.
 
     Parameters
     ----------

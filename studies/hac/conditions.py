@@ -1,14 +1,14 @@
 """Make the HAC study's tables under other readings of what the paper leaves open.
 
 The readings concern what a cache size includes, the server's cache, the drive, T1-, the database, and the unit costs
-that decide a claim which is not reproduced. The study's fit is not repeated. Hit times (Table 3) depend only on the
-number of instructions per operation; these numbers are changed one at a time. The paper does not print what a cache
-size includes: in the study it covers frames and indirection table. If sizes cover the frames alone, only the peaks of
-replacement are computed, since hot iterations may then fetch nothing at the paper's sizes. All other conditions are
-tried alone and together, at most one from each group; the paper's projections for several clients, other networks and
-other programs are tried under each condition alone. Unit costs are tried one at a time on the study's database. The
-Pentium Pro's costs affect only the projections to it. If the number of words in an activation record changes, the
-traversals are run again at the paper's points.
+that decide a claim which is not reproduced. The study's fit is not repeated. For hit times (Table 3), the numbers of
+instructions per object are changed one at a time. The paper does not print what a cache size includes: in the study it
+covers frames and indirection table. If sizes cover the frames alone, only Figure 9 is computed, for its peaks of
+replacement, since hot iterations may then fetch nothing at the paper's sizes. All other conditions are tried alone and
+together, at most one from each group; the paper's projections for several clients, other networks and a busy processor
+are computed only under each condition alone. Unit costs are tried one at a time on the study's database. The Pentium
+Pro's costs affect only the projections to it. If the number of words in an activation record changes, the traversals
+are run again at the paper's points.
 """
 
 import itertools
@@ -67,7 +67,7 @@ CONVERSION = ("install_instructions", "swizzle_instructions")  # replacement doe
 
 
 def explored(layouts):
-    """Return every set of conditions: none, each alone, then combinations by size.
+    """Return every set of conditions: the empty set, each condition alone, then combinations in order of size.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class _Database:
         self.others = projections.other_runs(data, points_mb, iterations)
 
     def _curve(self, name, swept, costs=None):
-        """Return the rows of Figure 9 for replacement, at every size of a sweep; they do not depend on the server."""
+        """Return Figure 9's replacement rows at sizes with `enough` hot fetches; they do not depend on the server."""
         sizes = memory_of(swept)["cache_mb"]
         return [
             (name, size, "replacement", client_us(fetches, size, costs or self.costs)["replacement"])

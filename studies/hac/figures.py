@@ -377,7 +377,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
 
 
 def _moves(part, own, name, columns):
-    """Tell whether a parameter moves either share by more than a tenth of a point."""
+    """Tell whether a parameter moves either share by over a tenth of a point; true without the study's own row."""
     values = part[part["parameter"] == name]
     return any((values[column] - own[column].iloc[0]).abs().max() > 0.1 for column in columns) if len(own) else True
 

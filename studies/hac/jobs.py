@@ -67,7 +67,7 @@ def other_tables(
     dynamic : dict
         Settings of the dynamic traversal.
     shares : sequence of float
-        Splits of the dual buffer that are tried; the first seed on which a size runs decides its split.
+        Splits of the dual buffer to try; the first seed on which a size can run decides that size's split.
 
     Returns
     -------
@@ -100,7 +100,7 @@ SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]
 
 
 def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds):
-    """Vary HAC's parameters and the database for one traversal; return the shares as means over seeds.
+    """Vary HAC's parameters and the database for one traversal.
 
     Parameters
     ----------
@@ -112,6 +112,11 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
     layouts : dict of str to dict
         Name -> the sizes in which another database differs.
     seeds : sequence of int
+
+    Returns
+    -------
+    DataFrame
+        The columns of `misspenalty_studies.hac.further.cost_sensitivity`, as means over seeds.
     """
     testbed, point = load_fitted(machine, fit), (traversal, points_mb[traversal])
     tables = []

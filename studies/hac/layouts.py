@@ -1,4 +1,4 @@
-"""Measure which share of its pages each traversal uses, for several layouts of the database.
+"""Measure, for several layouts of the database, what share of the pages that it touches each traversal uses.
 
 The representation of objects was chosen to match shares of a page and a database size that are recollected from the
 paper (``data/calibration.yaml``); this table shows our values next to the recollected ones.
@@ -47,7 +47,7 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Count the pages that each traversal touches, and the share of them that it uses, in a cache without evictions.
+    """Compute the number of pages that each traversal touches, and the share of them that it uses, without evictions.
 
     Parameters
     ----------

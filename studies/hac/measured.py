@@ -23,7 +23,7 @@ from misspenalty_studies.hac.runs import MB
 
 
 def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
-    """Measure hit time line by line, of hot traversals in a cache that holds everything.
+    """Measure the hit time of hot traversals line by line, in a cache that holds everything.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from misspenalty_studies.hac.runs import hot_iterations
 class Penalty(NamedTuple):
     """Mean times and counts per fetch.
 
-    With several clients, `us` has no ``total``, and `visible_us` and `elapsed_s` are NaN.
+    With several clients, `us` has no ``total``, `visible_us` and `elapsed_s` are NaN, and `run_hit_pct` is `hit_pct`.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def penalty(
     Raises
     ------
     ParameterError
-        There are no fetches.
+        No page is fetched in these iterations.
     """
     iterations = int(fetches["iteration"].max()) + 1
     wanted = [0] if cold else list(hot_iterations(iterations))
@@ -179,7 +179,7 @@ def _stream(used, times, fetch, register, background):
     work = (times["hit"] + times["conversion"]).to_numpy()
     if not background:
         work = work + times["replacement"].to_numpy()
-    group = np.cumsum(fetch)  # each row's work follows this fetch; rows with page 0 have work, but no fetch
+    group = np.cumsum(fetch)  # number of the fetch that a row's work follows; rows with page 0 have no fetch
     before = np.bincount(group, weights=work, minlength=fetch.sum() + 1)
     return Stream(used["page"].to_numpy()[fetch], np.rint(before).astype(np.int64), register)
 

@@ -206,8 +206,8 @@ def _processors(rows, base):
 
 
 def _quickstore(rows, others, costs):
-    """Add QuickStore's conversion: of hot T6 with pages at their recorded addresses, and of cold T1 with pages there
-    and elsewhere."""
+    """Add QuickStore's conversion: for hot T6 with pages at their recorded addresses, and for cold T1 with pages at
+    these and at other addresses."""
     prices, cold = Prices(costs.testbed), others.cold.fetches
     in_t6 = _page_conversion(others.mapped.fetches, 1, others.entries, prices)
     rows.add("quickstore_mapped", "T6", conversion_us=in_t6 / 1000)

@@ -62,7 +62,7 @@ def read_sweeps(paths):
 
 
 class BySeed(Mapping):
-    """Maps each seed to its sweeps by traversal, given for each traversal one table with a column ``seed``.
+    """Maps each seed to its sweeps by traversal, taken from one table per traversal with a column ``seed``.
 
     Parameters
     ----------

@@ -103,13 +103,13 @@ def misses(traversal, runs):
 
 
 def enough(fetches, least_share):
-    """Tell whether hot iterations fetch, on average, at least this share of the cold iteration's fetches."""
+    """Tell whether hot iterations fetch any page and, on average, at least this share of what the cold one fetches."""
     cold, hot = count_misses(fetches)
     return bool(hot) and hot >= least_share * cold
 
 
 def fig9(traversal, runs, costs, least_share):
-    """Compute the mean miss penalty by component at every size of a sweep (Figure 9 plots these).
+    """Compute the mean miss penalty by component at every size of a sweep (Figure 9).
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     Returns
     -------
     dict of str to DataFrame
-        ``fig9, fig9_frames, fig10, fig11, peaks, misses``, and of Figures 9 to 11 ``<figure>_by_seed``.
+        ``fig9, fig9_frames, fig10, fig11, peaks, misses``, and ``<figure>_by_seed`` for Figures 9 to 11.
     """
     testbed, found = load_fitted(machine, fit), {name: [] for name in (*AXES.values(), "fig10", "fig11", "misses")}
     by_axis = {"fig9": BySeed(total), "fig9_frames": BySeed(frames)}

@@ -42,7 +42,7 @@ cdef class Replay(Kernel):
     cdef costs_t costs
     cdef queue_t queue
     cdef server_t wire, processor
-    cdef int64_t ready              # when the drive has done all work given so far, ns
+    cdef int64_t ready              # time at which the drive will have done all work given so far, ns
 
     def __cinit__(self, Drive drive not None, Policy cache, **costs):
         self.drive, self.cache, self.costs = drive, cache, costs

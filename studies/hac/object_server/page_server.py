@@ -50,7 +50,7 @@ class FetchTimes:
     ns : int64 array, shape (n, 4)
         Time of each fetch by component (`COMPONENTS`), including waiting for other clients.
     begun : int64 array, shape (n + 1,)
-        When each fetch began, and when the client finished, ns.
+        Times at which each fetch began, and at which the client finished, ns.
     hit : bool array, shape (n,)
         Whether the page was in the server's page cache.
     """
@@ -131,7 +131,7 @@ class PageServer:
         earlier : sequence of int
             Pages that went through the page cache before the clock starts, in this order.
         enough : int, optional
-            Stop once each client has fetched that many pages; later fetches are not filled in.
+            Stop once each client has fetched that many pages; the times of later fetches are not filled in.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class PageServer:
         Raises
         ------
         ParameterError
-            A page is not in the database, or a time is negative.
+            A page is not in the database, a time is negative, or a stream's times do not match its fetches.
         """
         first, page, before, register = self._joined(streams)
         cache, given = self._cache(earlier), self._hits(len(page))
@@ -157,7 +157,7 @@ class PageServer:
         return [FetchTimes(ns[at], begun[at.start + i : at.stop + i + 1], hit[at]) for i, at in enumerate(rows)]
 
     def _joined(self, streams):
-        """Concatenate the streams; return each one's first fetch, pages, times before them, and times to register."""
+        """Concatenate the streams; return their first indices, pages, times before fetches, and times to register."""
         first = np.cumsum([0, *(len(stream.page) for stream in streams)])
         page, before = (
             np.concatenate([np.asarray(getattr(stream, name), np.int64) for stream in streams])

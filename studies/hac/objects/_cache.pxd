@@ -51,7 +51,7 @@ cdef struct frame_t:
 
 
 cdef struct log_t:
-    int64_t page                    # page fetched; 0 = none, the row is the state at the end of a run
+    int64_t page                    # page fetched; 0 = none: the row is the state at the end of a run
     counts_t before                 # counts when the fetch began
 
 
@@ -68,7 +68,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table
-    cdef int tracks                 # action of each access besides the usage bit: 0 nothing, 1 stamp, 2 touch
+    cdef int tracks                 # what each access does besides setting the usage bit: 0 nothing, 1 stamp, 2 touch
     cdef int64_t tick
     cdef int64_t* stack             # the program's activation records, words
     cdef Py_ssize_t stack_top       # words in use

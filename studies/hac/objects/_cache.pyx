@@ -84,7 +84,7 @@ cdef class ObjectCache(IndirectionTable):
     # --- references
 
     cdef uint32_t swizzle(self, uint8_t* field) noexcept nogil:
-        """Replace the oref in a field by a table entry and return it, or 0 if that failed."""
+        """Replace the oref in a field by a reference to a table entry; return this reference, or 0 if that failed."""
         cdef int64_t begin = ticks() if self.timed else 0
         cdef uint32_t index = self.find(word(field))
         if index == 0:

@@ -3,8 +3,8 @@
 # A page has 8192 bytes: a header of 8 bytes (page id, number of objects, end of the objects), the objects one after
 # another, and, growing downwards from the end, the 16-bit offset of each object. An object begins with a 32-bit header;
 # its size is a multiple of 8 bytes. Arrays and strings have their length in the second word. A reference has 32 bits.
-# On disk it is an oref, the page id and the number of the object in the page, or 0. In the cache, once it was loaded,
-# it is the number of an entry of the indirection table with the highest bit set.
+# On disk it is 0 or an oref: the page id and the number of the object in the page. In the cache, once it has been
+# loaded, it is the number of an entry of the indirection table, with the highest bit set.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
@@ -64,8 +64,8 @@ cdef inline uint32_t size_of(const class_t* classes, const uint8_t* thing) noexc
 
 
 cdef inline uint8_t* reference_of(const class_t* classes, uint8_t* thing, uint32_t which) noexcept nogil:
-    """Return the field of an object's reference `which`, modulo the number of its references; NULL if there is none or
-    if it is null."""
+    """Return the field of an object's reference number `which`, modulo the number of its references; NULL if the object
+    has no references or this one is null."""
     cdef uint32_t kind = class_of(word(thing)), bits, count = 0, i
     cdef uint8_t* field = NULL
     if kind == ARRAY:

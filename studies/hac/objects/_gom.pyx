@@ -126,7 +126,7 @@ cdef class Kernel(ObjectCache):
         self.prepend(granule, &self.newest, &self.oldest)
 
     cdef int drop_oldest(self) noexcept nogil:
-        """Discard the least recently used object that is not modified and not referred to by the stack."""
+        """Discard the least recently used object that is not modified and whose frame the stack does not pin."""
         cdef uint32_t granule, at = self.oldest
         cdef uint8_t* thing
         cdef bint pinned

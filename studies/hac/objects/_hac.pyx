@@ -157,7 +157,7 @@ cdef class Kernel(ObjectCache):
             self.candidates[frame].entered = 0
 
     cdef Py_ssize_t least_valuable(self) noexcept nogil:
-        """Return the candidate with the lowest (T, H) that the stack does not pin, the newest on a tie; or NONE."""
+        """Return the unpinned candidate with the lowest (T, H), the newest on a tie; NONE if there is none."""
         cdef Py_ssize_t i, best = NONE
         cdef candidate_t* a
         cdef candidate_t* b
@@ -192,7 +192,7 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects and move hot ones to the target while they fit; tell whether it is free."""
+        """Discard a frame's cold objects, move hot ones to the target while they fit; tell whether it is free then."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

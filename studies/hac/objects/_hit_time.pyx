@@ -21,9 +21,9 @@ cdef extern from *:
         uint8_t *memory;              /* frames */
         const uint32_t *entries;      /* of the indirection table, 4 words each, the address first */
         uint32_t *read_set;           /* of the transaction: a bit for each entry */
-        uint32_t *visited;            /* by part id: visit in which it was marked */
+        uint32_t *visited;            /* by part id: number of the visit in which it was marked */
         uint32_t visit;
-        int roots;                    /* whether the root part of a composite part is all that is visited */
+        int roots;                    /* whether only the root part of each composite part is visited */
         int64_t read;                 /* sum of what was read */
         volatile int failed;          /* the exception that a call leaves behind; 0 = none */
     } visitor_t;

@@ -8,7 +8,8 @@ from misspenalty_studies.hac.objects._format cimport OID_BITS, PAGE, PAGE_HEADER
 def place(const uint32_t[::1] sizes, uint32_t[::1] orefs, uint32_t[::1] offsets, uint32_t first_page):
     """Give every object its oref and its offset in the page; return the number of pages used.
 
-    A page is full if the next object and its 2-byte offset do not fit, or if its number needs more than `OID_BITS`.
+    A page is full if the next object and its 2-byte offset do not fit, or if the object's number in the page would need
+    more than `OID_BITS` bits.
     """
     cdef uint32_t page = first_page, at = PAGE_HEADER, oid = 0, size
     cdef Py_ssize_t i

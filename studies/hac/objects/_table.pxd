@@ -13,8 +13,8 @@ cdef enum:                          # values of `failed`
 cdef struct entry_t:
     uint32_t address                # address of the object, bytes from the start of the frames; 0 = not in the cache
     uint32_t oref                   # place of the object on disk
-    uint32_t references             # number of swizzled references to the object, and of the program's own
-    uint32_t next                   # next entry in a client's hash chain; here the next free entry; 0 = none
+    uint32_t references             # number of references to the object, both swizzled and the program's own
+    uint32_t next                   # in a real client, next entry in the hash chain; here, next free entry; 0 = none
 
 
 cdef struct counts_t:
@@ -50,7 +50,7 @@ cdef class IndirectionTable(Kernel):
     cdef uint32_t free_entry        # 0 = none
     cdef uint32_t* entry_of         # entry of each oref; 0 = none
     cdef uint64_t orefs             # length of `entry_of`
-    cdef uint32_t bucket_count      # buckets of a client's hash table, which the size includes
+    cdef uint32_t bucket_count      # buckets of a real client's hash table, which `table_bytes` includes
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without object
 

@@ -42,7 +42,7 @@ cdef class Traversals(Kernel):
 
     cdef ObjectCache cache
     cdef uint32_t* visited          # visit in which each part was marked, by its id
-    cdef uint32_t visit             # number of the composite visit
+    cdef uint32_t visit             # number of the current visit to a composite part
     cdef int64_t parts              # parts of the database
     cdef uint32_t half              # parts after which T1- stops
     cdef uint32_t left              # parts that are left until T1- stops
@@ -224,7 +224,7 @@ cdef class Traversals(Kernel):
         return 0
 
     cdef int64_t part(self, uint8_t* me) noexcept nogil:
-        """Visit a part and, depth first, the parts that it leads to and that are not marked; return their number."""
+        """Visit a part and, depth first, the unmarked parts that it leads to; return the number of parts visited."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* array
         cdef uint8_t* link
@@ -316,7 +316,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef inline Py_ssize_t wait_for(self, uint8_t* part, Py_ssize_t left) noexcept nogil:
-        """Put a part on the list and return the new length; the reference keeps its table entry in use."""
+        """Put a part on the list and return the new length; a reference is added to keep the table entry in use."""
         cdef uint32_t index = word(part) & ENTRY
         self.cache.refer(index)
         self.waiting[left] = index

@@ -1,4 +1,4 @@
-"""Define the client caches that programs run on: HAC, FPC, CLOCK over pages, and a dual buffer like GOM's.
+"""Define the client caches that programs run on: HAC, FPC, CLOCK on pages, and a dual buffer like GOM's.
 
 A cache is real memory: page frames of 8 KB and an indirection table of 16-byte entries (address, oref, count of
 references, next entry of the same bucket). A program follows references inside the frames. A reference loaded for the
@@ -10,8 +10,8 @@ Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching
 1997, sections 2 and 3. Taken from the paper: frames, compaction into a target frame, usage bits set by each access and
 shifted by a decay, (threshold, fraction) of a frame, the candidate set, the frame that is always free, copies that stay
 uninstalled if the object is installed elsewhere, lazy reference counts, no-steal. Recollected from the paper: decay as
-(usage + 1) >> 1, ties to the newest, frames on the stack skipped; and, as parameters with these defaults: retention
-2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers.
+(usage + 1) >> 1, ties to the newest, skipping frames that the stack refers to; and, as parameters with these defaults:
+retention 2/3, 3 frames per scan, 20 fetches in the set, 2 secondary pointers.
 
 Deviations, and choices that no source states
     - When a frame is compacted, its uninstalled copies are dropped. If the page of a discarded object is in an intact
@@ -20,8 +20,8 @@ Deviations, and choices that no source states
     - If every candidate is pinned, the primary scan continues until it finds one that is not.
     - Entries are freed as soon as their count falls to zero, not in the background.
     - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit; the dual
-      buffer keeps such pages and the modified objects in its buffer. It is an error if the modified objects do not fit
-      the cache.
+      buffer keeps such pages and, in its object buffer, the modified objects. It is an error if the modified objects do
+      not fit the cache.
     - The cache's size includes the table and its buckets, because a page cache does not need that memory. With
       ``table=False`` the size is that of the frames only. The list of pages in the cache (4 bytes per page
       of the database) is not counted.
@@ -155,13 +155,14 @@ class ClientCache:
         return np.sort(np.array([oref for address, oref, _, _ in entries[1:].tolist() if address], np.uint32))
 
     def contents(self):
-        """Return everything in the frames, for tests and inspection.
+        """Return what is in the frames, for tests and inspection.
 
         Returns
         -------
         list of dict
             One dict per frame: ``kind`` (0 free, 1 intact, 2 mixed, 3 object buffer), ``page``, ``installed`` and
-            ``objects`` as counted by the kernel, ``things``: a list of (Object with orefs, usage, installed, modified).
+            ``objects`` as counted by the kernel, and ``things``: a list of (Object with orefs, usage, installed,
+            modified), which is empty for kinds 0 and 3.
         """
         memory, frames, entries = self.kernel.snapshot()
         found = []
@@ -201,8 +202,8 @@ class HAC(ClientCache):
     Parameters
     ----------
     retention : float
-        R: a frame's threshold is the lowest usage for which the objects with a higher usage, the hot ones, are less
-        than this share of all; rounded to a fraction with a denominator of up to 10^6.
+        R: a frame's threshold is the lowest usage for which the objects with a higher usage, the hot ones, make up less
+        than this share of all its objects; rounded to a fraction with a denominator of up to 10^6.
     scan : int
         k: frames that the primary pointer, and each secondary one, examines per fetch.
     lifetime : int
@@ -250,8 +251,8 @@ class GOM(ClientCache):
     """A dual buffer: pages in LRU order, and the used objects of evicted pages in a separate buffer, in LRU order.
 
     It follows A. Kemper and D. Kossmann, "Dual-buffering strategies in object bases", VLDB 1994, in the version that
-    HAC's paper compares: the split is fixed and must be tuned. The object buffer uses a buddy allocator with blocks of
-    16 to 8192 bytes.
+    HAC's paper compares with HAC: the split is fixed and must be tuned. The object buffer uses a buddy allocator with
+    blocks of 16 to 8192 bytes.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Pages:
     Parameters
     ----------
     classes : sequence of Class
-        At most 14; class k has number k.
+        At most 14; the class at index k has the number k.
     kinds : array of int
         Class of each object, in the order of placement.
     lengths : array of int

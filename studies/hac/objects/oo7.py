@@ -16,8 +16,8 @@ follow the authors' C++ program (facts only, no code). The clustering by time of
   ``documents="between"``, the literal order of creation, which the HAC study uses, each follows its composite;
 - the layout was chosen by comparison: before this program was written, about twenty layouts were compared with the size
   of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 % for T6, T1-, T1,
-  T1+). They are listed as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has our
-  values: T1- uses about 20 % of the pages that it touches, not 27 %.
+  T1+). These values are listed as `object_layout` in ``data/calibration.yaml``, and ``results/hac/layouts.csv`` has
+  ours: T1- uses about 20 % of the pages that it touches, not 27 %.
 
 Random draws need not match the authors' exactly; the seed is a parameter.
 """
@@ -55,7 +55,7 @@ class Parameters:
         Private composite parts per base assembly; there are as many shared ones.
     modules : int
     documents : {"apart", "between"}
-        Documents are in a separate area, or each after its composite part.
+        Whether documents are in a separate area, or each follows its composite part.
     """
 
     parts: int = 200

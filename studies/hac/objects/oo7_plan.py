@@ -30,7 +30,7 @@ MODULE, MANUAL, COMPLEX, BASE, COMPOSITE, PART, CONNECTION, DOCUMENT = range(len
 
 
 class Draws:
-    """All random values, drawn in a fixed order; type names are numbers, composite parts indices over all modules."""
+    """All random values, drawn in a fixed order; types are numbers, composite parts are indices over all modules."""
 
     def __init__(self, p, generator):
         def integers(low, high, *shape):
@@ -127,7 +127,7 @@ class Plan:
 
 
 def _tree(fan_out, levels):
-    """Return the level (1 is the root) and parent of each assembly of a module, depth first; -1 = none."""
+    """Return the level (the root's is 1) and parent (the root's is -1) of each assembly of a module, depth first."""
     level, parent = [], []
 
     def visit(depth, above):
@@ -142,7 +142,7 @@ def _tree(fan_out, levels):
 
 
 def _incoming(to):
-    """Return the connections in the order of the parts to which they lead, and their number for each part."""
+    """Return the connections in the order of the parts to which they lead, and how many lead to each part."""
     count, parts, _ = to.shape
     where = to.astype(np.int64) + (np.arange(count) * parts)[:, None, None]
     order = np.argsort(where.ravel(), kind="stable")

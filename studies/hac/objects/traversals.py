@@ -76,7 +76,7 @@ class Program:
         Returns
         -------
         int
-            Number of atomic parts visited (T1, T1-, T1+), of root parts visited (T6), or of swaps (T2a, T2b).
+            Number of atomic parts visited (T1 and its variants), of root parts visited (T6), or of swaps (T2a, T2b).
 
         Raises
         ------

@@ -60,7 +60,7 @@ class GOMReference(CacheReference):
             super().touch(thing)
 
     def place(self, thing):
-        """Return the bytes from the start of the frames to an object in the buffer."""
+        """Return the offset of an object in the buffer, in bytes from the start of the frames."""
         return self.first * PAGE + GRANULE * self.blocks[thing][0]
 
     def free_one(self, pinned):

@@ -1,7 +1,7 @@
 """Slow, readable reference of the client caches: objects are Python objects, and only list items are moved.
 
-Tests compare the kernels with these references, count by count. Sizes are bytes; a pointer is an oref until it is
-loaded and an `Entry` afterwards.
+Tests compare the kernels with these references, count by count. Sizes are in bytes; a reference in an object is an oref
+until it is loaded, and an `Entry` afterwards.
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Frame:
     used: int = 0
     threshold: int = 0  # T, as a candidate
     hot: Fraction = Fraction(0)  # H
-    entered: int = 0  # fetch at which it became one; 0 = none
+    entered: int = 0  # fetch at which it became a candidate; 0 = it is none
     sequence: int = 0
 
     @property

@@ -53,7 +53,7 @@ class Builder:
         return self.things[-1]
 
     def named(self, kind, type_, words):
-        """Create an object followed by its type's name; the name's entry in `words` is None."""
+        """Create an object followed by its type's name, whose place in `words` is marked by None."""
         thing = self.new(kind, words)
         words[words.index(None)] = self.new(STRING, [b"type%03d\0\0\0" % type_])
         return thing
