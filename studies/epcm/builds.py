@@ -18,7 +18,7 @@ def _machine(path):
     return load_machine(path, ClientMachine)
 
 
-WHOLE_RUN = 1024  # events that perfect foresight knows in the surface: most of an Andrew run
+WHOLE_RUN = 1024  # future events that perfect foresight knows in `surface`: most of an Andrew run
 COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 
@@ -196,7 +196,7 @@ def judge_otherwise(
     settings,
     threads=1,
 ):
-    """Replay Andrew under other conditions, for each number of training runs and head start, and from other recordings.
+    """Replay Andrew under other conditions, over numbers of training runs and head starts, and from other recordings.
 
     Parameters
     ----------

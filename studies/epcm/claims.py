@@ -1,4 +1,4 @@
-"""Record what the tables of the EPCM study obtain for each statement of the paper."""
+"""Record what the tables of the EPCM study show for each statement of the paper."""
 
 import pandas as pd
 
@@ -89,7 +89,7 @@ def claims(record, tables):
 
 
 def _other_workloads(record, runs):
-    """Record sections 4.3 to 4.5: the largest reductions over any setting of a predictor."""
+    """Record sections 4.3 to 4.5: the largest reductions over the settings of each predictor."""
     best = {}
     for benchmark in ("ld", "glimpse", "ssh"):
         settings = runs.xs((benchmark, "epcm", True), level=("benchmark", "model", "buffer_copy")).reset_index()

@@ -52,7 +52,7 @@ OTHERS = {
     "glimpse": (_APART, _MORE, _ONCE, _LARGE, _FIRST, _LIKELY),
     "ssh": (_APART, _MORE, "nothing in memory at the start", _SMALL, _FIRST, _LIKELY),
 }
-"""Single changes of the other workloads; those left out change nothing there, or nothing that decides a claim."""
+"""Single changes tried on the other workloads; those left out change nothing there, or nothing that decides a claim."""
 
 JOINT = {
     JUDGED: (
@@ -152,7 +152,7 @@ def other_workload(study, capture, bars, placement, threads=1):
     Returns
     -------
     DataFrame
-        Figure 7 with the column ``condition``; without rows if the workload has no conditions.
+        Figure 7 with the column ``condition``; an empty table if the workload has no conditions.
     """
     read = [bar for bar in bars if bar.model != "hot"]
     parts = [
@@ -218,11 +218,11 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     settings : list of Setting
         Predictors.
     trainings : sequence of int
-        Numbers of training runs. These runs precede the measured ones; if there are fewer, they are repeated in order.
+        Numbers of training runs: the first ones recorded; if fewer precede the measured ones, these are repeated.
     head_starts : sequence of float
         Head starts, s.
     measured : int
-        How many of the last recorded runs are measured.
+        How many runs are measured: the last of the study's measured ones.
     threads : int
         As in `under_conditions`.
 

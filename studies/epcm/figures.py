@@ -132,7 +132,7 @@ def _ordered(table):
 
 
 def _same(one, other):
-    """Tell whether two keys are equal, including empty cells."""
+    """Tell whether two keys are equal, with empty cells equal to one another."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 

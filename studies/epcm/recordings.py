@@ -25,8 +25,8 @@ def published(baselines, reductions, benchmark="andrew"):
     Returns
     -------
     dict of str to float
-        Last successor and PCM share one statement; the paper's single lead is shown next to both of ours, as it does
-        not say which it is.
+        Last successor and PCM share one statement; the paper's single lead is shown next to both of ours, as the paper
+        does not say which of the two it means.
     """
     base = baselines[baselines["benchmark"] == benchmark].set_index(["caches", "quantity"])["value"]
     less = reductions[reductions["benchmark"] == benchmark].set_index(["model", "quantity"])["value"]

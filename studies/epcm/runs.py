@@ -60,7 +60,7 @@ from misspenalty_studies.epcm.file_client.client import CALL, CLASSES, COMPONENT
 from misspenalty_studies.epcm.file_client.workload import FileWorkload
 
 BASELINES = ("cold", "hot")
-BUCKETS = 22  # buckets in the distribution of read calls; the last is for those above 1 s
+BUCKETS = 22  # buckets in the distribution of read calls; the last is for those above 2**20 us, about 1 s
 KEYS = ["benchmark", "buffer_copy", "model", "partition_size", "model_order"]
 
 
@@ -216,7 +216,7 @@ class Led(FileWorkload):
 
 
 def predictor_of(study, setting):
-    """Return a kernel that has learnt from the training runs; None for the baselines.
+    """Return a predictor that has learnt from the training runs or foresees the measured ones; None for the baselines.
 
     Raises
     ------

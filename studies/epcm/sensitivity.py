@@ -43,7 +43,7 @@ def variations_of(choices, machine=None):
     choices : dict of str to dict
         Per kind of choice: parameter -> list of values; those of the machine are under ``everywhere``.
     machine : Machine, optional
-        Machine whose file says what to vary; without it, the machine's parameters vary as under ``everywhere``.
+        Machine whose file says what to vary; without it, the machine's parameters vary as listed in ``everywhere``.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     placement : dict
         ``runs, temporaries, seed`` of the study's own workload.
     runs : int
-        How many of the last recorded runs are measured, whatever varies.
+        How many runs are measured, whatever varies: the last of the study's measured ones.
     threads : int
         Settings replayed in parallel; the result does not depend on it.
 
@@ -93,7 +93,8 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     Raises
     ------
     ParameterError
-        A variation names an unknown parameter or leaves nothing to measure.
+        A variation of the protocol has an unknown parameter, or a value that is invalid, such as a number of training
+        runs although none precede the measured ones.
     """
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""), threads)]
@@ -123,7 +124,7 @@ def with_parameter(settings, parameter, value):
 
 
 def changed(study, capture, variation, placement):
-    """Return the study with one choice made differently, except a predictor's; arguments as in `sensitivity`."""
+    """Return the study with one choice other than a predictor's made differently; arguments as in `sensitivity`."""
     what, parameter, value = variation
     if what == PROTOCOL:
         return _protocol(study, capture, parameter, value)

@@ -233,7 +233,7 @@ class EpcmSettings(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that workloads have runs to measure, and that Figure 8 is one of Figure 7's bars."""
+        """Check that runs are left to measure, that Figure 8 is a bar of Figure 7, and the names in `sensitivity`."""
         builds = self.captures.plain()
         for name, path in builds.items():
             _check_training(name, Path(path), self.training_runs)
@@ -265,7 +265,7 @@ class EpcmSettings(Settings):
 
 
 def _check_training(name, path, training):
-    """Check the number of runs against the capture program's facts, if they are next to a capture."""
+    """Check that a capture has a run left to measure, if the capture program's facts are next to it."""
     facts = path.with_name("captures.yaml")
     runs = read_yaml(facts).get(path.stem, {}).get("runs", {}) if facts.is_file() else {}
     recorded = sum(map(len, runs.values()))

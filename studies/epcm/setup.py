@@ -11,7 +11,7 @@ from misspenalty_studies.epcm.file_client.client import CALLS
 from misspenalty_studies.epcm.file_client.workload import prepare
 from misspenalty_studies.epcm.runs import Setting, Study, settings_of
 
-SECTORS = 2**30  # sectors of a device without description: 512 GB
+SECTORS = 2**30  # sectors of a device without a description: 512 GB
 
 
 def drive_of(machine):
@@ -25,7 +25,7 @@ def recorded(path):
     Parameters
     ----------
     path : path-like
-        File of its events.
+        File with the capture's events.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def varied(settings):
     ]
 
 
-FORESIGHT = (1, 64)  # events that perfect foresight knows
+FORESIGHT = (1, 64)  # numbers of future events that perfect foresight knows
 
 
 def set_up(
@@ -93,8 +93,8 @@ def set_up(
     seed : int
         Seed of the placement of directories and of the phases of the drive.
     training, measured : int
-        How many of the capture's first runs train, and how many of the last are measured, as far as there are that
-        many.
+        How many of the capture's first runs train, and how many of the last are measured; if fewer are left, all of
+        these are measured.
     walked : sequence of str
         Benchmarks whose files lie on disk in the order in which they are first opened.
     scale : float

@@ -12,7 +12,7 @@ WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 
 
 def confidence_interval(values):
-    """Return half the width of the confidence interval of the mean; NaN for a single value."""
+    """Return half the width of the confidence interval of the mean; NaN for fewer than two values."""
     values = np.asarray(values, float)
     return float(half_width(values.std(ddof=1), len(values))) if len(values) > 1 else np.nan
 
@@ -138,7 +138,7 @@ def leads(runs):
     Returns
     -------
     DataFrame
-        The key; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
+        `KEYS`; means over the measured runs of ``prefetches`` (files of which anything was absent), ``used`` (files
         used afterwards), ``correct`` (correct predictions: used within n events, where n is the rank in the list),
         ``never_used`` (files prefetched that are not opened or executed in the rest of the run), ``pages, pages_used,
         copies_in_reads, copies_ahead``; ``lead_ms`` and ``correct_lead_ms``, the mean time from prefetch to first use;
@@ -253,8 +253,9 @@ def workload_facts(study, capture, published):
     -------
     DataFrame
         ``benchmark, quantity, value, published``; the last is empty if the paper states nothing. Sources and objects
-        are the files of the source tree whose names end in .c and .o; data that is read more than once counts once.
-        ``wait_early_5_pct`` and so on: percent of the first cold run's I/O wait within that share of its compute.
+        are the files of the source tree whose names end in .c and .o; their bytes are those up to the last one read or
+        written. ``wait_early_5_pct`` and so on: percentage of the first cold run's I/O wait that falls within that
+        share of its compute.
     """
     benchmark, measured = study.benchmark, study.measured
     runs = [_run_facts(study.workload.records[run], capture.files) for run in measured]

@@ -1,6 +1,6 @@
 # Blocks in memory and requests to the disk, as in Linux 2.2; the file client is built on them. An entry describes a
 # page of a file or a block of metadata: its state and its place in memory. A request is a contiguous stretch of entries
-# on its way to or from the disk. Only the layers above this one know files.
+# on its way to or from the disk. Only the layers above this one know about files.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -30,7 +30,7 @@ cdef enum moment_t:                 # kinds of event, in their order at equal ti
 
 cdef struct entry_t:
     int64_t lba                     # first sector on disk
-    int64_t dirtied                 # when it became dirty, ns; valid with DIRTY
+    int64_t dirtied                 # time at which it became dirty, ns; valid if DIRTY is set
     int32_t sectors                 # sectors it takes on disk
     int32_t flags                   # flag_t
     int32_t lands                   # PAGE or BUFFER: what it becomes once read
@@ -86,7 +86,7 @@ cdef class BlockLayer(Kernel):
     # write-back
     cdef int32_t oldest             # oldest dirty entry; NOTHING = none is dirty
     cdef int32_t newest
-    cdef int64_t age                # age above which dirty blocks are written, ns
+    cdef int64_t age                # age at which dirty blocks are written, ns
     cdef int64_t interval           # time between checks for old dirty blocks, ns
     # counts
     cdef readonly int64_t reads, writes, read_sectors, write_sectors, evictions

@@ -112,7 +112,7 @@ cdef class BlockLayer(Kernel):
         return i if i != NOTHING and self.requests[i].queued else NOTHING
 
     cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil:
-        """Tell whether a request may take one more entry."""
+        """Tell whether request `i`, if there is one, may take one more entry, `e`."""
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
@@ -213,7 +213,7 @@ cdef class BlockLayer(Kernel):
         return self.dispatch(now)
 
     cdef int dispatch(self, int64_t now) except -1 nogil:
-        """Issue as many requests as the disk can take."""
+        """Issue as many requests as the disk can take, unless the queue is plugged."""
         cdef record_t record
         cdef request_t* r
         cdef int32_t i, previous, chosen, before
@@ -330,7 +330,7 @@ cdef class BlockLayer(Kernel):
         self.spare += 1
 
     cdef bint evict(self) noexcept nogil:
-        """Free the first frame not used since the clock's hand last passed; tell whether there was one."""
+        """Free the first evictable frame not used since the clock's hand last passed; tell whether there was one."""
         cdef Py_ssize_t looked
         cdef int32_t entry
         cdef int32_t* flags

@@ -33,7 +33,7 @@ cdef enum:                          # components of the elapsed time
     WAIT_FAULT = 7
     WAIT_OPEN = 8                   # I/O wait of open, stat and whatever else walks a path
     WAIT_EXEC = 9
-    WAIT_OTHER = 10                 # I/O wait of calls that drop or write data, and for frames of pages and prefetches
+    WAIT_OTHER = 10                 # I/O wait to drop or write data, and to get frames for pages and prefetches
     COMPONENTS = 11
 
 
@@ -43,6 +43,6 @@ cdef struct call_record_t:
     int64_t length                  # bytes moved; open, exec: size of the file
     int64_t asked                   # bytes asked for; rename: the target's path
     int32_t path                    # NOTHING = none
-    int32_t file                    # file that the predictor takes it for; NOTHING = not an event
+    int32_t file                    # the predictor's number of the file; NOTHING = the call is not an event
     int32_t kind                    # call_t
-    int32_t unused                  # keeps the records a whole number of words
+    int32_t unused                  # pads the record to a whole number of 8-byte words

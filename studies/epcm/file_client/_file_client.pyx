@@ -27,8 +27,8 @@ CALL = np.dtype([("gap", "i8"), ("offset", "i8"), ("length", "i8"), ("asked", "i
 cdef class FileClient(PrefetchEngine):
     """One processor that replays the calls of serial programs on files; see `misspenalty_studies.epcm.file_client.client`."""
 
-    cdef readonly int64_t began     # when the run began, ns
-    cdef readonly int64_t ended     # when it ended, ns
+    cdef readonly int64_t began     # time at which the run began, ns
+    cdef readonly int64_t ended     # time at which it ended, ns
 
     def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, double scale,
             int64_t start, Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):
@@ -48,7 +48,7 @@ cdef class FileClient(PrefetchEngine):
             Time of the start, ns.
         predictor : Predictor or None
         latency, outcome, copies : int64, uint8, int32, shape (read calls,)
-            Filled in: time of each read call in ns, its class, and the blocks it copied.
+            Filled in: time of each read call in ns, its class, and the number of blocks that it copied.
         """
         cdef Py_ssize_t i, n = calls.shape[0] // <Py_ssize_t>sizeof(call_record_t), reads = 0
         cdef const call_record_t* records = <const call_record_t*>&calls[0] if n else NULL
@@ -86,7 +86,7 @@ cdef class FileClient(PrefetchEngine):
 
     @property
     def wrong(self):
-        """Files that the engine prefetched but that were not opened or executed in the rest of the run."""
+        """Number of files that the engine prefetched but that were not opened or executed in the rest of the run."""
         return sum(self.inodes[i].awaited for i in range(self.paths))
 
     @property

@@ -8,8 +8,8 @@ from misspenalty_studies.epcm.file_client._file_calls cimport COMPONENTS
 
 cdef struct inode_t:
     int64_t size                    # bytes; NOTHING = does not exist
-    int64_t ahead                   # when the engine first prefetched it since its last use, ns; NOTHING = it has not
-    int64_t due                     # event of the run by which it is used if the prediction was right; valid with `ahead`
+    int64_t ahead                   # time of the engine's first prefetch of it since its last use, ns; NOTHING = none
+    int64_t due                     # number of the event by which it is used if predicted rightly; valid with `ahead`
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # pages in the page cache or being read into it
@@ -35,7 +35,7 @@ cdef class PageCache(BlockLayer):
     cdef readonly int64_t leads     # files used after a prefetch
     cdef readonly int64_t lead_time # total time from prefetch to use, ns
     cdef readonly int64_t foretold  # files used after a prefetch, no later than the event `due`
-    cdef readonly int64_t foretold_time # total time from prefetch to use of those, ns
+    cdef readonly int64_t foretold_time # total time from prefetch to use of these files, ns
     cdef int64_t event              # events of the run so far that the predictor has seen
 
     # Functions for the walk to a file.

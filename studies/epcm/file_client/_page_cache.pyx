@@ -97,7 +97,7 @@ cdef class PageCache(BlockLayer):
             self.inodes[self.owners[entry]].present -= 1
 
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil:
-        """Set the recorded size; if it has grown, pages that no recorded call has written are on disk."""
+        """Set the recorded size; if the file has grown, pages that no recorded call has written are on disk."""
         if size > inode.size:
             inode.stored = <int32_t>((size + BYTES - 1) >> SHIFT)
         inode.size = size
@@ -113,7 +113,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t rename(self, int32_t path, int32_t target, int64_t now) except -1 nogil:
-        """Drop the target's data; from now on the file is found under its new name."""
+        """Drop the target's data; from now on the file is found under its new name. Equal names change nothing."""
         cdef int32_t old = self.inode_of[target]
         if path == target:
             return now
@@ -124,7 +124,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t walk(self, int32_t path, bint found, int64_t now, int32_t waits) except -1 nogil:
-        """Look a path up: directories from the root, then its inode."""
+        """Look a path up: directories from the root, then, if it is `found`, its inode."""
         cdef int64_t i, end = self.walk_at[path + 1], began
         cdef int32_t block
         for i in range(self.walk_at[path], end if found else end - 1):
@@ -140,7 +140,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil:
-        """Fetch a page into the page cache, by copying its buffer or by asking the disk (brw_page)."""
+        """Fetch a page into the page cache, from its buffer or else the disk (brw_page); a hole needs neither."""
         cdef int32_t entry = inode.first + <int32_t>page
         cdef int64_t began = now, size, blocks
         now = self.hold(entry, False, now)
@@ -166,7 +166,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil:
-        """Wait for a page that is present or in flight, and use it."""
+        """Wait for a page that is present or being read, and mark it as used."""
         cdef entry_t* e = &self.entries[inode.first + page]
         cdef int64_t began = now
         if e.flags & COMING:
@@ -227,7 +227,7 @@ cdef class PageCache(BlockLayer):
         return self.wait(entry, now) if self.entries[entry].flags & COMING else now
 
     cdef int64_t cut(self, inode_t* inode, int64_t page, int64_t now) except -1 nogil:
-        """Drop the data from a page on, after waiting for operations in progress on it."""
+        """Drop a file's data from a page on, after waiting for operations in progress on these pages."""
         cdef int64_t began = now
         cdef int32_t entry
         inode.ahead = NOTHING

@@ -15,7 +15,7 @@ cdef struct ahead_t:                # read-ahead of an open file, bytes; the fie
     int64_t end                     # f_raend: end of the last page read ahead
     int64_t length                  # f_ralen: length of the last request
     int64_t most                    # f_ramax: maximum that the next request may read
-    int64_t window                  # f_rawin: length of the last two requests
+    int64_t window                  # f_rawin: total length of the last two requests
 
 
 cdef class ReadAhead(PageCache):

@@ -6,8 +6,9 @@ call follows from the state of the caches and of the disk:
 - **Two caches** (fs/buffer.c, mm/filemap.c of Linux 2.2). Reads and mappings go through the page cache. Written data
   goes into the buffer cache, and to a page only if the page cache has it already (`update_vm_cache`). A page that is
   absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
-  (`brw_page`): the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the page cache
-  at once and nothing is copied. Both share `memory_mb`; a clock evicts frames not used since its hand last passed.
+  (`brw_page`); this is the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the
+  page cache at once and nothing is copied. Both caches share `memory_mb`; a clock evicts frames not used since its hand
+  last passed.
 - **Read-ahead** follows `do_generic_file_read` and `generic_file_readahead`: it is synchronous after a page that has to
   be fetched, and asynchronous when the reader reaches the last window; it doubles from 3 up to 31 pages, and falls back
   to 3 when a page is missing within a window.
@@ -17,9 +18,9 @@ call follows from the state of the caches and of the disk:
 - **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
   `add_request`). An empty queue is plugged, so that requests gather in it, until a process waits or until the prefetch
   engine, asynchronous read-ahead or write-back starts the disk. Dirty blocks are written when they are 30 s old.
-- **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`, and
-  the engine requests everything absent of each predicted file, its metadata and then its pages in order, and starts the
-  disk without waiting.
+- **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`. The
+  engine then requests whatever is absent of each predicted file, its metadata and then its pages in order, and starts
+  the disk without waiting.
 
 Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Linux 2.2 sources for the functions named.
 
@@ -28,7 +29,7 @@ Deviations and decisions:
 - One thread of control. Builds are serial; what parent and child did concurrently is replayed in the order recorded.
 - Processor time of read calls is `read_call_us`, `copy_us_per_kb` for each KB moved to the reader and
   `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
-  recorded, scaled processor time. That includes the copying of writes.
+  recorded, scaled processor time, which includes the copying of written data.
 - Files are contiguous, except large ones where too few whole groups are free; indirect blocks, fragments and reading a
   block before a part of it is overwritten are left out.
 - The number of requests is unlimited (128 in Linux). Between runs everything is written back.
@@ -255,9 +256,9 @@ class Client:
         predictor : Predictor, optional
             A kernel of `misspenalty.prefetch`, which learns as it predicts; None = no prefetching.
         start : int
-            Time of the start, ns: the phase of the drive's rotation.
+            Time of the start, ns; it determines the phase of the drive's rotation.
         resident : sequence of int
-            Paths that are still in memory when the caches have been emptied.
+            Paths that are still in memory after the caches have been emptied; not used unless `cold`.
         named : sequence of int
             Paths whose directories and inode stay in memory, cold or not, outside the page and buffer caches.
 

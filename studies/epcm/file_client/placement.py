@@ -60,8 +60,8 @@ class Disk:
         raise ParameterError("large files cover every group of the disk; use a larger drive")
 
     def allocate(self, group, sectors):
-        """Allocate the stretches of a file, (first sector, sectors): one in the group if it has room, else in the next
-        group with room."""
+        """Allocate the stretches of a file, (first sector, sectors): one in the group or else in the next with room, or
+        several if no group has room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
         whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that it spans
@@ -110,7 +110,7 @@ def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     paths : sequence of str
         Absolute, or relative to the source tree.
     sizes : sequence of int
-        Largest size of each, bytes.
+        Largest size of each file, bytes.
     made : sequence of bool
         Whether a file is made in the runs, and so is placed after those that existed before.
     rank : sequence of int

@@ -27,7 +27,7 @@ class FileWorkload:
     lba, sectors : int64 arrays
         Place and size of each entry: pages of the files, then blocks of metadata.
     metadata : int
-        First block of metadata.
+        Index of the first block of metadata among the entries.
     first, pages : int64 arrays, shape (paths,)
         First entry of each file, and number of entries.
     walk_at, walks : int64 and int32 arrays
@@ -39,7 +39,7 @@ class FileWorkload:
     sizes : list of int64 arrays, shape (paths,)
         Size of each file when the run starts; -1 = does not exist.
     known : list of int32 arrays, shape (files,)
-        Path under which the predictor's file was last seen before the run; -1 = never.
+        Path under which each of the predictor's files was last seen before the run; -1 = never.
     layout : tuple
         What decides where files are placed: their paths, largest sizes, which of them are made in the runs, and their
         order; see `misspenalty_studies.epcm.file_client.placement.place`.
@@ -84,8 +84,8 @@ def make_workload(
     initial : array-like of int, shape (paths,)
         Bytes of each file before the first run; -1 = does not exist.
     records : list of structured arrays
-        Calls of each run, dtype `CALL`. `path` is a path's number, -1 for a compute record; `file` is the file that
-        the predictor takes the call for, -1 = it does not see the call.
+        Calls of each run, dtype `CALL`. `path` is a path's number, -1 for a compute record; `file` is the predictor's
+        number of the file, -1 = the predictor does not see the call.
     sizes, known : lists of arrays, optional
         Same as in `FileWorkload`; by default the initial sizes, and each path is a file of its own.
     files : int, optional
@@ -106,7 +106,8 @@ def make_workload(
     Raises
     ------
     InputError
-        A call has an unknown kind or path, or invalid numbers.
+        There are no paths or no runs, the initial sizes do not match the paths, or a call has an unknown kind or path,
+        or invalid numbers.
     ParameterError
         The disk is too small.
     """
@@ -225,7 +226,7 @@ def prepare(
         How the predictor identifies a file: ``inode``, by its inode, so that a temporary file is the same as an earlier
         one whose inode it reuses, see `Inodes`; ``recorded``, by its path, so that a file with a random name is new
         each time; ``normal``, by its path, or for a random name by the corresponding file in the other runs;
-        ``dropped``, by its path, and a file with a random name is not an event.
+        ``dropped``, by its path, and calls on a file with a random name are not events.
     programs : float
         Size of programs and libraries as a share of the recorded size: the pages touched in them, and those that the
         engine prefetches, are folded onto that share. 1 = as recorded.
@@ -477,8 +478,8 @@ def _identity(files, temporaries):
 
 
 def _sizes_at_start(calls, before, initial):
-    """Return the sizes when a run begins: from its first call on each file, else as before; files that the run makes do
-    not exist yet."""
+    """Return the sizes at the beginning of a run: that of an exec or open that is the run's first call on a file, else
+    as before; files that did not exist before the first run have no size otherwise."""
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)

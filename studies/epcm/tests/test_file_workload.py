@@ -22,7 +22,7 @@ COLUMNS = ["run", "kind", "file", "offset", "length", "asked", "other", "error",
 
 
 def recorded(temporary, run):
-    """Return one compilation: exec, a fault, the source read, a temporary made, the object written and renamed."""
+    """Return the rows of a compilation: exec, fault, source read, temporary made, object written and renamed."""
     return [
         (run, "fork", -1, 0, 0, 0, 1, 0, 10, 100),
         (run, "exec", 4, 0, 100_000, 0, -1, 0, 20, 200),

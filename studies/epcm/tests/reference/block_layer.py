@@ -237,7 +237,7 @@ class BlockLayerReference:
             self.dirty.remove(entry)
 
     def write_back(self, older, now):
-        """Issue everything that became dirty by the time `older` to the disk."""
+        """Issue what became dirty by the time `older`, unless it is being read or written already."""
         old = [entry for entry in self.dirty if entry.dirtied <= older and not (entry.leaving or entry.coming)]
         for entry in old:
             self.clean(entry)
