@@ -20,7 +20,7 @@ FORKS, LISTS, POSITIONED, VECTORS = {56, 57, 58, 435}, {78, 217}, {17, 18}, {19,
 CLOSE, MMAP, WAIT4, FCHDIR, PRCTL, UNLINKAT = 3, 9, 61, 81, 157, 263
 O_CREAT, O_TRUNC, O_APPEND = 0o100, 0o1000, 0o2000
 AT_FDCWD, AT_REMOVEDIR, MAP_SHARED = 0xFFFFFF9C, 0x200, 1
-CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # flags of an open; SHARED is one of a map
+CREATED, TRUNCATED, APPEND, SHARED = 4, 8, 16, 8  # flags of an open; SHARED is a flag of a map
 ACCESS = (1, 2, 3, 3)  # read 1, write 2, by the two low bits of an open's flags
 KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",
          "unlink", "rename", "close", "wait", "exit")  # fmt: skip

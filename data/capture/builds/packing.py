@@ -20,7 +20,7 @@ from jail import TOUCH, Jail
 from tracing import CaptureError
 from workloads import WORKLOADS
 
-RANDOM = re.compile(  # random names of files that the compilers' drivers, ar and patch make, and process numbers
+RANDOM = re.compile(  # random names of files made by the compilers' drivers, ar and patch, or names that are process numbers
     r"^/tmp/(?:ctm\.|cc)[A-Za-z0-9]{6}(?:\.[a-z]+)?$|(?:^|/)st[A-Za-z0-9]{6}$|\.o[A-Za-z0-9]{6}$|^/tmp/(?:zz\.)?\d+$"
 )
 EVENTS = pa.schema([
@@ -41,7 +41,7 @@ PROCESSES = pa.schema([
 
 
 def convert(jail: Jail, recording: Path, folder: Path) -> dict:
-    """Write the three Parquet files of a recording to `folder`, and return its entry of captures.yaml.
+    """Write the three Parquet files of a recording to `folder`; set and return its entry in captures.yaml.
 
     Raises
     ------
@@ -218,7 +218,7 @@ class FileTable:
 
 
 def merged(events: list) -> list:
-    """Merge faults of adjacent pages that a process touched in sequence, without other events between, into one."""
+    """Merge faults of adjacent pages that a process touched in sequence, with no other event between, into one."""
     last: dict[int, object] = {}
     kept = []
     for event in events:

@@ -116,7 +116,7 @@ def enter(jail, folder: str, output: int) -> None:
 
 @contextlib.contextmanager
 def tracing(program: str, gate: Gate, output: Path):
-    """Run bpftrace on the gate's children, and drain its buffers; yield the byte of `output` where the runs begin."""
+    """Run bpftrace on the gate's children; yield the byte offset in `output` at which the recorded runs begin."""
     log = output.with_suffix(".log")
     settings = {"BPFTRACE_STRLEN": NAME_BYTES, "BPFTRACE_PERF_RB_PAGES": RING_PAGES, "BPFTRACE_MAP_KEYS_MAX": "65536"}
     options = {"attach": 0, "buffering": "line", "settings": settings}
@@ -127,7 +127,7 @@ def tracing(program: str, gate: Gate, output: Path):
 
 
 def wait_for(probe: subprocess.Popen, gate: Gate, output: Path) -> int:
-    """Run /bin/true until the probe records all of its events, and return the size of `output` then."""
+    """Run /bin/true until the probe records its fork, exec and end, or has ended; then return the size of `output`."""
     for _ in range(120):
         size = output.stat().st_size
         gate.run("/", ["/bin/true"])
