@@ -1,8 +1,8 @@
 """Compare recordings of Andrew by the facts that the paper prints of its own workload.
 
-Which recording is used was decided only by the first of these facts: the read calls of a run, how many of them miss in
-a cold cache, and how long before the use of a file last successor predicts it correctly. No fit uses them. The study's
-results from each recording follow, so that the reader sees how much the choice matters.
+Which recording is used was decided by only three of these facts: the number of read calls of a run, how many of them
+miss in a cold cache, and how long before the use of a file the last-successor model predicts it correctly. No fit uses
+them. The study's results from each recording follow, so that the reader sees how much the choice matters.
 """
 
 import pandas as pd

@@ -113,7 +113,8 @@ def updates(data, cache_mb, costs):
     -------
     DataFrame
         ``traversal, cache_mb, fetches, read_objects`` (distinct objects installed), ``modified_objects, shipped_mb,
-        buffer_filled`` (in multiples of the modified object buffer), ``run_s, commit_s, elapsed_s, over_t1``.
+        buffer_filled`` (in multiples of the modified object buffer), ``run_s, commit_s, elapsed_s``, and ``over_t1``,
+        the elapsed time as a multiple of T1's.
     """
     rows, testbed = [], costs.testbed
     for name in ("T1", "T2a", "T2b"):

@@ -184,7 +184,7 @@ plan.simulation(
         others_mb=HAC["others_mb"],
         shares=HAC["gom_shares"],
     ),
-    threads=4,  # seeds, after the first
+    threads=4,  # seeds that run at the same time, after the first
     priority=1,
 )
 

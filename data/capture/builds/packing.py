@@ -20,7 +20,7 @@ from jail import TOUCH, Jail
 from tracing import CaptureError
 from workloads import WORKLOADS
 
-RANDOM = re.compile(  # random names of files made by the compilers' drivers, ar and patch, or names that are process numbers
+RANDOM = re.compile(  # names with random parts or process numbers, from the compilers' drivers, ar and patch
     r"^/tmp/(?:ctm\.|cc)[A-Za-z0-9]{6}(?:\.[a-z]+)?$|(?:^|/)st[A-Za-z0-9]{6}$|\.o[A-Za-z0-9]{6}$|^/tmp/(?:zz\.)?\d+$"
 )
 EVENTS = pa.schema([

@@ -66,7 +66,7 @@ cdef class Traversals(Kernel):
         free(self.waiting)
 
     def hold(self, uint32_t oref):
-        """Take a reference of the program itself to an object and return the object's table entry; 0 = failed."""
+        """Give the program itself a reference to an object and return the object's table entry; 0 = failed."""
         self.check_unused()
         return self.cache.hold(oref)
 

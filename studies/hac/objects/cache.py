@@ -131,8 +131,8 @@ class ClientCache:
     def time_operations(self):
         """Start timing the operations on this machine; call this before the first fetch.
 
-        The times vary between machines and runs, and no judged table of the study holds them. A timer costs some 20 ns,
-        so conversion, which is timed object by object, is overestimated by that much per object.
+        The times vary between machines and runs, and no judged table of the study contains them. A timer costs some
+        20 ns, so conversion, which is timed object by object, is overestimated by that much per object.
         """
         if not self.kernel.time_operations():
             raise ParameterError(

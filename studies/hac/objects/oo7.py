@@ -1,7 +1,7 @@
 """Generate OO7, the object-database benchmark used to measure HAC, as bytes on pages.
 
-A module is a tree of assemblies; base assemblies use composite parts, each a graph of atomic parts joined by
-connections, with a document. Objects are laid out in the order of their creation: module, manual and assemblies
+A module is a tree of assemblies; base assemblies use composite parts, each with a document and a graph of atomic parts
+joined by connections. Objects are laid out in the order of their creation: module, manual and assemblies
 (depth first), then one composite part after another: the composite, all its atomic parts, all its connections, its
 set of parts and its back-references.
 

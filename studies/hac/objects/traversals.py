@@ -47,7 +47,7 @@ class Dynamic:
 
 
 class Program:
-    """A program that holds the modules of an OO7 database and runs on one cache.
+    """A program that has references to the modules of an OO7 database and runs on one cache.
 
     Parameters
     ----------
