@@ -109,7 +109,7 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
     study : Study
         The study as the criterion defines it.
     capture : Capture
-        Its recorded calls.
+        The study's recorded calls.
     bars : list of Setting
         Bars of Figure 7.
     placement : dict

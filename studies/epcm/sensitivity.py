@@ -71,8 +71,8 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     study : Study
         The study as the criterion defines it.
     capture : Capture
-        Its recorded calls; workloads are prepared from it again where a variation changes them. If more training runs
-        are asked for than were recorded before the measured ones, the recorded ones are replayed again.
+        The study's recorded calls, from which workloads are prepared again if a variation changes them. If more
+        training runs are asked for than were recorded before the measured ones, the recorded ones are replayed again.
     settings : list of Setting
         From `misspenalty_studies.epcm.setup.varied`.
     variations : list of Variation

@@ -167,7 +167,7 @@ def kept(capture, workload, resident):
 
 
 def programs_of(workload):
-    """Return the paths of programs and libraries: executed, or faulted in through a mapping."""
+    """Return the paths of programs and libraries, that is, of files executed or faulted in through a mapping."""
     kinds = [CALLS.index(name) for name in ("exec", "interpreter", "fault")]
     paths = [calls["path"][np.isin(calls["kind"], kinds)] for calls in workload.records]
     return np.unique(np.concatenate(paths)).tolist()

@@ -83,7 +83,7 @@ def _ordered(frame):
 
 
 def fig8(runs, benchmark, partition_size, model_order):
-    """Compute Figure 8: the distribution of read calls in a typical hot run and the same run with EPCM.
+    """Compute Figure 8: the distribution of read calls by time in a typical hot run, and in the same run with EPCM.
 
     The typical run is the hot one with the median read latency (of two in the middle, the faster).
 
@@ -245,7 +245,7 @@ def workload_facts(study, capture, published):
     ----------
     study : Study
     capture : Capture
-        Its recorded calls, for the names of files.
+        The study's recorded calls, for the names of files.
     published : DataFrame
         ``benchmark, quantity, value``: what the paper states about its own workloads.
 

@@ -30,7 +30,7 @@ def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
     data : Database
     cache_mb : float
     traversals : sequence of str
-        Any of T1 and T6.
+        T1, T6 or both.
     repeats : int
         Rounds; in each, every step runs once, after a run that is not timed.
 

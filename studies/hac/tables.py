@@ -118,7 +118,7 @@ def fig9(traversal, runs, costs, least_share):
         As in `at_size`, with ``frames_mb, table_mb``.
     costs : Costs
     least_share : float
-        Sizes at which hot iterations fetch less than this share of the cold one are left out.
+        Sizes at which hot iterations fetch less than this share of what the cold one fetches are left out.
 
     Returns
     -------

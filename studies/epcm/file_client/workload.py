@@ -399,7 +399,7 @@ def _codes(kinds):
 
 
 def _programs(kinds, columns, number):
-    """Mark the files that are programs or libraries: executed, or mapped to be executed."""
+    """Mark the files that are programs or libraries, that is, executed or mapped to be executed."""
     mapped = (kinds == KINDS.index("mmap")) & (columns["other"] >= 0) & (columns["other"] & EXECUTABLE > 0)
     run = np.isin(kinds, [KINDS.index("exec"), KINDS.index("interp")]) & (columns["error"] == 0)
     program = np.zeros(number, bool)

@@ -47,7 +47,7 @@ cdef struct frame_t:
     uint32_t end                    # offset of the end of the last object
     int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
     int64_t used                    # tick of its last use, if the policy asks for it
-    bint modified                   # an object was modified in it since the last commit, and may since have moved away
+    bint modified                   # an object in it was modified since the last commit; it may have moved away since
 
 
 cdef struct log_t:
@@ -63,8 +63,8 @@ cdef class ObjectCache(IndirectionTable):
     cdef uint8_t* memory            # the frames
     cdef frame_t* frames
     cdef uint32_t* free_frames      # stack of the free frames
-    cdef uint32_t* frame_of         # frame + 1 of the intact page with each id, 0 = none
-    cdef Py_ssize_t frame_count     # as many as fit the budget without a table, but at most the database's pages + 2
+    cdef uint32_t* frame_of         # by page id: frame + 1 of the intact page; 0 = none
+    cdef Py_ssize_t frame_count     # number that fits the budget without a table, at most the database's pages + 2
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table

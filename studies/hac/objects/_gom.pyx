@@ -24,7 +24,7 @@ cdef struct link_t:
 
 cdef class Kernel(ObjectCache):
     cdef Py_ssize_t first           # frame at which the object buffer begins
-    cdef link_t* links              # by a block's first granule: free list, or order of use
+    cdef link_t* links              # by a block's first granule: links in a free list, or in the order of use
     cdef uint8_t* orders            # by a block's first granule: its order, with VACANT set if the block is free
     cdef uint32_t[10] vacant        # first free block of each order, granule + 1
     cdef uint32_t newest            # most recently used object, granule + 1

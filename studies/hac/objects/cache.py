@@ -4,7 +4,8 @@ A cache is real memory: page frames of 8 KB and an indirection table of 16-byte 
 references, next entry of the same bucket). A program follows references inside the frames. A reference loaded for the
 first time is swizzled in place, from an oref to a table entry. If the entry has no object yet, the object is installed
 from its page, which is in a frame or fetched from the server. Discarding an object decrements the counts of the objects
-it refers to; entries without references are freed. Frames that the program's stack refers to are pinned.
+it refers to; entries with neither references nor an object are freed. Frames that the program's stack refers to are
+pinned.
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, sections 2 and 3. Taken from the paper: frames, compaction into a target frame, usage bits set by each access and
@@ -18,7 +19,7 @@ Deviations, and choices that no source states
       frame, the object is installed again from there, without a fetch.
     - A secondary pointer adds only frames that are not in the set yet.
     - If every candidate is pinned, the primary scan continues until it finds one that is not.
-    - Entries are freed as soon as their count falls to zero, not in the background.
+    - Entries are freed as soon as they have neither references nor an object, not in the background.
     - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit; the dual
       buffer keeps such pages and, in its object buffer, the modified objects. It is an error if the modified objects do
       not fit the cache.
