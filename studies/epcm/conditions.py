@@ -190,8 +190,9 @@ def learning(study, settings, threads=1):
     Returns
     -------
     DataFrame
-        ``benchmark, model, partition_size, model_order, training`` (runs before), ``io_wait_s, io_reduction_pct`` (of
-        the wait of the same run without a predictor), ``read_latency_us, read_reduction_pct, prefetches, never_used``.
+        ``benchmark, model, partition_size, model_order, training`` (number of runs before), ``io_wait_s,
+        io_reduction_pct`` (of the wait of the same run without a predictor), ``read_latency_us, read_reduction_pct,
+        prefetches, never_used``.
     """
     whole = study._replace(training=(), measured=tuple(range(len(study.workload.records))))
     runs = simulate(whole, [Setting("cold"), *(bar for bar in settings if bar.model not in BASELINES)], threads)

@@ -137,7 +137,7 @@ def _same(one, other):
 
 
 def _published(axes, table, baselines, reductions):
-    """Draw the printed values at the bars that they are compared with: the best of EPCM's, and the hot cache."""
+    """Draw the printed values at the bars that they are compared with: EPCM's best one and the hot cache's."""
     name = table["benchmark"].iloc[0]
     base = baselines[baselines["benchmark"] == name].set_index(["quantity", "caches"])["value"]
     best = reductions[(reductions["benchmark"] == name) & (reductions["model"] == "epcm")]

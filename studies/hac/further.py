@@ -25,7 +25,7 @@ NOT_AT_THE_POINTS = (  # values of other machines and other tables, which have n
 
 
 def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
-    """Price hit time by the lines of the paper's Table 3: hot traversals in a cache that holds everything.
+    """Price the hit time of hot traversals in a cache that holds everything, by the lines of the paper's Table 3.
 
     Returns
     -------

@@ -75,7 +75,7 @@ class Point:
         return self._known[key]
 
     def _priced(self, costs, processor):
-        """Return the client's times of the fetches, which do not depend on the server."""
+        """Return the times of the client's work by fetch, which do not depend on the server."""
         key = (tuple((costs.testbed.values | dict.fromkeys(OF_THE_SERVER)).items()), processor)
         if key not in self._times:
             self._times[key] = priced(self.fetches, self.cache_mb, costs, processor)

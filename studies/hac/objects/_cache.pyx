@@ -313,7 +313,7 @@ cdef class ObjectCache(IndirectionTable):
             count[0] += 1
 
     cdef void ship(self, uint8_t* thing, uint32_t size) noexcept nogil:
-        """Write an object to the server's page, and to a cached copy of it that is not installed."""
+        """Write an object to the server's page and, if there is one, to a cached copy of it that is not installed."""
         cdef uint32_t oref = self.entries[word(thing) & ENTRY].oref, oid = oref & ((1 << OID_BITS) - 1), i
         cdef uint8_t* page = self.pages + ((oref >> OID_BITS) - 1) * <Py_ssize_t>PAGE
         cdef uint32_t* to = <uint32_t*>(page + offset_of(page, oid))

@@ -12,8 +12,8 @@ cdef enum:
     PAGE = 8192                     # bytes of a page and of a frame
     PAGE_SHIFT = 13
     PAGE_HEADER = 8                 # bytes
-    OID_BITS = 9                    # bits of an oref for the object within the page; the page id is above
-    ENTRY_BITS = 22                 # bits of an in-cache header for the table entry; on disk the oid
+    OID_BITS = 9                    # low bits of an oref, the object's number in the page; the page id is above them
+    ENTRY_BITS = 22                 # bits of a header that hold the table entry in the cache, and the oid on disk
     CLASS_SHIFT = 22                # shift of the 4 bits of a header for the class
     CLASSES = 16                    # number of classes that a header can distinguish
     ARRAY = 14                      # class: references

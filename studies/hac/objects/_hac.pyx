@@ -63,7 +63,7 @@ cdef class Kernel(ObjectCache):
 
     @property
     def candidate_set(self):
-        """The candidates, in no particular order: (frame, T, hot objects, objects, fetch at which the frame was added)."""
+        """The candidates, unordered: (frame, T, hot objects, objects, fetch at which the frame was added)."""
         return [
             (frame, self.candidates[frame].threshold, self.candidates[frame].hot, self.candidates[frame].objects,
              self.candidates[frame].entered)

@@ -32,7 +32,7 @@ cdef class IndirectionTable(Kernel):
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """Return the entry of an object, creating it if necessary; 0 if there is no memory or no such page."""
+        """Return the entry of an object, creating it if necessary; 0 if there is no room or no such page."""
         cdef uint32_t index
         if oref >= self.orefs:
             self.failed = NO_OBJECT
