@@ -91,7 +91,8 @@ def _configuration(record, short, table2, fig6, upper):
 def _inside(record, internals):
     """Record the explanations that the paper gives in words.
 
-    Hit ratios and shares are means over the loads; what random data gain is measured at the lowest load.
+    Hit ratios are means over the loads and policies, shares of the cache means over the loads. The hits that random
+    data gain from more cache are measured at the lowest load.
     """
     hits, shares, gains = {}, [], {}
     for config, loads in LOADS.items():
@@ -101,7 +102,7 @@ def _inside(record, internals):
         shares.append(random.sel(policy=["lru_top", "lru_bottom"]))
         rest = here.isel(scaled_iops=0)  # the lowest load, where hardly any prefetched track is evicted unread
         more = rest.sel(policy="lru_bottom") - rest.sel(policy="lru_top")
-        gains[config] = -more.hit_ratio / more.seq_share  # read hits gained per share of the cache lost
+        gains[config] = -more.hit_ratio / more.seq_share  # read hits gained per share of the cache that SEQ loses
     record.order("sarc.fig6.hit_ratio", hits)
     record.order("sarc.fig6.random_utility", gains)
     record.order("sarc.fig6.space_split", xr.concat(shares, "config"), "policy")

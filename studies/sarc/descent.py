@@ -35,7 +35,7 @@ def descend(factors, start, strides, finest, ranges, doubled=None):
     Parameters
     ----------
     factors : callable
-        Returns the factor of each point of a list.
+        Returns the factor of each point of a list; the smaller, the better.
     start : tuple of float
     strides, finest : sequence of float
         Per parameter: first stride and the stride at which the search ends; their ratio is a power of two.
@@ -47,7 +47,7 @@ def descend(factors, start, strides, finest, ranges, doubled=None):
     Returns
     -------
     tuple of float
-        A point none of whose neighbours is better.
+        A point none of whose neighbours, one finest stride away, is better.
 
     Examples
     --------

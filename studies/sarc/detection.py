@@ -1,11 +1,11 @@
 """Measure the errors of the SARC study's detection threshold: tracks labelled sequential that are not, and the reverse.
 
 The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
-ones for streams; high values detect late. The generator knows which requests belong to a stream, so each threshold has
-a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value of
-``studies/sarc/machine.yaml`` is the one with the smallest mean of the two, over both configurations and several spaces,
-in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run without
-drives: requests look their tracks up in the same order as with drives, so the cached tracks are the same.
+ones for streams; high values detect them late. The generator knows which requests belong to a stream, so each threshold
+has a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value
+of ``studies/sarc/machine.yaml`` is the one with the smallest mean of the two, over both configurations and several
+spaces, in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run
+without drives: requests look their tracks up in the same order as with drives, so the cached tracks are the same.
 """
 
 import sys
@@ -80,9 +80,9 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     Returns
     -------
     DataFrame
-        ``config``, the columns of `detect`, ``mean_error_pct`` over all runs of a threshold, ``lowest_error``: whether
-        the threshold has the lowest one, the smallest threshold on ties. One row per configuration, space and
-        threshold.
+        One row per configuration, space and threshold: ``config``, the columns of `detect`, ``mean_error_pct`` (each
+        configuration's mean error over its spaces, averaged over the two configurations) and ``lowest_error`` (whether
+        the threshold's is the lowest; on ties, only the smallest threshold's counts).
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
     tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed

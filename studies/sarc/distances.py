@@ -13,7 +13,7 @@ from misspenalty.errors import ParameterError
 def distance(loads, responses, load, response):
     """Return how far a point is from a line of responses over loads, both on logarithmic axes.
 
-    The last piece of the line is prolonged beyond its end.
+    The last piece of the line is extended beyond its end.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ There are three kinds of step, each fitted to rows that depend on its parameters
 rows depend on neither the cache-sensitive footprint nor an insertion point; they determine `load_factor` and
 `host_slots`. The front end: both variants' writes at the two lowest loads of each configuration, where no drive is
 saturated, determine `controller_us` and `contention_us`. The space: the other rows of both variants determine
-`footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No value of SARC is used.
+`footprint_sensitive_gb`, `insertion`, `degree` and `staging`. No published value of SARC is used.
 
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides
@@ -43,7 +43,7 @@ SIDES = ("read_ms", "write_ms")
 
 
 def mattering(step, config, policy):
-    """Return the parameters of a step that one of its groups of rows depends on.
+    """Return those parameters of a step that affect the rows of a configuration and policy.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def mattering(step, config, policy):
 
 
 def try_values(shark, config, policy, seed, loads):
-    """Return the responses of one trial.
+    """Run one trial and return its responses.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def targets_of(fits, step):
     fits : iterable of Fit
         From `misspenalty_studies.common.claims.load_calibration`.
     step : str
-        Of `STEPS`.
+        One of `STEPS`.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def targets_of(fits, step):
 
 
 def ranges_of(fits):
-    """Return the lowest and highest value of each of the study's parameters.
+    """Return the lowest and highest value of each fitted parameter of the study.
 
     Parameters
     ----------
@@ -137,9 +137,10 @@ def summary(grid, ranges):
     Returns
     -------
     DataFrame
-        One row per parameter: ``parameter, value`` (of the best point of the last step that has it), ``lowest, highest,
-        at_bound, step, mean_factor, lowest_factor, highest_factor`` (of that point: over its seeds), and ``within_low,
-        within_high``: the range over the step's points whose mean factor is no more than the best point's highest.
+        One row per parameter: ``parameter, value`` (of the best point of the last step that has it), ``lowest,
+        highest`` (from `ranges`), ``at_bound, step, mean_factor, lowest_factor, highest_factor`` (of that point, over
+        its seeds), and ``within_low, within_high``: the parameter's range over those points of the step whose mean
+        factor is at most the best point's ``highest_factor``.
     """
     rows = {}
     for step, (names, _) in STEPS.items():
@@ -225,9 +226,9 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
     Parameters
     ----------
     machine, calibration : path-like
-        ``machine.yaml``, ``data/calibration.yaml``, whose ranges limit the search.
+        ``machine.yaml``; ``data/calibration.yaml``, whose ranges limit the search.
     step : str
-        Of `STEPS`.
+        One of `STEPS`.
     settings : dict
         ``divisor`` and ``values`` of the configuration.
     begin : dict of str to dict
@@ -235,7 +236,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
     starts : sequence of dict of str to float
         Further first values; the coarse steps also search from each of these.
     finalists : int
-        Best points of a coarse step that are run with all seeds.
+        Number of a coarse step's best points that are run with all seeds, next to the best point from each start.
     short : dict
         Lengths of the phases.
     seeds : sequence of int
@@ -248,7 +249,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
     Returns
     -------
     DataFrame
-        One row per point tried: the step's parameters, ``start`` (from which of the starts it was reached),
+        One row per point tried: the step's parameters, ``start`` (number of the start it was reached from),
         ``mean_factor, lowest_factor, highest_factor`` (over the seeds), ``step, seeds`` (their number).
     """
     fits = load_calibration(calibration)
@@ -286,8 +287,11 @@ def _finalist(trials, coarse, number):
 
 
 def _strides(entry, step):
-    """Return the first and last stride: a coarse search keeps its first stride, and the step after it begins with half
-    of that."""
+    """Return a parameter's first and last stride.
+
+    A coarse search keeps its first stride; the step that continues it begins with half of that stride, or with the
+    finest if that is larger.
+    """
     first, finest = entry["first"], entry["finest"]
     begins = first / 2 if step in AGAIN else first
     ends = first if step in AGAIN.values() else finest

@@ -55,7 +55,7 @@ def compare(machine, fitted, settings, seeds, phases, loads, streams, threads):
     phases : dict
         ``warm_up_minutes, phase_minutes, discarded_minutes``; streams run for one phase, without a warm-up.
     loads : sequence of int
-        Which of a configuration's six load points.
+        Which of a configuration's six load points, counted from 0.
     streams : dict
         ``number, read_kb``, and two lists, ``mb_per_s`` and ``cache_mb`` (full size).
     threads : int
@@ -117,7 +117,7 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
 
 
 def _means(minutes, discarded):
-    """Return means over the minutes that are not discarded; ``mb_per_s`` is in reads per second."""
+    """Return means over the minutes that are not discarded; ``mb_per_s`` is reads per second, still to be converted."""
     counted = minutes[discarded:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)
@@ -137,7 +137,7 @@ def _means(minutes, discarded):
 
 
 def over_seeds(runs):
-    """Return means over the seeds with their intervals, and each prefetcher relative to SARC's.
+    """Return means over the seeds with their intervals, and read times and rates relative to SARC's prefetcher.
 
     Parameters
     ----------
@@ -148,10 +148,11 @@ def over_seeds(runs):
     -------
     DataFrame
         ``workload, load`` (scaled IOPS, or MB/s of each stream), ``cache_mb`` (full size), ``policy, prefetcher``;
-        `MEASURES`: ``read_ms, response_ms``, ``mb_per_s`` (of the streams of an array, 10**6 bytes; NaN elsewhere),
-        ``hit_ratio``, ``unused`` (tracks evicted unread per prefetched track), ``operations_per_request``,
-        ``utilisation``; ``read_factor, rate_factor`` (means over the seeds of `read_ms` and `mb_per_s` over those of
-        SARC's prefetcher in the same cache); ``<name>_ci95``: half widths of the 95 % intervals; ``seeds``.
+        `MEASURES`: ``read_ms, response_ms``, ``mb_per_s`` (of all streams of an array, 10**6 bytes per second; NaN for
+        other workloads), ``hit_ratio``, ``unused`` (tracks evicted unread per prefetched track),
+        ``operations_per_request``, ``utilisation``; ``read_factor, rate_factor`` (means over the seeds of the ratios of
+        `read_ms` and `mb_per_s` to those of SARC's prefetcher in front of the same cache); ``<name>_ci95``: half widths
+        of the 95 % intervals; ``seeds``.
     """
     keys = [*CASE, "prefetcher"]
     runs = runs.assign(mb_per_s=runs["mb_per_s"].where(runs["workload"] == STREAMS))

@@ -1,4 +1,4 @@
-"""List the SARC study's readings: what the paper prints or leaves open, what was decided, and what it changes.
+"""List the SARC study's readings: what the paper prints or leaves open, what was decided, what the decision changes.
 
 A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. This
 module counts the claims that are reproduced with one reading reversed at a time, with three readings (`JOINT`) reversed
@@ -39,13 +39,13 @@ class Reading:
     fact : str
         What was decided, and on the basis of which words.
     decided : str
-        Date, or "earlier": before dates were noted.
+        Date, or "earlier" if the decision was made before dates were noted.
     blind : bool
         Whether it was decided before any result was seen.
     values : dict of str to object
         Parameters of the machine that reverse the reading.
     policies : tuple of str
-        Policies whose cache it affects.
+        Policies whose cache the reading affects.
     """
 
     kind: str
@@ -232,8 +232,8 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, internals``, each with a column ``condition``; ``refits``: ``condition, load_factor`` where it
-        was fitted again.
+        ``table2, fig6, internals``, each with a column ``condition``; ``refits``: ``condition, load_factor`` of the
+        conditions under which it was fitted again.
     """
     shark, _ = fitted_shark(machine, fitted, settings, short)
     wanted = {name: under(name) for name in (AS_READ, REFITTED, *READINGS, *JOINT)}
@@ -292,7 +292,7 @@ def effects(ledger, table2, fig6, internals, refits):
     DataFrame
         ``change`` (the model's behaviour with the reading reversed), ``reading_kind, decided_on, decided_blind, fact``,
         ``load_factor`` (where it was fitted again), ``claims_reproduced`` (entries of the ledger, except given ones)
-        and ``claims_gained`` relative to the model as read, refitted if the row is refitted;
+        and ``claims_gained`` relative to the model as read (with its load factor refitted if the row's was);
         ``sarc_over_better_sensitive`` and ``_insensitive``: SARC's response over the better LRU variant's at the
         highest load.
     """

@@ -168,8 +168,10 @@ class Shark(Controller):
         return scaled_iops * self.load_factor / self.divisor
 
     def prefetch(self, policy="sarc"):
-        """Return the settings of the prefetcher in front of a policy; whether the LRU variants have the remedy is a
-        setting of its own."""
+        """Return the settings of the prefetcher in front of a policy.
+
+        Whether the LRU variants have the remedy is a separate parameter, ``remedy_lru``.
+        """
         if self.prefetcher == amp.NAME:
             return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
         trigger = int(self.trigger * self.degree) if self.degree and self.trigger >= 0 else -1
@@ -241,7 +243,7 @@ class Run:
     peak : float, optional
         Highest load to come, scaled IOPS; by default the configuration's.
     drives : bool
-        Whether to simulate drives; without them, missing pages arrive at once and only the caches matter.
+        Whether to simulate drives; without them, missing pages arrive at once, and nothing is destaged.
     """
 
     MINUTE = 60 * 10**9  # ns
@@ -305,7 +307,7 @@ def touches(parameter, config, policy):
 
 
 def read_cache(shark, policy, pages, tracks):
-    """Return a cache of tracks with the prefetcher and the policy's parameters, if any, as the machine has them."""
+    """Return a cache of tracks with the machine's prefetcher and its values of the policy's parameters, if any."""
     watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
     own, observe = {}, None
     if policy == "sarc":

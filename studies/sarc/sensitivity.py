@@ -11,7 +11,7 @@ from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty_studies.common.points import as_written
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
-TIE = 1.05  # the ledger's ties: responses within this factor are equal
+TIE = 1.05  # as for ties in the ledger: responses within this factor count as equal
 STRATEGIES = {  # name -> trigger as a share of the degree, None = no asynchronous prefetch; remedy
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
@@ -20,7 +20,7 @@ STRATEGIES = {  # name -> trigger as a share of the degree, None = no asynchrono
 
 
 def interleave(streams, length, seed):
-    """Return sequential streams far apart from one another; each request comes from one chosen at random.
+    """Return sequential streams far apart from one another; each request comes from a stream chosen at random.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
 
 
 def scale(shark, config, policy, seed, loads):
-    """Run a few load points at the model's scale, in short phases: results at another scale should agree.
+    """Run a few load points at the model's scale, in short phases; results at other scales should be similar.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def orderings(sensitivity):
     -------
     DataFrame
         ``parameter, value, config``; ``order``: policies from fast to slow by their mean response, ``=`` between
-        neighbours at most `TIE` apart, and whether it ``changed`` from the unvaried model; ``sarc_over_better``: SARC's
-        response relative to the better LRU variant's.
+        neighbours at most a factor of `TIE` apart; ``sarc_over_better``: SARC's response relative to the better LRU
+        variant's; ``changed``: whether the order differs from the unvaried model's.
     """
     rows = []
     for (parameter, value, config), part in sensitivity.groupby(["parameter", "value", "config"], sort=False):

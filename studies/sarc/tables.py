@@ -1,4 +1,4 @@
-"""Make the SARC study's tables: response times over load behind three caches, and the internals that explain them.
+"""Make the SARC study's tables: response times over load with three cache policies, and internals that explain them.
 
 Paper: B. S. Gill, D. S. Modha, "SARC: Sequential Prefetching in Adaptive Replacement Cache", USENIX ATC 2005,
 section V. A run goes through the load schedule of a configuration, starting with an empty cache: a warm-up, then six
@@ -101,7 +101,7 @@ def internals(table):
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy`` and means over the seeds of the other `MEASURES`.
+        ``config, scaled_iops, policy`` and means over the seeds of the `MEASURES` that `table2` and `fig6` do not have.
     """
     names = [name for name in MEASURES if name not in ("read_ms", "write_ms", "response_ms", "stage_rate")]
     return table.groupby(KEYS, sort=False)[names].mean().reset_index()
@@ -125,8 +125,8 @@ def budget(internals_table, fig6_table, published):
     DataFrame
         ``config, scaled_iops, policy, demand_reads, prefetch_reads, destage_reads, destage_writes, destages,
         operations`` (per request), ``response_ms``, ``published_ms`` (the mix of the published read and write) and
-        ``needed_operations`` (per request; NaN where the published response lies outside the range of the policy's
-        own).
+        ``needed_operations`` (per request; NaN where the published response lies outside the range of the model's
+        responses for the policy).
     """
     names = {f"{name}_per_request": name for name in (*OPERATIONS, "destages", "operations")}
     table = internals_table[[*KEYS, *names]].rename(columns=names)
@@ -165,7 +165,7 @@ def load_axis(fig6_table, published, fit):
         lowest and the highest load factor that fit equally well over the seeds; ``published_ms``; ``load_shift_pct``:
         how much more load the model needs for the published response; ``low_pct, high_pct``: how much more load these
         load factors mean; ``within``: whether the shift lies between the two. Between and beyond a policy's six points,
-        the logarithm of the response is linear in that of the load.
+        the logarithm of the response is taken to be linear in that of the load.
     """
     known = fit.set_index("parameter").loc["load_factor"]
     low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]
@@ -236,7 +236,7 @@ def components(table):
 
 
 def over_time(minutes):
-    """Return the columns of `simulate` that the paper plots over time (its Figures 6, right, 7 and 8).
+    """Return the columns of `simulate` that the paper plots over time (Figure 6, right, and Figures 7 and 8).
 
     Returns
     -------
@@ -248,7 +248,7 @@ def over_time(minutes):
 
 
 def peaks(fig6_table, table2_table):
-    """Return overall response at the highest load, and by how much SARC reduces response times.
+    """Return the overall response at the highest load, and the percentages by which SARC shortens responses there.
 
     Parameters
     ----------
@@ -258,8 +258,8 @@ def peaks(fig6_table, table2_table):
     Returns
     -------
     DataFrame
-        ``config, policy, quantity`` (overall_response, read_response_reduction, write_response_reduction, against
-        `policy`), ``value, unit``.
+        ``config, policy, quantity`` (overall_response of the policy; read_response_reduction and
+        write_response_reduction of SARC relative to the policy), ``value, unit``.
     """
     rows = []
     for config, part in table2_table.groupby("config", sort=False):

@@ -32,7 +32,7 @@ from misspenalty_studies.sarc.array._write_cache cimport all_dirty, clean_pages,
 from misspenalty.traces._spc1 cimport SEQUENTIAL, Spc1, next_request, spc1_request_t
 
 cdef enum:
-    CHUNK = 1024                    # host requests held ready
+    CHUNK = 1024                    # host requests that the buffer holds
 
 
 cdef struct front_t:
@@ -244,7 +244,7 @@ cdef class Array(BackEnd):
         return 0
 
     cdef int look_up(self, int64_t now, int32_t which) except -1 nogil:
-        """Let a processor look a request's tracks up in the cache."""
+        """Look up a request's tracks in the cache; with drives, a write also needs room in the write cache."""
         self.requests.all[which].since = now
         if not self.requests.all[which].asked.write:
             self.read(now, which)

@@ -20,9 +20,9 @@ cdef enum:                          # kinds of event, in their order at equal ti
 cdef enum:                          # what is counted
     READS = 0                       # host requests completed
     WRITES = 1
-    READ_HITS = 2                   # reads that found every page in the cache or in flight
+    READ_HITS = 2                   # reads that found every page in the cache, even if still in flight
     READ_WAITS = 3                  # reads that waited for drives
-    DIRTY_READS = 4                 # reads that missed pages, all of them dirty: no drive was needed
+    DIRTY_READS = 4                 # reads that missed pages but waited for no drive (pages dirty, or no drives)
     STAGE_READS = 5                 # drive operations that read for the cache
     DESTAGE_READS = 6               # drive operations that read old contents for a parity
     DESTAGE_WRITES = 7              # drive operations that write

@@ -23,10 +23,11 @@ MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 
 
 cdef class BackEnd(Kernel):
-    """Drives and write cache. `layout` has the fields of `raid_t`; `marks` are room, low and high in pages, the maximum
-    number of destages per array, and `grouped` and `renewed` of `write_cache_t`.
+    """Drives and write cache.
 
-    Without drives, only the caches are simulated: missing pages arrive at once, and written pages are not kept.
+    `layout` has the fields of `raid_t`; `marks` are room, low and high in pages, the maximum number of destages per
+    array, and `grouped` and `renewed` of `write_cache_t`. Without drives, missing pages arrive at once, and the write
+    cache stays empty.
     """
 
     def __cinit__(self):

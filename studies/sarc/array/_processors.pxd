@@ -6,8 +6,8 @@
 # request to arrive starts when the one `servers` before it has finished, whichever copy it belongs to.
 #
 # Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so the copies that arrive in one
-# window are the own requests of the `echoes` windows before it, merged by offset. From one window to the next, one
-# window's requests join and one window's leave.
+# window are the slice's requests of the `echoes` windows before it, merged by offset. When a window ends, its requests
+# join the copies, and those of the oldest window leave them.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -20,12 +20,12 @@ cdef extern from *:
 
 
 cdef struct station_t:
-    int64_t* free                   # when each server becomes free, ns; the next request takes `next`
+    int64_t* free                   # when each server becomes free, ns; the next request takes server `next`
     int64_t servers
     int64_t next
-    int64_t echoes                  # copies
+    int64_t echoes                  # copies of each request
     int64_t window                  # number of the current window
-    int64_t* own                    # ring of the offsets of own requests, ns
+    int64_t* own                    # ring of the offsets of the slice's own requests, ns
     int64_t room                    # size of the ring, a power of two
     int64_t written                 # own requests so far
     int64_t* began                  # own requests before each of the last `echoes` + 1 windows, a ring by window
@@ -132,7 +132,7 @@ cdef inline int advance(station_t* station, int64_t now, int64_t service) except
     while station.window < window:
         serve_copies(station, ECHO, service)
         next_window(station)
-        if station.coming == 0 and station.window < window:     # nothing arrives until `now`
+        if station.coming == 0 and station.window < window:     # no copy arrives before `now`
             station.window = window
             for i in range(station.echoes + 1):
                 station.began[i] = station.written
@@ -158,7 +158,7 @@ cdef inline int remember(station_t* station, int64_t now) except -1 nogil:
 
 
 cdef inline int64_t process(station_t* station, int64_t now, int64_t service) except -1 nogil:
-    """Return the time at which a request of the slice's own that arrives now completes; call this in order of time."""
+    """Return the time at which the slice's own request that arrives now completes; call this in order of arrival."""
     if station.echoes:
         advance(station, now, service)
         remember(station, now)

@@ -2,7 +2,7 @@
 #
 # A stripe is one strip on each drive of an array, one of them parity. Stripes are dealt out to the arrays `unit` at a
 # time. The parity rotates as in the left-symmetric layout: it moves one drive to the left per stripe and the data
-# strips follow it to the right, so that consecutive pages visit every drive before any drive repeats.
+# strips start on the drive to its right, so that consecutive pages visit every drive before any drive repeats.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -14,8 +14,8 @@ cdef extern from *:
 
 cdef enum:
     PAGE_SECTORS = 8                # 4 KB pages, 512-byte sectors
-    MOST_MEMBERS = 16               # drives of an array
-    LONGEST_STRIP = 64              # pages: a strip's dirty pages are the bits of one word
+    MOST_MEMBERS = 16               # maximum number of drives of an array
+    LONGEST_STRIP = 64              # pages, since a strip's dirty pages are the bits of one word
 
 
 cdef struct raid_t:
@@ -37,7 +37,7 @@ cdef struct piece_t:
 cdef struct plan_t:
     piece_t[MOST_MEMBERS] reads     # first: old data and parity, or the other data that the parity covers
     piece_t[MOST_MEMBERS] writes    # then: the dirty strips and the parity
-    int32_t n_reads                 # 0 = the stripe's new contents are all known
+    int32_t n_reads                 # 0 = all data that the written parity covers are known
     int32_t n_writes                # at least 2
 
 
@@ -83,13 +83,14 @@ cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexce
 cdef inline void plan_destage(
     raid_t* raid, int64_t stripe, const uint64_t* dirty, const uint64_t* old, const uint64_t* held, plan_t* plan
 ) noexcept nogil:
-    """Choose the disk operations of a destage: `dirty`, `old`, `held` have a word per data strip and a bit per page.
+    """Choose the disk operations of a destage.
 
-    The new parity is computed either from the old one, by reading each dirty strip and the parity, or from all data, by
-    reading each strip that is not fully known from the lowest to the highest dirty place. The way with fewer reads is
-    chosen; on a tie, the first. If nothing is known and there are at least three data strips, a single dirty strip
-    takes the four operations of a small write; if everything is known, nothing is read. The on-disk contents of `old`
-    pages and the current contents of `held` pages are known without a read.
+    `dirty`, `old` and `held` have a word per data strip and a bit per page. The on-disk contents of `old` pages and the
+    current contents of `held` pages are known without a read. The new parity is computed either from the old one, by
+    reading the parity and each dirty strip whose old contents are not known, or from all data, by reading each strip
+    that is not fully known from the lowest to the highest dirty place. The way with fewer reads is chosen; on a tie,
+    the first. If nothing is known and there are at least three data strips, a single dirty strip takes the four
+    operations of a small write; if everything is known, nothing is read.
     """
     cdef int64_t data = raid.members - 1
     cdef int64_t low = raid.strip, high = 0, known = 0, changed = 0, i

@@ -191,7 +191,7 @@ cdef inline int64_t destages_wanted(write_cache_t* cache) noexcept nogil:
 
 
 cdef inline uint32_t split_strip(write_cache_t* cache, uint32_t which) noexcept nogil:
-    """Split off an entry for the first dirty strip of a stripe; return `which` itself if it has no other."""
+    """Split off an entry for a stripe's first dirty strip; return `which` itself if no other strip is dirty."""
     cdef int64_t strip = 0, place = which * cache.strips, other
     cdef uint32_t taken
     cdef int32_t pages

@@ -13,11 +13,11 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 5. a delay proportional to the request rate of the whole machine (`contention_us`). It stands for contention in the
    front end, whose buses and locks are not modelled.
 
-A miss reads the missing pages, also the later ones of their track, or the whole track (`staging`). Behind the caches,
-neighbouring pages on one drive form one operation. Of the operations that have waited longest (`drive_window`), a drive
-takes the one that its scheduler chooses (`drive_scheduler`), which in the study is the one whose first sector it
-reaches first, and moves as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each array
-takes the stripe with the oldest last write, and the number of destages rises linearly between two fill levels
+A miss reads the missing pages, or also the later ones of their track, or the whole track (`staging`). Behind the
+caches, neighbouring pages on one drive form one operation. Of the operations that have waited longest (`drive_window`),
+a drive takes the one that its scheduler chooses (`drive_scheduler`), which in the study is the one whose first sector
+it reaches first, and moves as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each
+array takes the stripe with the oldest last write, and the number of destages rises linearly between two fill levels
 (`destage_low`, `destage_high`, `destages`). With `destage_order` "first" an array takes the stripe with the oldest
 first write; with `destage_unit` "strip" it takes one dirty strip of a stripe at a time. A stripe that is entirely dirty
 is written with its parity; otherwise the parity is computed from the old one or from the whole stripe, whichever reads
@@ -30,15 +30,15 @@ controller sees one volume per array: to sequential detection, a stream of the h
 with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
 recorded by component (`COMPONENTS`).
 
-Deviations, and decisions where the paper is silent: ``studies/sarc/machine.yaml`` lists each parameter with its status.
-The paper does not say which units are on which four arrays, so each region is spread over all of them, and there are no
-hot spots. A model that is a slice of its machine (`Controller.scaled`) has no processor of its own: it shares
-processors with the other slices. Their requests are copies of its own, delayed by multiples of a tenth of a second, so
-that they are as many, as bursty and as throttled by the host as its own. Pages are in the read cache from the moment
-their read is issued, may be evicted while in flight, and then still serve the requests that wait. Pages being destaged
-that are written again form a second entry, and the two may be written to disk in either order; a read of pages being
-destaged goes to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's spare is
-idle.
+The following are deviations from the paper, and decisions where it is silent; ``studies/sarc/machine.yaml`` lists each
+parameter with its status. The paper does not say which units are on which four arrays, so the stripes of every unit are
+spread over all arrays, and there are no hot spots. A model that is a slice of its machine (`Controller.scaled`) has no
+processor of its own: it shares processors with the other slices. Their requests are copies of its own, delayed by
+multiples of a tenth of a second, so that they are as many, as bursty and as throttled by the host as its own. Pages are
+in the read cache from the moment their read is issued, may be evicted while in flight, and then still serve the
+requests that wait. Pages being destaged that are written again form a second entry, and the two may be written to disk
+in either order; a read of pages being destaged goes to the drives. A drive gives reads and destages equal priority.
+Nothing fails, and each array's spare is idle.
 """
 
 import math
@@ -206,7 +206,7 @@ class Controller(MachineParameters):
 
     @property
     def stations(self):
-        """``(stations, servers, echoes)``: number of processor queues, and the processors and other slices of each."""
+        """``(stations, servers, echoes)``: processor queues, processors per queue, other slices that a queue serves."""
         if self.processor_queue == "none":
             return 1, 0, 0
         if self.processor_queue == "shared":
@@ -216,7 +216,7 @@ class Controller(MachineParameters):
 
     @property
     def host_strip_pages(self):
-        """Consecutive pages that the host puts on one array; more than any unit has if it does not stripe."""
+        """Consecutive pages that the host puts on one array; more than any unit has if the host does not stripe."""
         return self.host_stripe_kb * 1024 // PAGE or NOT_STRIPED
 
     @property
@@ -225,8 +225,11 @@ class Controller(MachineParameters):
         return self.host_stripe_arrays if self.host_stripe_kb else 1
 
     def host_turn(self, track):
-        """Return the number of pages that must divide every unit: one strip on each array, in whole tracks of `track`
-        pages."""
+        """Return the length in pages of which every unit that the host stripes must be a multiple.
+
+        It is the shortest that puts whole strips and whole tracks of `track` pages on each array; without striping, it
+        is a track.
+        """
         width = self.host_stripe_width
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 
@@ -421,7 +424,7 @@ class StorageController:
             Lengths, 1 to `MAX_PAGES`.
         write : bool, shape (n,)
         until_ns : int
-            Events at or after this time stay pending; later than the last arrival.
+            Events at or after this time stay pending; it must be later than the last arrival.
 
         Returns
         -------
@@ -445,7 +448,7 @@ class StorageController:
         return self._interval(begin)
 
     def _check_striped(self, pages):
-        """Refuse a unit that the host cannot deal out evenly, in whole tracks."""
+        """Refuse a unit that the host cannot deal out evenly, in whole strips and whole tracks."""
         if pages % self._turn and self._turn > self.cache.track_pages:
             raise ParameterError(
                 f"a unit has {pages} pages; expected a multiple of {self._turn}, which the host can deal to its arrays"

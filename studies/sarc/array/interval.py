@@ -36,15 +36,16 @@ STAGED = ("demand", "synchronous", "asynchronous")
 
 @dataclass(frozen=True)
 class Interval:
-    """Counts and times of an interval; a request is counted when it completes, a hit when it is looked up.
+    """Counts and times of an interval; a request is counted when it completes, a hit when the request is looked up.
 
     Attributes
     ----------
     seconds : float
     counts : dict of str to int
-        By the names in `COUNTS`: completed reads and writes; reads that found all pages (in the cache or in flight),
-        that waited for drives, that missed only dirty pages; drive operations by purpose; destages, and those that
-        needed no read; staging operations that ran ahead of any request.
+        By the names in `COUNTS`: completed reads and writes; reads that found all pages in the cache (even if still in
+        flight), that waited for drives, that missed pages but waited for no drive (all are dirty, or there are no
+        drives); drive operations by purpose; destages, and those that needed no read; staging operations that no
+        request waited for when they were issued.
     staged : dict of str to int
         Tracks read into the cache, by `STAGED`: requested tracks, rest of synchronous groups, asynchronous groups.
     read_ns, write_ns : dict of str to int
@@ -56,9 +57,9 @@ class Interval:
     state : dict of str to float
         At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom; all
         three 0 in caches without such lists), ``sequential_misses`` and ``unused`` tracks since the start,
-        ``dirty_pages``, ``backlog`` (requests not completed); the errors of detection over the tracks accessed by a
-        generator's requests since the start: ``false_sequential`` of the ``random_tracks``, ``missed_sequential`` of
-        the ``stream_tracks``.
+        ``dirty_pages``, ``backlog`` (requests not completed). Of the accesses to tracks by a generator's requests since
+        the start, ``random_tracks`` were random, and ``false_sequential`` of these were labelled sequential;
+        ``stream_tracks`` belonged to streams, and ``missed_sequential`` of these were not labelled sequential.
     """
 
     seconds: float

@@ -282,7 +282,7 @@ def test_slices_of_time_change_nothing():
 
 
 def test_detection_is_judged_by_what_the_generator_knows():
-    """Without drives and queues the cache sees the requests in order, so the slow cache can be given the same ones."""
+    """Without drives and queues the cache sees the requests in order, so the reference can be given the same ones."""
     workload, pages = Workload(400 << 20, bsus=4, seed=5), 102440
     bases = [0, 46096, 92192, pages]
     settings = {"degree": 8, "trigger": 4, "threshold": 3}
@@ -418,7 +418,7 @@ def test_requests_of_the_past_are_refused():
 
 
 def test_a_stream_over_the_hosts_strips_is_found_once_on_each_array():
-    """Each array's part is contiguous to the controller: four streams, each missed once, then read ahead."""
+    """Each array's part is contiguous, so the controller must see four streams, each missed once, then read ahead."""
     striped = replace(SMALL, host_stripe_kb=64, host_stripe_arrays=4, cache_mb=64)
     prefetch = {"degree": 8, "trigger": 4, "threshold": 3}
     made = controller(striped, prefetch=prefetch)

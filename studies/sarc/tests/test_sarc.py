@@ -113,14 +113,14 @@ def test_confidence_intervals_are_students():
 
 
 def test_lists_and_ratio_are_as_the_paper_explains_them(minutes):
-    """Figures 7 and 8 at the peak: SEQ is largest under LRU Top, and its ratio lowest."""
+    """At the peak (Figures 7 and 8), SEQ must be largest, and the ratio lowest, under LRU Top."""
     peak = sarc_runs.points(minutes, 1).query("scaled_iops == 25000").set_index("policy")
     assert peak["seq_share"].idxmax() == "lru_top"
     assert peak["ratio"].idxmin() == "lru_top"
 
 
 def test_scale_changes_little(shark):
-    """Half the size: as many hits, drives nearly as busy (on two arrays, streams are cut into more pieces)."""
+    """At half the size, hits must be as frequent and drives nearly as busy (two arrays cut streams into more parts)."""
     warm = replace(shark, warm_up_minutes=5)
     small, large = (
         sarc_inside.scale(replace(warm, divisor=divisor), "cache_sensitive", "sarc", 1, [1]).iloc[0]
@@ -319,7 +319,7 @@ def test_the_threshold_is_the_one_with_the_fewest_tracks_misjudged():
 
 
 def test_detection_is_the_same_without_drives(shark):
-    """Requests look up the cache in order of arrival, whatever the drives do with them."""
+    """Requests are looked up in the cache in order of arrival, whatever the drives do with them."""
     states = []
     for drives in (True, False):
         run = Run(shark, "cache_sensitive", "lru_top", 1, drives=drives)

@@ -1,6 +1,6 @@
 """Slow, readable reference of the storage controller, which the kernel has to equal to the nanosecond.
 
-Every station is spelled out: one Python object per drive operation, sets for dirty pages. The drives are those of
+Everything is an explicit Python object: each drive operation, each set of dirty pages. The drives are those of
 `misspenalty.disks` behind a first-come-first-served queue; the cache is the reference of a cache of tracks.
 """
 
@@ -141,7 +141,7 @@ class Reference:
         return self.array_of(stripe) * members + member, 8 * (row * self.strip + first), 8 * (end - first)
 
     def seen(self, page):
-        """Return the controller's number of a host page, which is striped over a few of the arrays."""
+        """Return the controller's number of a host page, given that the host stripes its pages over a few arrays."""
         if not self.c.host_stripe_kb:
             return page
         width, strip = self.c.host_stripe_arrays, self.c.host_stripe_kb * 1024 // PAGE
@@ -187,7 +187,7 @@ class Reference:
         return self.interval(begin)
 
     def interval(self, begin):
-        """Return the contents of the kernel's `Interval`, except the cache's own state and the drives' utilisation."""
+        """Return an `Interval` like the kernel's, but without the staged tracks, the utilisation and the state."""
         spent = [{name: side[name] for name in COMPONENTS} for side in self.spent]
         result = Interval((self.now - begin) / 1e9, dict(self.counts), {}, *spent, tuple(self.response), math.nan, {})
         self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
@@ -230,7 +230,7 @@ class Reference:
                 self.finish(request)
 
     def end(self, track):
-        """Return the first track after the part of a host's unit that is on one array."""
+        """Return the first track after the part of the host's unit to which a track belongs."""
         return (track * self.track // self.part + 1) * self.part // self.track
 
     def tracks(self, request):
@@ -297,7 +297,7 @@ class Reference:
         return operation.pages[0] // size <= track <= operation.pages[-1] // size
 
     def stage(self, request, reads):
-        """Use one read operation for neighbouring pages of a strip that are needed for the same reason."""
+        """Read neighbouring pages of a strip in one operation if they are read for the same reason."""
         runs = []
         for track, mask, why in reads:
             for bit in range(self.track):
