@@ -1,7 +1,7 @@
 """Compare what the virtual-log paper's text says about figures other than Figure 9 with our tables.
 
-The statements are those without an entry in the ledger (sections 2, 5.1 to 5.3 and 5.5). Where the text says
-"slightly", we read: by less than `SLIGHTLY`; "close": within `CLOSE`; "much": by a factor of at least `MUCH`.
+The statements are those without an entry in the ledger (sections 2, 5.1 to 5.3 and 5.5). We take the text's "slightly"
+to mean by less than `SLIGHTLY`, "close" to mean within `CLOSE`, and "much" to mean by a factor of at least `MUCH`.
 """
 
 import pandas as pd
@@ -15,7 +15,7 @@ def checks(fig1, fig2, fig6, fig7, fig8, bursts):
     Parameters
     ----------
     fig1, fig2, fig6, fig7, fig8, bursts : DataFrame
-        From `misspenalty_studies.vlog.locate` and `file_system_runs`; `bursts` holds both file systems.
+        From `misspenalty_studies.vlog.locate` and `file_system_runs`; `bursts` has the rows of both file systems.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Record what the tables of the virtual-log study obtain for each statement of the paper."""
+"""Record what the tables of the virtual-log study show for each statement of the paper."""
 
 import itertools
 
@@ -22,7 +22,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``vlog``."""
+    """Record every claim of the ledger whose id begins with ``vlog``."""
     speedup = tables["table2"].speedup.to_xarray().sel(platform=PLATFORMS)
     ms = tables["fig9"].ms.to_xarray().sel(platform=PLATFORMS, system=SYSTEMS)
     parts = ms.sel(component=PARTS)
@@ -77,8 +77,7 @@ def claims(record, tables):
 
 
 def _evenness(parts):
-    """Return the entropy and variance of the shares of a time, by platform: two other measures of how balanced it
-    is."""
+    """Return the entropy and the variance of the components' shares by platform, as two other measures of balance."""
     shares = (parts / parts.sum("component", skipna=False)).transpose("platform", "component")
     found = balance(shares.to_numpy())
     platforms = shares.platform.to_numpy()

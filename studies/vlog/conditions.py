@@ -3,7 +3,7 @@
 With the drives as described, the nearest free block and a map sector for every update, the speed-up in steady state
 stays below what the paper prints. `gap` tries the conditions that could explain it, one by one and together; none is
 chosen for the judged tables, and `conditions` tabulates them for `conditions.csv`. `host_range` and `sensitivity` show
-over which range the stated orders hold, `limits` how much time a speed-up leaves for locating.
+over which range the stated orders hold, and `limits` shows how much time a speed-up leaves for locating.
 """
 
 import itertools
@@ -58,7 +58,7 @@ def explored():
 
 
 def apply(conditions, platform, workload):
-    """Return a platform and workload under some conditions, which are names of `CONDITIONS`."""
+    """Return a platform and workload under some conditions, which are keys of `CONDITIONS`."""
     unknown = sorted(set(conditions) - set(CONDITIONS))
     if unknown or any(len(set(group) & set(conditions)) > 1 for group in JOINT):
         raise ParameterError(
@@ -168,7 +168,7 @@ def _of_effect(conditions, platform, system):
 
 
 def conditions(table):
-    """Return Table 2 and Figure 9 under each single condition of `gap` and the sets in `deciding`, to be judged.
+    """Return Table 2 and Figure 9, to be judged, under each single condition and each set that `deciding` returns.
 
     Returns
     -------
@@ -265,11 +265,11 @@ def judged(table):
     -------
     DataFrame
         ``conditions, conditions_changed``, the speed-ups by platform, and whether: ``widening``, each platform's is
-        larger than that of the one before; ``near_ten``, the last is at least 9 and below 10; ``overheads``, on the HP
-        overheads exceed locating and transfer; ``host_limited``, with the new disk and the old host "other" is the
-        largest component;
-        ``balanced``, the largest component's share falls with the new host; ``balanced_entropy`` and
-        ``balanced_variance``, the shares' entropy grows and their variance falls.
+        larger than that of the one before; ``near_ten``, the last platform's is at least 9 and below 10;
+        ``overheads``, on the HP disk, command and host take longer than locating and transfer; ``host_limited``, with
+        the new disk and the old host, "other" is the largest component; ``balanced``, the largest component's share
+        falls with the new host; ``balanced_entropy``, the shares' entropy grows with it; ``balanced_variance``, their
+        variance falls with it.
     """
     parts = [f"{name}_ms" for name in COMPONENTS]
     shares = table[parts].div(table[parts].sum(axis=1), axis=0)

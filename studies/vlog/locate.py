@@ -1,7 +1,7 @@
 """Measure how long it takes to locate a free sector: the virtual-log paper's Figures 1 and 2, models next to simulated
 disks.
 
-Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 2.1 to 2.3. Simulated times follow from the
+Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 2.1 to 2.3. Simulated waits follow from the
 mechanics of a slice and start at any moment, so half a sector is added to the models, which count from a sector's
 boundary.
 """

@@ -11,7 +11,7 @@ from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
 
 def updates(hosts, platforms, workload, gap_seeds, threads):
-    """Simulate random updates by component, and the speed-up under conditions that could widen the gap.
+    """Simulate the latency of random updates by component, and the speed-up under conditions that could widen the gap.
 
     Parameters
     ----------
@@ -55,8 +55,7 @@ def files(
     hosts, platforms, workload, files_on, bursts_on, fig1_utilisations, fig2_reserves, trials, small_files,
     large_file_mb, fig8_utilisations, burst_kb, idle_ms, burst_updates, threads,
 ):  # fmt: skip
-    """Simulate how free sectors are located, small files, a large file, load against utilisation, and updates in
-    bursts.
+    """Simulate the search for free sectors, small files, a large file, updates against utilisation, and bursts.
 
     Parameters
     ----------
@@ -137,7 +136,7 @@ def variations(hosts, platforms, workload, factors):
 
 
 def later(hosts, platforms, workload, threads):
-    """Simulate the same updates on later machines, both systems.
+    """Simulate the same updates by both systems on later machines.
 
     The parameters are those of `updates`, except `platforms`: see `misspenalty_studies.vlog.what_if.make_platforms`.
     """

@@ -42,7 +42,7 @@ from misspenalty_studies.vlog.virtual_log.log import (
 SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
 PREPARED = ("steady", "fresh", "emptied")
-DF_RESERVE = 0.12  # share of the disk that `df` counts as used
+DF_RESERVE = 0.12  # share of the disk that is held in reserve and that `df` counts as used
 INODE_BLOCK = 2  # first inode block of the first cylinder group, after the superblock and the map block
 IN_PLACE_WARM_UP = 100  # updates, enough that the arm's first position does not matter
 
@@ -102,8 +102,8 @@ class Updates:
     blocks : int
         4 KB blocks per update.
     jitter : float
-        Host times are drawn uniformly within this share of their value; constant ones would lock the requests to the
-        rotation.
+        Host times are drawn uniformly from their value plus or minus this share of it; constant ones would lock the
+        requests to the rotation.
     seed : int
     """
 

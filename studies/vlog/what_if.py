@@ -5,7 +5,7 @@ judged.
 
 On flash nothing is located: the drive chooses where to write anyway, and keeps its own map. An update in place is one
 write to the drive. The virtual log inside the drive costs the same write plus the map sector: an internal write,
-without command and interface, to one of the sectors that hold the map, after the file. The logical address of a copy
+without command and interface, to one of the sectors after the file, which hold the map. The logical address of a copy
 makes no difference to a log-structured drive, so blocks and map sectors keep theirs; older copies become garbage at
 once, as if the virtual log told the drive what it no longer needs.
 """
@@ -82,7 +82,7 @@ def _platform(label, entry, hosts):
 
 
 def what_if(platforms, workload):
-    """Simulate the mean latency of an update by component, both systems.
+    """Simulate the mean latency of an update by component, for both systems.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ class Lfs(DiskClient):
         return True
 
     def flush_all(self):
-        """Write whole segments, then the rest; if that is below the threshold, the buffer also keeps its part of it."""
+        """Write whole segments, then the rest; if the rest is below the threshold, the buffer also keeps its blocks."""
         self.make_room()
         while len(self.carried) + len(self.buffer) >= DATA:
             self.flush()

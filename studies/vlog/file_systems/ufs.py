@@ -3,9 +3,9 @@
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, OSDI 1999, sections 4 and 5. The layout is that of the fast file
 system (M. K. McKusick et al., A fast file system for UNIX, ACM TOCS 2(3), 1984): cylinder groups of a superblock's
 copy, a map block, inode blocks and data. A file's inode is in its directory's group, and its data is contiguous;
-after each indirect block's worth of data, the file continues in the next group.
+after its direct blocks and after each indirect block's worth of data, the file continues in the next group.
 
-Blocks are written at these times:
+Blocks are written and read at these times:
 
 * Create: the inode's block and the directory's block, synchronously, in this order; a directory that grows writes its
   own inode too. The files' fragments are written in the background at the end of the phase, one request per file,
@@ -51,7 +51,7 @@ class UfsLayout:
         self.rotor = 0  # where the search for the next free block starts
 
     def allocate(self, count):
-        """Take the next free blocks, starting again at the first block after the last one, and return them."""
+        """Take the next free blocks and return them; after the last block of the disk comes the first again."""
         free = self.used.count(0)
         if free < count:
             raise ParameterError(f"{count} blocks requested; {free} of the disk's {self.blocks} are free")
@@ -171,7 +171,7 @@ class Ufs(DiskClient):
         }
 
     def runs(self, blocks):
-        """Yield the clusters of a file: at most 56 KB, contiguous on the disk, counted from the start of the file."""
+        """Yield (index of the first block in the file, blocks) of each cluster: up to 56 KB, contiguous on the disk."""
         begin = 0
         for i in range(1, len(blocks) + 1):
             if i == len(blocks) or i - begin == CLUSTER or blocks[i] != blocks[i - 1] + 1:

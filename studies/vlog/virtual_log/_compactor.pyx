@@ -22,7 +22,7 @@ cdef class CompactingLog(VirtualLog):
         self.state = seed
 
     def compact(self, tracks):
-        """Empty up to that many tracks, however long it takes; return the number of tracks emptied."""
+        """Empty up to `tracks` tracks, however long it takes; return the number of tracks emptied."""
         cdef int64_t before = self.emptied
         cdef int32_t i, track, wanted = tracks
         with self, nogil:
@@ -40,7 +40,7 @@ cdef class CompactingLog(VirtualLog):
                 break
 
     cdef int32_t victim(self) noexcept nogil:
-        """Choose a random track that is not empty and whose contents fit into the holes elsewhere; -1 = none."""
+        """Choose a random track, not the first and not empty, whose contents fit into holes elsewhere; -1 = none."""
         cdef int32_t tracks = self.surface.tracks, track, i
         cdef int32_t each = 2 * self.surface.blocks.unit // self.surface.blocks.step - 1    # places that a block takes up
         cdef int64_t holes = 0
@@ -59,16 +59,19 @@ cdef class CompactingLog(VirtualLog):
         return NOWHERE
 
     cdef int32_t things(self, int32_t track) noexcept nogil:
-        """Count the blocks of a track that are not free; if blocks overlap, divide its sectors in use by the length of
-        a block instead."""
+        """Count the blocks of a track that are not free.
+
+        If blocks may overlap, this is instead the number of its sectors in use, divided by the length of a block and
+        rounded up.
+        """
         cdef int32_t unit = self.surface.blocks.unit
         if self.surface.blocks.step == unit:
             return self.surface.blocks.units - self.surface.blocks.count[track]
         return (self.surface.sectors.units - self.surface.sectors.count[track] + unit - 1) // unit
 
     cdef bint empty(self, int32_t track, int64_t until) noexcept nogil:
-        """Read a track and move its contents elsewhere, one piece of the map after another; tell whether it is then
-        empty.
+        """Read a track and move its contents elsewhere, one piece of the map after another; return whether the track is
+        then empty.
 
         When the time `until` is reached (-1 = never), the work stops after the block in progress and its record. A
         track that cannot be read before that time is left alone.

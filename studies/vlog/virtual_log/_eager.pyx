@@ -60,8 +60,8 @@ cdef class FreeSpace(Kernel):
         return None if choice.start == FOREVER else (choice.track, choice.unit, choice.ready, choice.start)
 
     def waits(self, const int32_t[::1] track, const int64_t[::1] now, bint blocks=False):
-        """Return the time until a free unit passes, in ns, for an arm on each of these tracks at these times; -1 =
-        nothing free."""
+        """Return the time until a free unit passes, in ns, for an arm on each of these tracks at these times; -1 if
+        nothing is free."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(track.shape[0], np.int64)
@@ -74,7 +74,7 @@ cdef class FreeSpace(Kernel):
         return np.asarray(wait)
 
     def fill(self, int32_t track, const int64_t[::1] now):
-        """Write one sector at each of these times, to the track's free one that passes first; return the waits, ns."""
+        """At each of these times, write the free sector of a track that passes first; return the waits, ns."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)

@@ -2,9 +2,9 @@
 #
 # The tail is the root. Every piece's newest record is reachable from the tail by pointers that are in newest records
 # only, so an older copy is free as soon as its successor is written: the successor points to the tail before it and to
-# whatever the older copy pointed to that is still current. Pointers carry the sequence number of their target: this
-# identifies a pointer to a reused sector. A record has room for pointers to CHILDREN current records; if it would need
-# more, a child is logged again first, which moves the child to the tail and off its parent's list.
+# whatever the older copy pointed to that is still current. Pointers carry the sequence number of their target, so that
+# a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN current records;
+# if it would need more, a child is logged again first, which moves the child to the tail and off its parent's list.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -70,7 +70,7 @@ cdef struct piece_t:
 
 
 cdef inline uint64_t checksum(const void* content, Py_ssize_t size) noexcept nogil:
-    """Compute the FNV-1a hash of 64 bits."""
+    """Compute the 64-bit FNV-1a hash."""
     cdef const uint8_t* byte = <const uint8_t*>content
     cdef uint64_t sum = <uint64_t>0xCBF29CE484222325
     cdef Py_ssize_t i
@@ -80,7 +80,7 @@ cdef inline uint64_t checksum(const void* content, Py_ssize_t size) noexcept nog
 
 
 cdef inline void detach(piece_t* pieces, int32_t piece) noexcept nogil:
-    """Take a piece off its parent's list."""
+    """Take a piece, if it has a parent, off the parent's list of children."""
     cdef piece_t* p = &pieces[piece]
     if p.parent == NONE:
         return
@@ -95,7 +95,7 @@ cdef inline void detach(piece_t* pieces, int32_t piece) noexcept nogil:
 
 
 cdef inline void adopt(piece_t* pieces, int32_t parent, int32_t piece) noexcept nogil:
-    """Put a piece without parent at the head of another's list."""
+    """Put a piece that has no parent at the head of another piece's list of children."""
     cdef piece_t* p = &pieces[piece]
     p.parent = parent
     p.before = NONE

@@ -16,7 +16,7 @@ cdef struct latency_t:
     int64_t other                   # host processing, ns
     int64_t overhead                # time of the command in the drive, ns
     int64_t locate                  # seek, rotation and head switches, ns
-    int64_t transfer                # sectors passing under the head; in place also waits for cache and bus, ns
+    int64_t transfer                # sectors passing under the head; in `InPlace` also bus and cache waits, ns
     int64_t map_locate              # the part of `locate` that map sectors took
     int64_t map_transfer            # the part of `transfer` that map sectors took
 

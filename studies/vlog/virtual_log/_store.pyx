@@ -39,11 +39,11 @@ cdef class Store(Kernel):
 
     cdef int check_room(self) except -1:
         if self.full:
-            raise ParameterError("no room for a block: no free sectors are next to each other; write fewer blocks")
+            raise ParameterError("no room for a block: too few free sectors are next to each other; write fewer blocks")
         return 0
 
     def request(self, int64_t now, bint write, int64_t sector, int64_t count):
-        """Serve one request and return ``(end, parts)``: the end in ns, and a dict of ns by name."""
+        """Serve one request and return ``(end, parts)``: its end, ns, and a dict of its time by part, ns."""
         cdef latency_t spent
         self.check(now, sector, count)
         memset(&spent, 0, sizeof(spent))
@@ -115,7 +115,7 @@ cdef class InPlace(Store):
     """A drive whose blocks stay where their addresses say."""
 
     def __cinit__(self, Drive drive not None, Mechanics mechanics not None, sectors):
-        self.set_up(mechanics, sectors, 0, 0)  # the drive knows its overheads
+        self.set_up(mechanics, sectors, 0, 0)  # the drive adds its overheads itself
         self.drive = drive
         self.uses(drive)
         self.now = drive.d.now

@@ -25,7 +25,7 @@ cdef class VirtualLog(Store):
     cdef int32_t reserve            # free blocks that filling leaves on a track; -1 = always use the nearest block
     cdef int32_t open               # track being filled; -1 = none
     cdef int32_t avoid              # track that nothing is written to; -1 = none
-    cdef bint no_empty              # nothing is written to empty tracks
+    cdef bint no_empty              # whether empty tracks are used only if nothing else is free
     cdef int32_t* stale             # physical blocks that the end of the transaction frees
     cdef int32_t stale_blocks
     cdef int32_t* stale_records     # sectors of records that the end of the transaction frees
@@ -33,10 +33,10 @@ cdef class VirtualLog(Store):
     cdef int32_t held               # track in the read buffer; -1 = none
     cdef int64_t held_from          # time from which its sectors have been read, ns
     cdef int64_t held_until         # when the arm left it, ns; FOREVER = it is still there
-    cdef int32_t partial            # logical block last written in part, which the drive still has; -1 = none
+    cdef int32_t partial            # logical block last written in part, whose rest the drive still holds; -1 = none
     cdef uint8_t* media             # the sectors' bytes; NULL = not kept
     cdef int64_t budget             # sectors that can be written before the power fails; -1 = unlimited
-    cdef readonly bint dead         # the power is gone
+    cdef readonly bint dead         # whether the power has failed
     cdef int32_t tail_address       # sector of the last record on the media; -1 = none
     cdef int64_t tail_sequence
     cdef readonly int64_t version   # version of the next write

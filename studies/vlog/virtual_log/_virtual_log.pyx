@@ -91,7 +91,7 @@ cdef class VirtualLog(Store):
         Raises
         ------
         ParameterError
-            A block is not on the disk, is listed twice, or is in use.
+            A block is not on the disk, is listed twice, or is in use, or the two lists differ in length.
         """
         cdef Py_ssize_t i
         cdef int32_t per_track = self.surface.blocks.units, piece
@@ -275,7 +275,7 @@ cdef class VirtualLog(Store):
             if choice.start < FOREVER:
                 return choice
         choice = nearest(&self.surface, map, self.track, now, self.avoid, False, self.no_empty)
-        if choice.start == FOREVER:                 # only empty tracks are left
+        if choice.start == FOREVER:                 # no track in use has a free place
             choice = nearest(&self.surface, map, self.track, now, self.avoid, False, False)
         return choice
 

@@ -48,8 +48,8 @@ def check_places(free, unmapped, unit, step, logical, physical, records):
 
 
 def check_tree(pieces, number, children):
-    """Raise an error unless these are all pieces of the map as a tree, with the log's tail first and children after
-    their parents.
+    """Raise an error unless `pieces` holds every piece of the map once and is a tree, with the log's tail first and
+    children after their parents.
 
     Parameters
     ----------

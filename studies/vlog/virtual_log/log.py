@@ -15,18 +15,20 @@ A read fills a buffer with the sectors of its track as they pass, until the arm 
 until another track is read, this one is written, or the compactor empties a track. A write of less than a block first
 reads that block, unless it is the last block that was written in part, which the drive still has.
 
-In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that
-are in use, so that tracks become empty. It starts on a track only if there is time left to read it, and
-moves the blocks of one piece of the map after another, each piece in a transaction. When the time is over it finishes
-the block in progress and logs that block's piece; a pause may overrun by that much. With `reserve` the disk fills one
-empty track after another, down to that number of free blocks, before it falls back to the nearest block (section 2.3).
+In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that are
+in use, so that tracks become empty. It starts on a track only if there is time left to read it, and moves the blocks of
+one piece of the map after another, each piece in a transaction. When the time is over it finishes the block in progress
+and logs that block's piece; a pause may overrun by that much. With `reserve` the disk fills one empty track after
+another, down to that number of free blocks, before it falls back to the nearest block (section 2.3).
 
 These are deviations from the paper, and choices where it says nothing or where we could not read it:
 
-* A map sector holds 100 entries, since its header is in the same sector: 62 instead of 48 sectors for 24 MB.
+* A map sector holds 100 entries, since its header is in the same sector, so the map of 24 MB takes 62 sectors instead
+  of 48.
 * The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current
   passes on both and adds the tail, so ours have up to five; if six were needed, one of the records pointed to is
-  logged again first (`relogged`).
+  logged again first (`relogged`). All but a transaction's last record also point to the tail
+  before the transaction.
 * Pointers carry the sequence number of the record they lead to.
 * A request of more than 128 blocks (0.5 MB), or of more than a 32nd of a small disk, is split into several
   transactions.
@@ -59,7 +61,7 @@ def longest_transaction(description, block_sectors=BLOCK_SECTORS):
 def capacity(description, block_sectors=BLOCK_SECTORS):
     """Return the largest number of logical blocks that a virtual log on this slice can have.
 
-    Beyond them there is always room for a transaction's new blocks, for two copies of the map with every record in a
+    Besides them there is always room for a transaction's new blocks, for two copies of the map with every record in a
     separate block, and for the tail's place.
     """
     physical = physical_blocks(description, block_sectors) - longest_transaction(description, block_sectors) - 1

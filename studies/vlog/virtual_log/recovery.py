@@ -66,7 +66,7 @@ class Recovered:
 
 
 def checksum(content):
-    """Compute the FNV-1a hash of 64 bits."""
+    """Compute the 64-bit FNV-1a hash."""
     value = 0xCBF29CE484222325
     for byte in bytes(content):
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -92,8 +92,8 @@ def recover(media, blocks, take_over=None):
     Raises
     ------
     InputError
-        The media hold no record of a piece that the map needs, or a map of more blocks, or are not a whole number of
-        sectors.
+        The media are not a whole number of sectors, hold no record of a piece that the map needs, or hold a map of more
+        blocks.
     """
     if media.ndim != 1 or media.dtype != np.uint8 or media.size == 0 or media.size % SECTOR:
         raise InputError(f"media of {media.size} bytes; expected whole sectors of {SECTOR} bytes")

@@ -1,7 +1,7 @@
 """Slow, readable reference of the virtual-log disk: a set of free sectors, every free unit tried, a tree of lists.
 
-It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with its kernels only the drive's
-mechanics, its seeks and angles (tested separately); tests compare the two, to the nanosecond.
+It implements the description in `misspenalty_studies.vlog.virtual_log.log` and shares with the kernels only the drive's
+mechanics, that is, seeks and angles (tested separately); tests compare it with the kernels to the nanosecond.
 """
 
 from collections import Counter
@@ -112,7 +112,7 @@ class Reference:
         return end
 
     def empty(self, track):
-        """Tell whether nothing lies on a track."""
+        """Return whether nothing lies on a track."""
         return all((track, sector) in self.free for sector in range(self.sectors))
 
     def step_of(self, unit):
@@ -213,7 +213,7 @@ class Reference:
         return now
 
     def rest(self, until):
-        """Compact until that time, which the last block and its piece of the map may exceed."""
+        """Compact until a given time, which the last block and its piece of the map may exceed."""
         while self.now < until:
             track = self.victim()
             if track is None or not self.clear(track, until):
@@ -222,7 +222,7 @@ class Reference:
         return self.now
 
     def victim(self):
-        """Choose a random track that holds something and whose blocks have room elsewhere."""
+        """Choose a random track other than 0 that holds something and whose contents have room elsewhere."""
         units = self.units(self.unit)
         count = [len(units.get(track, [])) for track in range(self.tracks)]
         holes = sum(count[track] for track in range(self.tracks) if not self.empty(track))
@@ -240,7 +240,7 @@ class Reference:
         return None
 
     def clear(self, track, until):
-        """Move a track's blocks and records elsewhere, if it can be read in time; tell whether it is empty then."""
+        """Move a track's blocks and records elsewhere, if it can be read in time; return whether it is then empty."""
         begin = self.now + self.mechanics.reposition(self.track, track, False) + self.mechanics.revolution_ns
         if begin >= until:
             return False
