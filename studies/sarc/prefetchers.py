@@ -1,4 +1,4 @@
-"""Compare AMP with prefetchers of a fixed degree behind the study's controller: on its load, and on a hundred streams.
+"""Compare AMP with prefetchers of a fixed degree in the study's controller: on its load, and on a hundred streams.
 
 Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, which
 compares it with prefetching of a fixed degree on an LRU cache, either on a miss only (FS) or ahead of the stream as

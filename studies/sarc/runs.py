@@ -285,7 +285,7 @@ def _bsus(iops):
 
 
 def touches(parameter, config, policy):
-    """Return whether a run's responses may depend on a parameter; False only for those in `TOUCHED`.
+    """Return whether a run's responses may depend on a parameter; False only for parameters in `TOUCHED`.
 
     Parameters
     ----------

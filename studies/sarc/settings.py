@@ -85,7 +85,7 @@ class FitLimits(Settings):
 
 
 class Streams(Settings):
-    """Sequential streams behind the study's controller."""
+    """Sequential streams that the study's controller serves."""
 
     number: int = setting(what="Streams per array.", ge=1, le=10_000)
     read_kb: Annotated[int, Field(ge=4, le=256, multiple_of=4)] = setting(what="Length of a read, KB.")

@@ -234,7 +234,7 @@ class Controller(MachineParameters):
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)
 
     def check(self):
-        """Raise a `ParameterError` that names the first invalid value and what is allowed."""
+        """Check all values; raise a `ParameterError` that names the first invalid one and what is allowed."""
         strip = self.strip_kb * 1024 // PAGE
         least = MAX_PAGES * PAGE / MB  # a request must fit above the fill level at which destages begin
         strips = range(8, STRIP + 1, 8)
