@@ -126,7 +126,7 @@ def gap(platform, workload, seeds=1):
     Returns
     -------
     DataFrame
-        ``platform, conditions`` (joined by ``+``; ``none``), ``conditions_changed`` (their number), ``speedup,
+        ``platform, conditions`` (joined by ``+``, or ``none``), ``conditions_changed`` (their number), ``speedup,
         update_in_place_ms, virtual_log_ms``; components of the latter ``scsi_overhead_ms, transfer_ms, locate_ms,
         other_ms, map_locate_ms``, and the first four of the update in place, prefixed with ``in_place_``.
     """
@@ -235,8 +235,9 @@ def limits(latencies):
     -------
     DataFrame
         ``platform, speedup``; ``write_ms``, the time of a write at this speed-up (that of the update in place divided
-        by it); ``command_ms, transfer_ms, host_ms``, the parts of the virtual log's write as simulated; ``left_ms``,
-        what remains for locating a block and a map sector. If this is below 0, no placement achieves the speed-up.
+        by the speed-up); ``command_ms, transfer_ms, host_ms``, the parts of the virtual log's write as simulated;
+        ``left_ms``, what remains for locating a block and a map sector. If this is below 0, no placement achieves the
+        speed-up.
     """
     wide = latencies.pivot_table(index="platform", columns=["system", "component"], values="ms", sort=False)
     rows = []

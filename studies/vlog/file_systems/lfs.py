@@ -125,7 +125,7 @@ class Lfs(DiskClient):
         return True
 
     def flush_all(self):
-        """Write whole segments, then the rest; if the rest is below the threshold, the buffer also keeps its blocks."""
+        """Write whole segments, then the rest; below the threshold, its blocks from the buffer also stay there."""
         self.make_room()
         while len(self.carried) + len(self.buffer) >= DATA:
             self.flush()
@@ -153,7 +153,7 @@ class Lfs(DiskClient):
             super().pause(until - self.now)
 
     def timed(self, work):
-        """Do some work and return the time until everything is on the disk; memory is emptied afterwards."""
+        """Do some work and return the time until everything is on the disk; then empty the buffer."""
         begin = self.now
         work()
         self.flush_all()

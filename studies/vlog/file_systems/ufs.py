@@ -151,7 +151,7 @@ class Ufs(DiskClient):
             self.sync(False, sector, FRAGMENT_SECTORS)
 
     def delete(self, entry):
-        """Delete the files, in the same order."""
+        """Delete the files in order of creation."""
         for number, block in enumerate(entry):
             self.call()
             self.block(block)

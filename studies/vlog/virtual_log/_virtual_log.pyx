@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty_studies.vlog.virtual_log.log`: the indirection map, eager writes, the log of map sectors, its media."""
+"""Kernel of `misspenalty_studies.vlog.virtual_log.log`: indirection map, eager writes, log of map sectors, media."""
 
 import numpy as np
 
@@ -113,13 +113,14 @@ cdef class VirtualLog(Store):
         self.records = 0
 
     def restore(self, const int32_t[::1] map, pieces, int64_t sequence, int64_t version):
-        """Take over the result of a recovery: the map and, for each piece, sector, sequence number and parent (-1 = the
-        tail).
+        """Take over the result of a recovery: the map and, for each piece, its sector, sequence number and parent (-1
+        for the tail's piece).
 
         Raises
         ------
         ParameterError
-            A place is not on the disk, is listed twice, or is in use; the pieces are not a tree with parents first.
+            A place is not on the disk, is listed twice, or is in use; the map has another length than the disk's; a map
+            has already been logged; or the pieces are not a tree with parents first.
         """
         cdef int32_t logical, per_track = self.surface.blocks.units, piece
         self.check_unused()
