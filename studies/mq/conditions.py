@@ -1,8 +1,8 @@
 """Compute the MQ study's Table 4 and Figure 7 under readings other than the judged one.
 
 They vary how the storage cache treats a write, how large the first level is, when MQ looks up its history, over which
-capture the first level is calibrated, and the parameters of Figure 7's model that no source states. Each is varied
-alone, except that the rules for writes are combined with every first level.
+capture the first level is calibrated, and the parameters of Figure 7's model for which ``machine.yaml`` lists other
+values. Each is varied alone, except that the rules for writes are combined with every first level.
 """
 
 import pandas as pd
@@ -35,14 +35,14 @@ def under_conditions(
     Parameters
     ----------
     replays, first_levels, sensitivity, rates : path-like
-        Tables with the judged capture's replays, the first levels that `calibrate` tabulated, and the results as MQ's
-        own parameters and the testbed's are varied one at a time.
+        Tables with the judged capture's replays, the first levels that `calibrate` tabulated, and the results when
+        MQ's own parameters and the testbed's are varied one at a time.
     long : path-like
         Compiled capture over which the first levels are simulated.
     shorter : path-like or empty list
         Another compiled capture over which the size is also calibrated.
     table4, fig7 : path-like
-        The tables behind the calibrated first level.
+        The results behind the calibrated first level.
     cache_mb : sequence of float
         Sizes of Table 4.
     threshold_mb : float
@@ -129,7 +129,7 @@ def with_rules(trace, levels, cache_mb, threads):
 
 
 def of_the_testbed(rates):
-    """Return Figure 7 as the testbed values that no source states are changed one at a time.
+    """Return Figure 7 with each of the testbed's varied parameters changed, one at a time.
 
     Parameters
     ----------

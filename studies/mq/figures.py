@@ -1,6 +1,7 @@
 """Draw the figures of the MQ study from tidy tables.
 
-Published values are drawn as black marks on the bars of our results. Tables may be partial: missing rows are not drawn.
+On the bars of our results, published values are drawn as black marks. Tables may be partial: missing rows are not
+drawn.
 """
 
 import itertools
@@ -279,8 +280,8 @@ def first_level_fit(table, counts, published):
 def table4(tables, published):
     """Hit ratios of MQ and LRU at the paper's cache sizes, with the published ones as marks (the paper's Table 4).
 
-    Left, on which the claims are judged: behind the first level that the paper names. Right: behind one calibrated on
-    the re-access distances of the paper's Table 3.
+    The left panel, on which the claims are judged, is behind the first level that the paper names; the right panel is
+    behind a first level calibrated on the re-access distances of the paper's Table 3.
 
     Parameters
     ----------
@@ -454,7 +455,7 @@ def first_level(table):
 
 
 def fig7_sensitivity(table):
-    """Transaction rates of the closed-loop model as its assumed parameters vary one at a time.
+    """Transaction rates of the closed-loop model as the testbed's parameters vary one at a time.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 """Simulate a first level of any size over a capture taken behind a smaller one, and calibrate its size on Table 3.
 
 The paper's Table 3 gives the temporal distance of the re-accesses that reach the storage server: 28.8 % of them are
-closer than 64 k references. No claim tests that share. It is lower behind PostgreSQL's buffers of the paper's 128 MB,
-which therefore absorb more than the paper's first level did. Here the first level is LRU, which according to the paper
-is similar to Oracle's replacement. It is simulated over the references that pass a much smaller buffer, and its size is
-the one whose share is closest to 28.8 %. Distances are counted in accesses to the server's cache, both reads and
-writes, as section 3.1 defines them.
+closer than 64 k references. No claim tests that share. Behind PostgreSQL's buffers of the paper's size, 128 MB, the
+share is lower, so these buffers absorb more than the paper's first level did. Here the first level is LRU, which
+according to the paper is similar to Oracle's replacement. It is simulated over the references that pass a much smaller
+buffer, and its size is the one whose share is closest to 28.8 %. Distances are counted in accesses to the server's
+cache, both reads and writes, as section 3.1 defines them.
 
 The first level writes back, as a database's buffer does: a write makes a block dirty, and the block is written when it
 leaves. The following was written down on 2026-11-26, before any of it was run: until then every write of the smaller
@@ -123,7 +123,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         low, high = (middle, high) if share(middle) >= target_pct else (low, middle)
     chosen = min((low, high), key=lambda mb: abs(share(mb) - target_pct))
 
-    def rows(mb):  # does not keep the stream, which takes a hundred megabytes
+    def rows(mb):  # the stream, which takes a hundred megabytes, is not kept
         stream = behind(trace, mb, reads)
         shares = found[mb] if mb in found else distances(stream, threshold_mb)
         level = {"first_level_mb": mb, "chosen": mb == chosen, "target_pct": target_pct, **shares}
@@ -150,7 +150,7 @@ def claims_over_size(levels, ledger):
     -------
     DataFrame
         ``first_level_mb, chosen, short_share_pct``; ``judged``, the number of claims decided by hit ratios alone;
-        ``reproduced, direction``, how many of these got that verdict.
+        ``reproduced, direction``, the numbers of these with the verdicts of these names.
     """
     claims = read_ledger(ledger)
     table = levels.rename(columns={"first_level_mb": "condition"})

@@ -28,7 +28,7 @@ from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 POLICIES = ("mq", "lru")
 OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
 STEP_US = 100  # step of the processor time, far finer than a printed ratio can resolve
-WHOLE = 0.999  # a stream that lasts this share of its capture is taken as the whole capture
+WHOLE = 0.999  # a stream that lasts at least this share of its capture's duration is taken to cover the whole capture
 
 
 class Rates(NamedTuple):
@@ -72,7 +72,7 @@ def points(trace, cache_mb, policies=POLICIES, threads=None):
     Returns
     -------
     dict of (float, str) to uint8 array, shape (len(trace),)
-        By (cache size in MB, policy).
+        By (cache size in MB, policy), the outcome of each reference: `HIT`, `MISS` or `WRITE`.
     """
 
     def replayed(point):
@@ -101,7 +101,7 @@ def transaction_rates(
     fitted_mb : float
         Cache size of the fitted bar: the fit is to the rate of LRU with this cache over that of LRU with the smallest.
     target : float
-        Its published ratio.
+        That ratio, as published.
     span : (int, int)
         Range of the processor time, us per transaction.
     seed : int

@@ -213,7 +213,7 @@ def behind(trace, cache_mb, reads=None):
     Raises
     ------
     ParameterError
-        The first level absorbs every read, or has fewer read misses than `reads`.
+        The first level lets no request through, or has fewer read misses than `reads`.
     """
     ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
     if not len(ids):

@@ -1,4 +1,4 @@
-"""Fit the database's processor time in the storage-server model, and vary the parameters that no source states."""
+"""Fit the database's processor time in the storage-server model, and vary the testbed's parameters."""
 
 from dataclasses import dataclass, replace
 
@@ -64,7 +64,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     Parameters
     ----------
     run_ratio : callable
-        Maps the processor time, us per transaction (int), to the ratio of the rates, which falls.
+        Maps the processor time, us per transaction (int), to the ratio of the rates, which falls as the time grows.
     target : float
         Ratio to reach.
     low, high : int

@@ -223,8 +223,8 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
     Raises
     ------
     ParameterError
-        The arrays disagree, a value is invalid, the processor time is not fitted, or the trace is too short to
-        complete a transaction after the warm-up.
+        The arrays differ in shape or are empty, a value is invalid, the processor time is not fitted, or the trace is
+        too short to complete a transaction after the warm-up.
     """
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
     server = _server(testbed, reads_per_transaction)

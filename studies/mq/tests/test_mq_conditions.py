@@ -1,5 +1,5 @@
-"""Test Table 4 and Figure 7 of the MQ study under other readings: each condition must occur once, with the rows that
-claims read."""
+"""Test Table 4 and Figure 7 of the MQ study under other readings: each condition must occur once, and have the rows
+that claims read."""
 
 import numpy as np
 import pandas as pd

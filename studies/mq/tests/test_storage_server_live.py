@@ -118,7 +118,7 @@ def test_a_terminal_works_through_a_stretch_of_its_own():
     trace, hits = trace_of([0, 1, 2, 3, 1, 0, 4, 5]), np.zeros(8, bool)
     bed = replace(TESTBED, terminals=2, warm_up_share=0, disks=6, stripe_blocks=1, storage_servers=6)
     got = run_live(trace, "lru", 8, bed, 4, hits=hits)
-    assert hits.nonzero()[0].tolist() == [1, 5], "block 1 by the second terminal before the first, 0 the other way"
+    assert hits.nonzero()[0].tolist() == [1, 5], "each finds the other's first block"
     assert got.trace_hits == 2 and got.trace_reads == 8
 
 

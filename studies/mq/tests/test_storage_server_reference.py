@@ -59,7 +59,7 @@ def test_priced_kernel_equals_the_reference_to_the_nanosecond(testbed, drawn, re
         assume(False)
     expected = slow.run()
     assert replace(fast, utilisation=None) == replace(expected, utilisation=None)
-    assert sum(fast.transaction_ns.values()) == slow.clock_ns, "the components are all there is"
+    assert sum(fast.transaction_ns.values()) == slow.clock_ns, "the components add up to the elapsed time"
 
 
 BLOCKS = 12
@@ -88,7 +88,7 @@ def test_live_kernel_equals_the_reference_to_the_nanosecond_and_the_hit(testbed,
     expected = slow.run()
     assert replace(fast, utilisation=None) == replace(expected, utilisation=None)
     assert hits.tolist() == [outcome == HIT for outcome in slow.outcome]
-    assert sum(fast.transaction_ns.values()) == slow.clock_ns, "the components are all there is"
+    assert sum(fast.transaction_ns.values()) == slow.clock_ns, "the components add up to the elapsed time"
     assert sorted(slow.served) == list(range(len(trace))), "each reference is served once"
     if testbed.terminals == 1:
-        assert slow.served == list(range(len(trace))), "alone, in the trace's order"
+        assert slow.served == list(range(len(trace))), "one terminal follows the trace's order"

@@ -199,8 +199,8 @@ class Reference:
         return stretch
 
     def take(self, stretch, number):
-        """Send the writes before the next read of a stretch, and take that read, or None at the end; in a live run,
-        yield until the last of these writes has reached its server."""
+        """Send the writes before the next read of a stretch, and return that read, or None if no read is left; in a
+        live run, first wait until the last of these writes has reached its server."""
         writes = list(itertools.takewhile(lambda reference: self.outcome[reference] == WRITE, stretch))
         if len(writes) == len(stretch):
             self.send(writes if self.cache else [], stretch)
