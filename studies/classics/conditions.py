@@ -27,7 +27,8 @@ def under_conditions(replays, published):
     Parameters
     ----------
     replays, published : path-like
-        CSV tables as taken by `misspenalty_studies.classics.tables.hit_ratios` and `program`.
+        CSV files: the replays, which `misspenalty_studies.classics.tables.hit_ratios` takes, and the published misses,
+        which `program` takes.
 
     Returns
     -------

@@ -20,7 +20,8 @@ class LIRS2:
     The stack holds at most the last two references to each block. It ends at the oldest second-to-last reference of a
     block that stays (LIR). The other blocks (HIR) wait in a queue, whose oldest block is the victim. A HIR block
     becomes LIR if it is used while its second-to-last reference is still in the stack; the LIR block whose
-    second-to-last reference is the oldest then moves to the queue.
+    second-to-last reference is the oldest then moves to the queue. While the cache fills up, new blocks become LIR at
+    once, until only the places of the HIR blocks are free.
 
     Parameters
     ----------
