@@ -19,7 +19,7 @@ def gains(runs) -> pd.DataFrame:
     -------
     DataFrame
         One row per trace, size, fetch time and policy: the total latencies ``total_latency`` and ``total_latency_mad``,
-        in steps, and ``gain_pct``, how much lower the latter is.
+        in steps, and ``gain_pct``, the percentage by which the latter is lower.
     """
     wide = runs.pivot(index=CELL, columns="policy", values="total_latency")
     parts = []
@@ -106,9 +106,9 @@ def disagreement(winners) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per device, trace and cache size, and one for all cells: ``grouped_by, group, comparisons,
-        mean_differs_pct, p99_differs_pct, slower_median_pct, slower_max_pct``; the latter two over the cells whose
-        means differ.
+        One row for all cells, one for each device, one for each trace and one for each cache size: ``grouped_by, group,
+        comparisons, mean_differs_pct, p99_differs_pct, slower_median_pct, slower_max_pct``; the last two are over the
+        cells whose means differ, and NaN if there are none.
     """
     groups = [("all", "all", winners)]
     for by in ("device", "trace", "cache_pct"):
