@@ -53,7 +53,7 @@ def _reductions(table, datasets):
     seven = means.rename(columns={"mean": "mean_of_datasets"}).assign(selection="sieve")
     parts = [pd.concat([whole, seven]).assign(condition=NO_SELECTION)]
     parts += [_at(pd.concat([rules, web]), size, words) for size, words in OTHER_SIZES.items()]
-    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # only means have them
+    leads = dict.fromkeys(rules.columns[rules.columns.str.startswith("behind")], float("nan"))  # known only for means
     for column, words in (("median", MEDIANS), ("mean_of_datasets", OF_DATASETS), ("unbounded_mean", UNBOUNDED)):
         parts.append(rules.assign(**leads, mean=rules[column], condition=words))
     parts.append(web.assign(mean_of_datasets=web["mean"], condition=OF_TRACES))
@@ -103,7 +103,7 @@ def _replayed_reductions(table):
 
 def _program(table):
     keys = ["trace", "cache_blocks", "policy"]
-    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # program, if any
+    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # the program's
     return both.assign(reading=OWN, condition=BY_PROGRAM)
 
 
@@ -119,6 +119,6 @@ def _of(table, **keys):
 
 
 def _at(table, size, words):
-    """Return the rows of another size, labelled with both sizes of the paper."""
+    """Return the rows of another size twice, labelled with either of the paper's sizes."""
     rows = table[table["size_ratio"] == size]
     return pd.concat([rows.assign(size_ratio=other) for other in (LARGE, SMALL)]).assign(condition=words)

@@ -32,8 +32,8 @@ def replayed_reductions(replays, resamples, seed):
         ``kind, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, worse_than_fifo_pct, below_lru_pct,
         best_pct``: the reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval
         of its mean, from traces drawn with replacement; shares of traces on which the policy misses more often than
-        FIFO, less often than LRU, and least often of all policies. The kind ``every trace`` covers all traces. Sizes
-        used for only one trace are left out.
+        FIFO, less often than LRU, and least often of all policies (alone or on a tie). The kind ``every trace`` covers
+        all traces. Sizes used for only one trace are left out.
     """
     cells = wide(replays)
     sizes = replays.groupby("size_ratio")["trace"].nunique()
@@ -103,8 +103,8 @@ def program(replays, published):
     -------
     DataFrame
         ``trace, cache_blocks, policy, reading, definition, program_misses, misses, difference, references``; one row
-        per published count and replayed reading: ``own`` is a policy as defined here, and ``program``, if libCacheSim
-        follows other rules, as defined by the program.
+        per published count and replayed reading. In the reading ``own`` the policy is as defined here, in ``program``
+        as defined by libCacheSim; only policies that libCacheSim defines otherwise have the latter.
     """
     keys = ["trace", "cache_blocks", "policy"]
     ours = replays[[*keys, "misses", "references"]].drop_duplicates(keys).assign(reading="own")
