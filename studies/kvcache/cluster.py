@@ -136,9 +136,10 @@ def clusters(trace, machine, settings, threads=1):
     Returns
     -------
     DataFrame
-        One row per cache, routing and part of the trace: ``workload, cache, routing, part, hit_pct`` (share of the
-        input tokens in reused prefixes), ``block_hit_pct`` (share of the block references), ``request_hit_pct`` (mean
-        over the requests), ``prefill_s, load_s, ttft_s`` (means), ``p99_ttft_s``.
+        One row per cache, routing and part of the trace: ``workload, cache, routing, part``; the shares in reused
+        prefixes of the input tokens (``hit_pct``), of the block references (``block_hit_pct``), and of each request's
+        tokens, averaged over the requests (``request_hit_pct``); ``prefill_s, load_s, ttft_s`` (means),
+        ``p99_ttft_s``.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)

@@ -68,8 +68,8 @@ def capacity(table, published):
 
 @styled
 def second_level(table):
-    """Hit ratio of a second level on the references that its LRU first level misses, by its size, on the whole trace;
-    one panel per size of the first level.
+    """Hit ratio of a second level on the references that its LRU first level misses, by the size of the second level,
+    on the whole trace; one panel per size of the first level.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def load_workload(path, settings):
     Raises
     ------
     InputError
-        See `misspenalty.traces.prompts.read_prompts`.
+        As in `misspenalty.traces.prompts.read_prompts`; or the trace has no timestamps.
     """
     path = Path(path)
     prompts = read_prompts(path, settings.timestamps, settings.block_tokens)
@@ -143,7 +143,8 @@ def single(trace, settings, threads=1):
         ``workload``: one row of facts per part; ``hits``: one row per policy, size and part: ``workload, policy,
         cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (in an unlimited
         cache), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``. The last
-        two are means over the requests of the share of their tokens that is in a contiguous prefix.
+        two are means over the requests: the share of a request's tokens that is in a contiguous prefix found in this
+        cache, and in an unlimited one.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -228,12 +229,13 @@ def two_levels(trace, machine, settings, threads=1):
     -------
     dict of str to DataFrame
         ``levels``: one row per first level, policy, size and part: ``workload, first_tokens, policy, second_tokens,
-        part, references`` (that reach the second level), ``hit_blocks`` (of them), ``input_tokens,
-        first_prefix_tokens`` (with the first level alone), ``prefix_tokens`` (with both).
+        part, references`` (that reach the second level), ``hit_blocks`` (the number of these that hit),
+        ``input_tokens, first_prefix_tokens`` (with the first level alone), ``prefix_tokens`` (with both).
 
         ``times``: the same keys and, per kind of second level, the time to first token in seconds: ``kind, prefill_s,
         load_s, ttft_s`` (means), ``median_ttft_s, p99_ttft_s``; ``loading``, the number of requests that load anything,
-        and ``slower``, for how many of these loading is not faster than prefill. Policy ``none``: no second level.
+        and ``slower``, the number of these for which loading is not faster than prefill. Further rows, with policy
+        ``none``, are for a first level without a second.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -292,7 +294,7 @@ def _two_levels(workload, machine, first_tokens, first, stream, policy, second_t
 
 
 def _loaded_tokens(workload, first, either):
-    """Return the tokens of each prompt's reused prefix that the second level has to deliver."""
+    """Count the tokens of each prompt's reused prefix that the second level has to deliver."""
     prompts = workload.prompts
     count = prompts.count
     place = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)

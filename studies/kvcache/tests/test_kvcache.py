@@ -24,7 +24,8 @@ MACHINE = ROOT / "studies/kvcache/machine.yaml"
 LEDGER = load_ledger(ROOT, "kvcache")
 VALUES = load_machine(MACHINE, KvCacheMachine).testbed
 
-# Blocks of a cache; misses of LRU, OPT and FIFO; LRU's hits in contiguous prefixes; counted by an independent program.
+# The columns are the blocks of a cache, the misses of LRU, OPT and FIFO, and LRU's hits in contiguous prefixes. An
+# independent program counted them.
 TRUTH = [
     (19, 281210, 274642, 282497, 7290),
     (1953, 273163, 215609, 273574, 15337),
