@@ -2,7 +2,7 @@
 
 Calls are replayed on `misspenalty_studies.epcm.file_client` with the processor times of the paper's client, divided by
 the speed-up of a year's machine. From 2005 on, the page cache is today's (`epcm/machine_today.yaml`: one cache for
-reads and writes, longer read-ahead). The builds were recorded on a machine of the last year. Recorded compute is
+reads and writes, longer read-ahead). The builds were recorded on a machine of the last year. Recorded processor time is
 multiplied by 1 on that machine, by the study's fitted factor at the speed of the paper's client, and by an interpolated
 factor in between.
 """
@@ -69,8 +69,8 @@ class Conclusion:
         return study._replace(measured=study.measured[: self.measured])
 
     def _played(self, build, machine, scale, modern):
-        """Replay a build without prefetching and with EPCM; for each return the mean elapsed time, I/O wait, and time
-        of the prefetch engine, in s."""
+        """Replay a build without prefetching and with EPCM; for each, return the means over runs of the elapsed time,
+        the I/O wait and the prefetch engine's time, in s."""
         study = self.workload(build, machine.drive, modern)._replace(machine=machine, scale=scale)
         found = []
         for bar in self.bars:
@@ -86,7 +86,7 @@ class Conclusion:
         times = {name: getattr(self.own, name) / faster for name in TIMES}
         remote = device.name == "remote_memory"
         mb_per_s = era.network_mbit_per_s / 8 if remote else MB_PER_S.get(device.name, MB_PER_S["disk"])
-        # the model adds the transfer of a request, so the access time is the time for 8 KB less their transfer
+        # the model adds a request's transfer time, so the access time is the time for 8 KB less their transfer time
         access = max(device.read_us - 8192 / mb_per_s, 0.0)
         depth = int(min(max(device.parallel, 1), 32))
         return replace(
@@ -95,7 +95,7 @@ class Conclusion:
         )  # fmt: skip
 
     def compute_scale(self, machines, era, build):
-        """Return the factor by which recorded compute is multiplied on a year's machine."""
+        """Return the factor by which recorded processor time is multiplied on a year's machine."""
         last = machines.eras[max(machines.eras)]
         share = np.log(machines.faster(STUDY, era)) / np.log(machines.faster(STUDY, last))
         return float(self.scale[build] ** (1 - share))
@@ -106,8 +106,8 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, by how much EPCM shortens the build; ``cold_s, epcm_s, cold_wait_s, wait_removed_pct`` and
-            ``engine_s``.
+            ``gain_pct``, the percentage by which EPCM shortens the build; ``cold_s, epcm_s, cold_wait_s,
+            wait_removed_pct`` and ``engine_s``.
         """
         machine = self.machine(machines, era, device)
         cold, epcm = self.played(case, machine, self.compute_scale(machines, era, case), era.year >= MODERN)

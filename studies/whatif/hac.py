@@ -42,8 +42,8 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, by how much HAC shortens the traversal; ``fetch_us``; ``overhead_us``, HAC's replacement and
-            conversion per fetch; and ``overhead_share``, the same relative to the fetch.
+            ``gain_pct``, the percentage by which HAC shortens the traversal; ``fetch_us``; ``overhead_us``, HAC's time
+            for replacement and conversion per fetch; and ``overhead_share``, the ratio of the latter to ``fetch_us``.
         """
         faster = machines.faster(STUDY, era)
         server = sum(self.parts[case, part] for part in SERVER_US) / faster
@@ -65,7 +65,7 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """Return triples of a quantity, its archived and its computed value on the testbed."""
+        """Return triples of a quantity, its archived value and its computed value, on the testbed."""
         rows = []
         for case in self.cases:
             row = self.counts[case, "hac-fg"]

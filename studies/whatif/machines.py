@@ -1,7 +1,8 @@
 """Read the machines of five years and their devices from ``studies/whatif/machine.yaml``.
 
 A device serves cache misses: a disk of `misspenalty.disks`, flash, or another machine's memory over the year's network.
-Its times are those of random requests of 8 KB, issued one at a time; `parallel` is the number that it serves at once.
+Its times are those of random requests of 8 KB, issued one at a time; `parallel` is the number of requests that it can
+serve at once.
 """
 
 from dataclasses import dataclass, replace
@@ -117,8 +118,8 @@ class Machines:
         return [(self.eras[year], device) for year, devices in self.devices.items() for device in devices.values()]
 
     def variations(self, study, year, name):
-        """Yield the same machines with one parameter set to an end of its range, for both ends of every parameter that
-        a cell depends on.
+        """Yield the same machines with one parameter set to an end of its range, for both ends of every parameter of
+        the study's testbed, of the year's machine and of the device.
 
         Yields
         ------

@@ -1,10 +1,11 @@
 """Compare MQ with LRU: compute TPC-C's transaction rate from counted misses and writes, by mean value analysis.
 
-The study's own model replays every request. Here the same closed network is solved from its counts, which takes
-microseconds: 48 terminals, the database's processor, the storage servers' processors, both directions of the link, 24
-devices. The method is exact mean value analysis (M. Reiser, S. S. Lavenberg, JACM 1980) with constant service at the
-devices: a request in service has half of its time left on average. A device that serves several requests at a time is
-modelled as a faster one behind a delay (A. Seidmann, P. Schweitzer, S. Shalev-Oren, 1987).
+The study's own model replays every request. Here the same closed network is solved from that model's counts, which
+takes about a millisecond. The network has 48 terminals, the database's processor, the storage servers' processors, both
+directions of the link, and 24 devices. The method is exact mean value analysis (M. Reiser, S. S. Lavenberg, JACM 1980)
+with constant service at the devices: a request in service has half of its time left on average. A device that serves
+several requests at a time is modelled as a faster one behind a delay (A. Seidmann, P. Schweitzer, S. Shalev-Oren,
+1987).
 """
 
 import numpy as np
@@ -100,7 +101,7 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, how much higher MQ's rate is; ``mq_per_s, lru_per_s``.
+            ``gain_pct``, the percentage by which MQ's rate is higher; ``mq_per_s, lru_per_s``.
         """
         faster, link = machines.faster(STUDY, era), era.network_mbit_per_s / OWN_MBIT_PER_S
         times = (device.read_us, device.write_us, device.parallel)
@@ -110,7 +111,7 @@ class Conclusion:
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}
 
     def checks(self, machines):
-        """Return triples of a quantity, its simulated and its solved value, on the testbed."""
+        """Return triples of a quantity, its simulated value and its solved value, on the testbed."""
         own = 1000 * 9 + BYTES / 15  # us: 9 ms and 15 MB/s
         rows = []
         for case in self.cases:

@@ -92,8 +92,9 @@ def crossovers(conclusion, machines, curve):
     Returns
     -------
     DataFrame
-        ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (NaN if the gain never crosses it in the curve's
-        range), ``pays``: whether the gain is that large ``above`` or ``below`` that time, or ``always`` or ``never``.
+        ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (the time at which the gain crosses it; NaN if it
+        never does in the curve's range), and ``pays``, which says whether the gain is at least that large ``above`` or
+        ``below`` that time, ``always`` or ``never``.
     """
     rows = []
     for level in (conclusion.threshold_pct, 0.0):

@@ -7,7 +7,7 @@ alpha rho^beta / (1 - rho), 1977). The waits for a slot and for room in the writ
 for disks. Controller and adapter scale with the processors.
 
 A wait grows as 1 / (1 - utilisation), so near 1 it depends more on the last digit of the utilisation than on the
-policies. From `SATURATED` on, where one percent more utilisation makes a wait a quarter longer, a back end is taken to
+policies. From `SATURATED` on, where one more point of utilisation makes a wait a quarter longer, a back end is taken to
 be saturated: its utilisation is reported, but no response time.
 """
 
@@ -57,7 +57,8 @@ class Conclusion:
     responses : DataFrame
         ``results/sarc/fig6.csv``, with mean response times.
     points : sequence of (str, int, str)
-        Configuration, requests per second, and which stays the same: the requests or the disks' utilisation.
+        Configuration, requests per second, and what stays the same with another back end: the requests per second or
+        the disks' utilisation.
     own_us : float
         Time of a random read of 8 KB from the simulated drive.
     """
@@ -103,8 +104,8 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, by how much SARC's response time is below the better LRU's, NaN if the back end of SARC or of
-            both LRUs is saturated; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
+            ``gain_pct``, the percentage by which SARC's response time is below the better LRU's, NaN if the back end of
+            SARC or of both LRUs is saturated; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
         """
         config, iops, load = self.points[case]
         factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)

@@ -3,9 +3,10 @@ years.
 
 On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
-place is a write, and the virtual log adds a map sector to it, which costs the host the time of a record and the medium
-the amount counted in `results/vlog/what_if.csv`. For a device of any other time, that time replaces the locate time of
-the year's disk for updates in place; eager writing takes the same share of it as on that disk.
+place is a write, and the virtual log adds a map sector to it, which costs the host the time of a record. How much is
+written to flash is counted in `results/vlog/what_if.csv`. For a device of which only a time is given, this time
+replaces the locate time of the year's disk for updates in place; for eager writing, it is multiplied by the ratio of
+the two locate times on that disk.
 """
 
 from functools import cache
@@ -68,8 +69,8 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, by how much the virtual log shortens the update; ``in_place_us, virtual_log_us, speedup``; and
-            ``written_ratio``, how many times as much it writes to the medium.
+            ``gain_pct``, the percentage by which the virtual log shortens the update; ``in_place_us, virtual_log_us,
+            speedup``; and ``written_ratio``, how many times as much it writes to the medium as updates in place.
         """
         factor, written = 1 / machines.faster(STUDY, era), 1.125  # one map sector per eight data sectors
         if device.drive is not None:

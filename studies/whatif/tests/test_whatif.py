@@ -111,7 +111,7 @@ def test_mq_gains_by_devices_and_by_the_work_of_a_miss_alone(rates, found):
     assert busy.measures(found, era, instant, case)["gain_pct"] == pytest.approx(0, abs=0.01)
     requests = {p: (row[p].misses + row[p].writes) / row[p].transactions for p in ("mq", "lru")}
     gain = rates.measures(found, era, slow, case)["gain_pct"]
-    assert gain == pytest.approx(100 * (requests["lru"] / requests["mq"] - 1), rel=1e-3)  # only the devices count
+    assert gain == pytest.approx(100 * (requests["lru"] / requests["mq"] - 1), rel=1e-3)  # the devices dominate
 
 
 def test_hac_pays_for_its_overhead(traversals, found):
@@ -119,7 +119,7 @@ def test_hac_pays_for_its_overhead(traversals, found):
     near, far = (traversals.measures(found, era, Device("any", us, us), "T1") for us in (0.0, 1e7))
     assert far["overhead_us"] == near["overhead_us"] and far["overhead_share"] < near["overhead_share"]
     row = table("hac/elapsed.csv").query("run == 'hot' and traversal == 'T1'").set_index("system").fetches
-    assert far["gain_pct"] == pytest.approx(100 * (1 - row["hac-fg"] / row["fpc"]), rel=1e-3)  # only the fetches count
+    assert far["gain_pct"] == pytest.approx(100 * (1 - row["hac-fg"] / row["fpc"]), rel=1e-3)  # fetches dominate
     assert (hac.overheads(traversals, found)["device_us"] >= 0).all()
 
 
