@@ -1,10 +1,10 @@
 """Run the code blocks of a Markdown page, in order, as a reader would.
 
-Python blocks of a page share their names; blocks of prompts (``>>>`` or ``$``) are compared with the output that they
-show. ``sh`` blocks run under ``bash -euo pipefail``. A block whose caption is a bare file name is written to that file
-(and run, if it is Python). A block below the comment ``<!-- not run: why -->`` is left out.
+Python blocks of a page share one namespace; the output of blocks of prompts (``>>>`` or ``$``) is compared with the
+output that they show. ``sh`` blocks run under ``bash -euo pipefail``. A block whose caption is a bare file name is
+written to that file (and run, if its language can be). A block below the comment ``<!-- not run: why -->`` is left out.
 
-Run as a script, it takes a page and runs it in the working directory.
+As a script, this module takes the path of a page and runs the page's blocks in the working directory.
 """
 
 import doctest

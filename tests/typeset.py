@@ -11,7 +11,7 @@ from PIL import Image
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
-TOUCH = 0.4  # share of the smaller height of two boxes: ascenders may come near the descenders above
+TOUCH = 0.4  # overlap of two boxes, as a share of the smaller height, that is allowed to ascenders and descenders
 ROW = 14.0  # pt: blank rows up to this height are space between lines and paragraphs
 
 
@@ -94,7 +94,7 @@ def path_extent(text):
 
 
 def meetings(found):
-    """Return pairs of boxes that overlap by more than a touch."""
+    """Return pairs of boxes that overlap by more than 1 pt in width and more than `TOUCH` in height."""
     met, ordered = [], sorted(found, key=lambda one: one[2][1])
     for i, one in enumerate(ordered):
         for other in itertools.takewhile(lambda two: two[2][1] < one[2][3], ordered[i + 1 :]):  # noqa: B023
@@ -111,7 +111,8 @@ def ink(page):
 
 
 def filled(marks, top, bottom, row):
-    """Return the share of the height between two rows that has content, averaged over the page's two halves."""
+    """Return the share of the height between two rows that has content, averaged over the page's two halves; gaps of
+    fewer than `row` blank rows between content count as content."""
     shares = []
     for half in np.array_split(marks[top:bottom], 2, axis=1):
         rows = np.flatnonzero(half.any(axis=1))

@@ -83,7 +83,8 @@ def timed_out(*_):
 
 
 class Watch:
-    """An audit hook that notes if a reader opens other files, starts a program or connects (see SECURITY.md)."""
+    """An audit hook that notes if a reader opens other files, starts a program or makes a network connection (see
+    SECURITY.md)."""
 
     FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")
 
@@ -99,7 +100,7 @@ class Watch:
             "/dev/null",
         ]
         self.allowed = tuple(own + [str(corpus.ROOT / name) for name in ("data", "src", "studies", "build")])
-        self.any_file = target.startswith("disksim")  # its files name other files
+        self.any_file = target.startswith("disksim")  # DiskSim's files name other files to read
         sys.addaudithook(self.hear)
 
     def hear(self, event, arguments):

@@ -102,7 +102,8 @@ def checkout(folder):
 
 @functools.cache
 def stand_ins():
-    """Return replacements for slow steps with the same results for all sites: commit, sources, scripts and charts."""
+    """Return faster replacements for slow steps: commit, sources and scripts are the same for all sites, and a chart is
+    drawn only once for the same figure and table."""
     sources = functools.cache(lambda folders, make=pages.Sources: make(dict(folders)))
     draw, drawn = pages._Site._chart, {}
 
@@ -171,7 +172,8 @@ def build(path):
 
 
 def check(site):
-    """Check that every page exists and is well-formed, and that its links lead to files of the site."""
+    """Check that every claim has a page and every page one menu and, of all pages but those of docs and notebooks, that
+    they are well-formed and that their links lead to files of the site."""
     claims = pd.read_csv(site.parent / "results" / "claims.csv", dtype=str, keep_default_na=False)["id"]
     assert {path.stem for path in (site / "claim").iterdir()} == set(claims)
     for path in site.rglob("*.html"):

@@ -120,7 +120,7 @@ def test_every_command_has_a_page_that_shows_its_screen(capsys):
     pages = {path.stem: path.read_text() for path in (ROOT / "docs" / "commands").glob("*.md")}
     assert pages.keys() == called and len(called) > 5
     silent = [name for name, text in pages.items() if f"$ misspenalty {name} " not in text]
-    assert silent == ["record"]  # for root alone
+    assert silent == ["record"]  # only root can run it
 
 
 def test_the_development_container_builds_what_the_container_file_describes():

@@ -23,7 +23,7 @@ FLOORS = (  # from the ground up; a package imports from the floors below its ow
     ("__main__",),
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
-USERS = ("characterize", "cli")  # packages of the library that use it
+USERS = ("characterize", "cli")  # packages of the library that may use only what is public in the others
 STUDIES = {path.parent.name for path in PACKAGES["misspenalty_studies"].glob("*/__init__.py")} - {"common"}
 STATEMENT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+(c?import)[ \t]+(\([^)]*\)|[^\n#]*)|(c?import)[ \t]+([^\n#]*))", re.MULTILINE
@@ -62,7 +62,7 @@ def statements(path):
 
 
 def find_imports(name):
-    """Return (module, name taken from it or None) for everything that a module imports from the package."""
+    """Return (module, name taken from it or None) for everything that a module imports from library and studies."""
     taken = set()
     for module, names, declarations in statements(MODULES[name]):
         if module.split(".")[0] not in PACKAGES:
@@ -130,7 +130,7 @@ def test_the_library_imports_no_study():
 
 
 def test_studies_do_not_import_each_other():
-    """Code that two of them need is in the library or in `common`; only `common` and `whatif` import other studies."""
+    """Code that two studies need is in the library or `common`; only `common` and `whatif` may import other studies."""
     assert len(STUDIES) > 5
     for name in ABOVE:
         known = {package_of(module) for module, _ in IMPORTS[name] if is_study(module)} & STUDIES

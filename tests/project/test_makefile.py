@@ -91,7 +91,7 @@ def test_missing_compiler_is_reported(checkout):
 
 @pytest.fixture
 def uv(tmp_path_factory, monkeypatch):
-    """Install uv, which no other test needs, unless it is here."""
+    """Install uv, which no other test needs, unless it is installed."""
     if not shutil.which("uv"):
         folder = tmp_path_factory.mktemp("uv")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"]
@@ -101,7 +101,7 @@ def uv(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def unreachable(checkout, monkeypatch):
-    """Return a checkout whose one locked package is in a folder of wheels, on a machine without a registry."""
+    """Return a checkout whose one locked package is in a folder of wheels, while no registry can be reached."""
     wheel = checkout / "wheels" / "made-1.0-py3-none-any.whl"
     wheel.parent.mkdir()
     with zipfile.ZipFile(wheel, "w") as file:

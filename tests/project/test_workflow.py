@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
 RULES = sorted((*(WORKFLOW / "rules").glob("*.smk"), *ROOT.glob("studies/*/rules.smk")))
 KINDS = ("tables", "figures")
-ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}  # `make site`, own traces
+ON_REQUEST = {"study_readings", "fetch_trace", "trace_tables", "trace_page", "all_traces"}  # site, a user's traces
 
 
 def snakemake(folder, *arguments, hash_seed="0"):
@@ -94,7 +94,7 @@ def test_rule_is_complete(name):
     parts = sections(body)
     assert {"output", "log"} <= set(parts)
     assert "input" in parts or "/runs/" in parts["output"]  # an archived table without an input would pass for finished
-    if not name.endswith("manifest"):  # it could not read its own benchmark
+    if not name.endswith("manifest"):  # a manifest, which reads all benchmarks, could not read its own
         assert "benchmark" in parts
     if not inherits:
         assert {"params", "conda", "script"} <= set(parts)

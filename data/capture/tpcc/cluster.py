@@ -46,7 +46,7 @@ class Cluster:
         self.log = work / "postgres.log"
 
     def check_machine(self) -> None:
-        """Raise `CaptureError` unless this is root on a machine with PostgreSQL 15."""
+        """Raise `CaptureError` unless run by root, with PostgreSQL 15 and its user, and a short enough socket path."""
         if os.geteuid() != 0:
             raise CaptureError("must run as root: bpftrace needs it, and PostgreSQL is run as user postgres")
         for name in ("initdb", "pg_ctl", "psql", "pgbench"):
@@ -92,7 +92,7 @@ class Cluster:
 
     def _as_postgres(self, program: str, *arguments: object) -> None:
         command = [str(BINARIES / program), *map(str, arguments)]
-        # In a session of its own, the server gets no Ctrl-C; it is only stopped by `running`.
+        # In a session of its own, the server gets no Ctrl-C; only `running` stops it.
         done = subprocess.run(
             command,
             user=USER,
@@ -118,7 +118,7 @@ class Cluster:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, *statements: str, files: tuple[Path, ...] = (), database: str = DATABASE) -> str:
-        """Run statements and files in order and return what they print, unaligned."""
+        """Run files, then statements, each in order, and return what they print, unaligned."""
         options = [option for path in files for option in ("-f", str(path))]
         options += [option for statement in statements for option in ("-c", statement)]
         process = self.psql("-A", "-t", *options, database=database)

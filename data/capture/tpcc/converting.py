@@ -35,8 +35,8 @@ def convert(recording: Path, output: Path) -> dict:
     Raises
     ------
     CaptureError
-        `output` exists, lines are malformed or lost, fewer than 99 % of the buffer misses were seen, or the file is too
-        large.
+        `output` exists, lines are malformed, events were lost, fewer than 99 % of the buffer misses were seen, there
+        are too few reads, or the file is too large.
     """
     refuse_to_overwrite(output)
     facts = json.loads((recording / "recording.json").read_text())
@@ -121,7 +121,8 @@ def count_transactions(log: Path, window: Events, clock_offset: int) -> tuple[di
 
 
 def publish(window: Events, output: Path, relations: list[str]) -> str:
-    """Write the Parquet file under a temporary name, check it, make it read-only and rename it; return its sha256."""
+    """Write the Parquet file under a temporary name, check its size, make it read-only and rename it; return its
+    SHA-256."""
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.part")
     try:

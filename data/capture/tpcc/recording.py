@@ -74,7 +74,8 @@ def record(cluster: Cluster, run: Run, folder: Path) -> None:
     Raises
     ------
     CaptureError
-        A program is missing or stops early, or there are too few reads within an hour.
+        `folder` exists, a program or disk space is missing, a program fails or stops early, or there are too few reads
+        within an hour.
     """
     cluster.check_machine()
     check_tracing(cluster.work, run.reads)
@@ -121,7 +122,7 @@ def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
 
 
 def counters(server: Cluster) -> dict[str, int]:
-    """Query the database's statistics from another database, after its sessions have ended and reported them."""
+    """Wait 1.5 s for ended sessions to report their statistics, then query these from another database."""
     time.sleep(1.5)
     query = f"SELECT {COUNTERS} FROM pg_stat_database WHERE datname = '{DATABASE}'"
     writes = "SELECT buffers_checkpoint, buffers_clean, buffers_backend FROM pg_stat_bgwriter"
@@ -146,7 +147,7 @@ def relation_blocks(data_files: Path, relations: dict[str, str]) -> dict[str, in
 
 
 def tracing(data_files: Path, run: Run, output: Path):
-    """Return a context in which bpftrace traces `data_files`, and at whose end its buffers are drained."""
+    """Return a context in which bpftrace traces `data_files`; at its end, wait for bpftrace's buffers to drain."""
     settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(run.ring_pages)}
     return tracer.tracing(
         "postgres.bt", data_files.stat().st_ino, output, output.parent / "bpftrace.log", settings=settings
