@@ -39,9 +39,9 @@ def gains(table):
 def disagreement(table):
     """Where the policy with the most hits is not the fastest: by mean, or by the 99th percentile only.
 
-    One cell per trace, cache size and device; numbers say by how many percent the mean request is slower with the
-    policy that has the most hits. Devices with a fixed time receive the requests at the trace's own times; drives serve
-    16 clients in a closed loop.
+    There is one cell per trace, cache size and device. A number is the percentage by which the mean request is slower
+    with the policy that has the most hits. Devices with a fixed time receive the requests at the trace's own times;
+    drives serve 16 clients in a closed loop.
 
     Parameters
     ----------

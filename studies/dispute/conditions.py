@@ -103,7 +103,7 @@ def _replayed_reductions(table):
 
 def _program(table):
     keys = ["trace", "cache_blocks", "policy"]
-    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # the program's
+    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # the program's, if any
     return both.assign(reading=OWN, condition=BY_PROGRAM)
 
 

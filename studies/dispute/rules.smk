@@ -1,5 +1,6 @@
 # The dispute study. The published results and most traces are registered in data/external.yaml and not shipped. If all
-# are available (in a mirror folder, or downloaded), the tables are made from them; otherwise archived tables are read.
+# traces are available (in a mirror folder, or downloaded), they are replayed; otherwise archived replays are read. If
+# the published results are available, they are aggregated; otherwise the archived tables made from them are read.
 plan = PLANS["dispute"]
 from misspenalty.io.external import open_register
 from misspenalty_studies.dispute.published import AGGREGATED
@@ -14,7 +15,7 @@ wildcard_constraints:
 
 
 def dispute_trace(wildcards):
-    """Return the file of a registered trace."""
+    """Return the file of a replayed trace, which may be registered or not."""
     return str(DISPUTE_PATHS[wildcards.replayed])
 
 

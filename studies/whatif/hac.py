@@ -43,7 +43,7 @@ class Conclusion:
         -------
         dict
             ``gain_pct``, the percentage by which HAC shortens the traversal; ``fetch_us``; ``overhead_us``, HAC's time
-            for replacement and conversion per fetch; and ``overhead_share``, the ratio of the latter to ``fetch_us``.
+            for replacement and conversion per fetch; and ``overhead_share``, its ratio to ``fetch_us``.
         """
         faster = machines.faster(STUDY, era)
         server = sum(self.parts[case, part] for part in SERVER_US) / faster

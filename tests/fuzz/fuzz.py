@@ -139,7 +139,7 @@ def work(name, executions, seed, first=0):
             counts["read"] += 1
         except (InputError, ParameterError) as error:
             counts["refused"] += 1
-            assert str(error), "a refusal without a word"
+            assert str(error), "the error has no message"
         finally:
             signal.alarm(0)
             watch.on = False

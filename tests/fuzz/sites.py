@@ -172,13 +172,15 @@ def build(path):
 
 
 def check(site):
-    """Check that every claim has a page and every page one menu and, of all pages but those of docs and notebooks, that
-    they are well-formed and that their links lead to files of the site."""
+    """Check that every claim has a page and that every page has one menu.
+
+    Pages outside the folders docs and notebooks must also be well-formed, and their links must lead to files.
+    """
     claims = pd.read_csv(site.parent / "results" / "claims.csv", dtype=str, keep_default_na=False)["id"]
     assert {path.stem for path in (site / "claim").iterdir()} == set(claims)
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        assert text.count('<header class="site">') == 1, "not one menu"
+        assert text.count('<header class="site">') == 1, "expected one menu"
         if path.parent.name in ("docs", "notebooks"):
             continue
         Elements(text)

@@ -79,7 +79,7 @@ def test_relations_are_tables_and_indexes_of_tpcc(capture):
     requests = dict(zip(names, np.bincount(relation.indices, minlength=len(names)), strict=True))
     assert all(requests[table] > 0 for table in TABLES)
     strangers = {name: n for name, n in requests.items() if n and name.split(".")[0] not in TABLES | INDEXES}
-    assert all(name.startswith("pg_") for name in strangers), "only system catalogues besides"
+    assert all(name.startswith("pg_") for name in strangers), "the others are system catalogues"
     assert sum(strangers.values()) < 1000
 
 

@@ -1,4 +1,4 @@
-"""Test the tool that translates kernels: a process takes many, only changed ones are redone, and C files are whole."""
+"""Test the tool that translates kernels: it uses few processes, skips unchanged kernels and leaves whole C files."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ for source in map(Path, sources):
 
 @pytest.fixture
 def tree(tmp_path):
-    """Return a function that translates six kernels of two packages, two of which include a file."""
+    """Return a function that translates six kernels of two packages; two of the kernels include a file."""
     for name, below in (("misspenalty", "src/misspenalty"), ("misspenalty_studies", "studies")):
         (tmp_path / below).mkdir(parents=True)
         for kernel in "abc":

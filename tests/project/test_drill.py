@@ -1,4 +1,4 @@
-"""Test the parts of the drill on a workflow of two jobs: it accepts what is right and finds what is wrong."""
+"""Test the parts of the drill on a workflow of two jobs: it accepts undamaged results and finds damaged ones."""
 
 import sys
 from pathlib import Path

@@ -45,7 +45,7 @@ def test_gains(steps):
 
 
 def test_claims(steps):
-    """All claims that a table decides must hold, except that of a maximum found on other traces.
+    """All claims that a table decides must hold, except the one about a maximum that was found on other traces.
 
     The authors' counts are read from the ledger, not typed here.
     """

@@ -107,7 +107,7 @@ def compatible(run_ratio, target, low, high, step=1):
     Returns
     -------
     (int, int) or None
-        Lowest and highest such time, us; None if there is none in the range.
+        Lowest and highest such time, us, to within `step`; None if there is none in the range.
     """
     half = 0.5 * 10.0 ** -len(f"{target:g}".partition(".")[2])
     ends = []

@@ -124,7 +124,7 @@ def test_hac_pays_for_its_overhead(traversals, found):
 
 
 class Step:
-    """A conclusion that gains 10 % from 100 us on and loses 1 % below; in 1997 it always gains."""
+    """A conclusion that gains 10 % at device times from 100 us on and loses 1 % below; in 1997 it always gains 10 %."""
 
     study, threshold_pct, cases = "mq", 1.0, ("one",)
 
