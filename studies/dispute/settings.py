@@ -1,4 +1,4 @@
-"""Define the settings of the dispute study: the traces that are replayed, the cache sizes, the bootstrap."""
+"""Define the settings of the dispute study: the traces that are replayed, the cache sizes, and the bootstrap."""
 
 from typing import Annotated, ClassVar, Literal
 

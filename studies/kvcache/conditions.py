@@ -57,7 +57,7 @@ def sensitivity(trace, machine, settings, threads=1):
 
 
 def conditions(trace, machine, settings, threads=1):
-    """Compute Table 1, Figures 9 and 10 under other readings of facts that the papers leave open (a workflow job).
+    """Compute Table 1 and Figures 9 and 10 under other readings of facts that the papers leave open (a workflow job).
 
     Parameters
     ----------

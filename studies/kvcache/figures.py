@@ -31,8 +31,8 @@ MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "ma
 @styled
 def capacity(table, published):
     """Hits of one cache by its size, on the whole trace. Left: LRU, counted in three ways. Right: policies, as shares
-    of the possible hits. Where the trace is the paper's, black marks are the values of its Figure 9, which are LRU's,
-    and on the right their shares of the figure's highest value.
+    of the possible hits. If the trace is the paper's, black marks on the left are the values of its Figure 9, which are
+    for LRU, and those on the right are these values as shares of the figure's highest value.
 
     Parameters
     ----------

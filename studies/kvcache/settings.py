@@ -1,4 +1,4 @@
-"""Define the settings of the kvcache study: the trace, the sizes of the two levels, the policies."""
+"""Define the settings of the kvcache study: the trace, the sizes of the two levels, and the policies."""
 
 from typing import Annotated, Literal
 

@@ -40,8 +40,8 @@ class Rates(NamedTuple):
         ``cache_mb, policy, normalized_rate`` over LRU with the smallest cache, ``hit_ratio_pct`` of the reads that were
         timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct`` (the
         misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean latencies
-        (us) and utilisations of each point. In the live run the cache is inside the server and each terminal has its
-        own stretch of the trace: it represents the paper's implementation.
+        (us) and utilisations of each point. In the live run, which represents the paper's implementation, the cache is
+        inside the server and each terminal has its own stretch of the trace.
     components : DataFrame
         ``cache_mb, policy, component, us``: mean time of a transaction.
     fit : DataFrame
@@ -99,7 +99,7 @@ def transaction_rates(
     reads_per_transaction : float
         Reads of the capture, divided by the transactions that the database completed meanwhile.
     fitted_mb : float
-        Cache size of the fitted bar: the fit is to the rate of LRU with this cache over that of LRU with the smallest.
+        Cache size of the fitted bar: the fit is to the ratio of LRU's rate with this cache to that with the smallest.
     target : float
         That ratio, as published.
     span : (int, int)

@@ -89,8 +89,9 @@ def bounds(table4, fig7, lru_curve):
     -------
     DataFrame
         Per ``cache_mb``: ``relative_miss_difference_pct`` (the paper's upper bound, a share of time),
-        ``rate_bound_pct`` (the same bound as a gain in rate), ``rate_gain_pct``, and ``equal_lru_mb``: the interpolated
-        size at which LRU has MQ's hit ratio, and that size over MQ's, ``equal_lru_factor``; NaN beyond the grid.
+        ``rate_bound_pct`` (the same bound as a gain in rate), ``rate_gain_pct``, ``equal_lru_mb`` (the interpolated
+        size at which LRU has MQ's hit ratio) and ``equal_lru_factor`` (that size divided by MQ's); the last two are NaN
+        beyond the grid.
     """
     hit = table4.pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
     rate = fig7.pivot(index="cache_mb", columns="policy", values="normalized_rate")

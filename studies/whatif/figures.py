@@ -27,7 +27,7 @@ def _look(year):
 
 
 def _panel(axis, curve, cells, case, threshold):
-    """Draw one case: one line per year, one mark per device."""
+    """Draw one case: one line per year, and one mark per year and device."""
     for year, line in curve[curve["case"] == case].groupby("year"):
         axis.plot(line["device_us"], line["gain_pct"], linewidth=1, **_look(year))
     for cell in cells[cells["case"] == case].itertuples():

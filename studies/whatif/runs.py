@@ -22,7 +22,7 @@ ANY = "any"  # name of a device that serves one request at a time
 
 
 def any_device(read_us):
-    """Return a device that reads and writes 8 KB in this time, one request at a time."""
+    """Return a device that reads or writes 8 KB in `read_us`, one request at a time."""
     return Device(ANY, read_us, read_us)
 
 

@@ -121,7 +121,7 @@ class Conclusion:
         return rows
 
     def checks(self, machines):
-        """Return triples of a quantity, its archived value and that computed here, on the paper's third platform."""
+        """Return triples of a quantity, its archived value and its computed value, on the paper's third platform."""
         ms = self.simulated("st19101", 1.0)
         old, new = (ms[system]["total"] for system in SYSTEMS)
         return [("speed-up, UltraSPARC-170 and Seagate", self.archived["ultra170_seagate"], old / new)]

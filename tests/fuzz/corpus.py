@@ -1,4 +1,4 @@
-"""List what is fuzzed: all trace formats, compiled traces, captures, drives, DiskSim's files, requests, YAML, results.
+"""List what is fuzzed: trace formats, compiled traces, captures, drives, DiskSim's files, requests, YAML and results.
 
 Seeds are small valid inputs, made here, or files of the repository cut to a few kilobytes.
 """

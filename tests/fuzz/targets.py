@@ -110,7 +110,7 @@ def picture():
 
 
 def read_and_replay(path):
-    """Open a trace and send it through the public functions, with settings that depend on its bytes."""
+    """Open a trace and pass it to the public functions, with settings that depend on its bytes."""
     trace = misspenalty.open_trace(path, "spc", most_references=20_000)
     chance = np.random.default_rng(zlib.crc32(path.read_bytes()))
     policy = str(chance.choice(["lru", "arc", "mq", "lirs", "opt", "sieve"]))

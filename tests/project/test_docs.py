@@ -28,7 +28,7 @@ def named(path):
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
-    """Return a folder with what a reader has: the command, a trace, timed requests, a drive's parameter files."""
+    """Return a folder with what a reader has: the command, a trace, timed requests, and a drive's parameter files."""
     folder = tmp_path_factory.mktemp("reader")
     for file in (ROOT / "tests" / "data" / "pages").iterdir():
         shutil.copy(file, folder)

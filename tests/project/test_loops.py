@@ -48,7 +48,7 @@ def runs(loop):
 
 
 def vacuous(node):
-    """Tell whether an assertion is `all(...)` or `not any(...)` over what may be empty, for which it would hold."""
+    """Tell whether an assertion, `all(...)` or `not any(...)`, is over what may be empty, and would then hold."""
     test = node.test if isinstance(node, ast.Assert) else None
     test, name = (
         (test.operand, "any") if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else (test, "all")

@@ -82,7 +82,8 @@ def test_signatures_and_the_words_of_errors_have_no_faults():
 
 
 def test_a_switch_makes_the_same_fault_as_the_source_alone():
-    """A source with a switch for every fault must act like the source with the selected fault; at first none is on."""
+    """A source with a switch for every fault must act like the original while all are off, and like the source that has
+    one fault if that one is on."""
     found = dict(enumerate(faults.mutants_of("a.py", SMALL), 1))
     changed, inside = switched.switched(SMALL, found, ".py")
     assert outcome(changed) == outcome(SMALL)

@@ -13,7 +13,7 @@ MOST_BYTES = 20_000_000  # unpacked; a package index accepts up to 100 MB
 
 @pytest.fixture
 def kept(tmp_path):
-    """Return the paths that `tools/sdist.py` keeps of a tree that has all paths of the repository."""
+    """Return the paths that `tools/sdist.py` keeps in a tree that has all paths of the repository."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if name]
     if not names:

@@ -27,7 +27,7 @@ class DatabaseCpuFit:
     highest, lowest : float
         Ratios that the model gives at `low` and at `high`: the range it can reach.
     reached : bool
-        Whether the target lies between them; if not, `value` is the end of the range whose ratio is closer to it.
+        Whether the target lies between these two; if not, `value` is the end of the range whose ratio is closer to it.
     evaluations : int
         Number of processor times tried.
     """
