@@ -103,7 +103,8 @@ def checked(config, files=(), root=None):
     Raises
     ------
     ParameterError
-        Names each wrong key, its file, its value, and what is allowed.
+        A key is unknown, missing or has a wrong value; the message names up to ten such keys, where each is set, and
+        what is allowed.
     """
     context = {}
     if root is not None:
@@ -128,8 +129,8 @@ def tables():
 
 
 def stale(root="."):
-    """Return the difference between the default file and the one made from the settings, as a unified diff, which is
-    empty if they are equal.
+    """Return the unified diff between the default file and the text made from the settings; it is empty if the two are
+    equal.
 
     Raises
     ------

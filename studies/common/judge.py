@@ -121,7 +121,7 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, root="."):
-    """Judge a study's claims on its tables under other conditions; write those that are missed, or lost by a condition.
+    """Judge a study's claims under other conditions; write the verdicts on missed claims and on those that are lost.
 
     Parameters
     ----------

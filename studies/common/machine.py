@@ -259,9 +259,9 @@ def load_machine(path, kind):
     path : path-like
         For example ``mq/machine.yaml``.
     kind : type
-        Type of the result: the `MachineParameters` of a system, such as
-        `misspenalty_studies.mq.storage_server.testbed.StorageServerTestbed`, whose declared fields are the file's
-        keys; all other fields have defaults.
+        Type of the result's `testbed`: a subclass of `MachineParameters`, such as
+        `misspenalty_studies.mq.storage_server.testbed.StorageServerTestbed`. Its declared fields are the file's keys;
+        all other fields have defaults.
 
     Returns
     -------

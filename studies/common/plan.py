@@ -55,8 +55,8 @@ def files_of(entries):
 class Simulation:
     """A job that calls a function of the study and writes the tables it returns.
 
-    ``inputs`` are its files by argument, ``outputs`` its tables by name, and ``params`` other arguments. They may
-    contain wildcards and functions of wildcards, as in any rule of Snakemake.
+    ``inputs`` are its files by argument, ``outputs`` its tables by name, and ``params`` other arguments. All three may
+    contain wildcards, and ``inputs`` and ``params`` also functions of wildcards, as in any rule of Snakemake.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Plan:
         Raises
         ------
         ParameterError
-            The simulation has no inputs, but outputs outside ``runs``: archived tables would pass for its results.
+            The simulation has no inputs, but an output outside ``runs``, so an archived table would be taken for it.
         """
         if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
             raise ParameterError(
@@ -175,7 +175,7 @@ class Plan:
         *names : str
             The tables, ``results/<study>/<name>.csv``.
         part : {None, "first", "further"}, optional
-            When it is made, see `PARTS`.
+            When the tables are made, see `PARTS`.
         options : dict, optional
             Arguments other than tables.
         **inputs : str, list or dict
@@ -223,7 +223,7 @@ class Plan:
         )
 
     def parts(self, kind):
-        """Return the tables or figures that one job makes: for each part, the name of its rule and its entries.
+        """Return the tables or figures, grouped by job: for each part, its name, the rule's name and the entries.
 
         Parameters
         ----------

@@ -81,8 +81,8 @@ class Decided:
         return self._readers[item, columns]
 
     def seeds_of(self, id):
-        """Return the number of runs over which a claim's numbers are averaged, the largest one if its tables differ;
-        None if they do not say."""
+        """Return the number of runs over which a claim's numbers are averaged: the largest one if its tables differ,
+        None if one of them does not say or the claim reads no table."""
         if set(self.seeds.values()) == {1}:
             return 1
         counts = [count for item, count in self.seeds.items() if id in self.readers(item)]
@@ -105,7 +105,7 @@ class Decided:
         return readable - complete(self.run(less).forms)
 
     def reading(self, fit, targets, variant=""):
-        """Return the ids of the decided claims that read one of the fitted cells; cells of a variant's table are
+        """Return the ids of the decided claims that read one of the cells `targets`; cells of a variant's table are
         considered only in that variant."""
         cells = []
         for target in targets:
@@ -154,7 +154,8 @@ class Decided:
 
     @cached_property
     def reasons(self):
-        """For each claim that lacks a number, by id, a text on the first missing table or cell that it reads."""
+        """For each claim that lacks a number, by id, a text that says why: the first missing table or cell that the
+        claim reads or, if it reads no such cell, the other possible causes."""
         ids = {id for id, form in self.forms.items() if form} - complete(self.forms)
         here = ids & self.losing([hole[:3] for hole in self.holes]) if ids else ids
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)

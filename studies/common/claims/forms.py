@@ -36,8 +36,8 @@ class Outcome:
 
 
 def limit_of(claim):
-    """Return the tolerance of a claim: ("relative" | "absolute", size). A bound has tolerance 0, unless the statement
-    says that it is reached."""
+    """Return the tolerance of a claim: ("relative" | "absolute", size). A bound has tolerance 0, unless its entry has
+    one or says that the limit is reached."""
     if claim.tolerance:
         return next(iter(claim.tolerance.items()))
     if claim.kind == "bound":
@@ -98,7 +98,7 @@ class Form:
         ----------
         claim : Claim
         moved : Moved
-            The same numbers on other tables, from which their intervals follow; empty if the tables have none.
+            The same numbers on other tables, from which their intervals follow; empty if no table has intervals.
         write : callable, optional
             Formats a number; the default rounds it to its known digits.
 

@@ -84,7 +84,8 @@ def missing_facts(claims, conditions, facts):
         fact; `alone` counts the missed claims that are reproduced if this fact alone is changed, `together` those that
         are reproduced only if it is changed together with others. A claim can be counted for several facts, but
         not if the baseline reproduces it: all conditions of the study share the baseline, which changes no fact. The
-        last row of a study counts the missed claims that no change of a fact reproduces; its kind is empty.
+        last row of a study counts, under `alone`, the missed claims that no change of a fact reproduces and, under
+        `conditions`, all conditions; its kind is empty.
 
     Raises
     ------

@@ -21,7 +21,7 @@ RUNS = 32  # a power of two; cells that share a column of signs lie far apart in
 
 
 def runs(frames, halves):
-    """Yield tables with every cell at one end of its interval.
+    """Yield tables in which every cell that has an interval is moved to one of its ends.
 
     Parameters
     ----------

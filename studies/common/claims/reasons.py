@@ -1,4 +1,4 @@
-"""Say why entries are not reproduced: a condition decides, a measurement excludes the value, or it is unknown."""
+"""Say why entries are not reproduced: a condition decides, a measurement excludes the value, or nothing is known."""
 
 import re
 from pathlib import Path
@@ -179,7 +179,7 @@ def _same(value, obtained):
 
 
 def _explained(reason, tables):
-    """Return the kind of a reason and its explanation; the kind is unknown if a number it rests on was not computed."""
+    """Return a reason's kind and explanation; the kind is unknown if the run did not make a number that it needs."""
     try:
         numbers = {name: _number(cell, tables) for name, cell in reason.values.items()}
     except LookupError as error:

@@ -71,7 +71,8 @@ class Table:
         missing = _absent(given, self.rows)
         table = given.reindex(columns=[*self.keys, *self.values])
         if missing:
-            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)  # 0 in other keys
+            # a row need not name every key; the keys that it does not name are 0
+            added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)
             table = pd.concat([table.astype(object), added], ignore_index=True)
             table[list(self.keys)] = table[list(self.keys)].infer_objects()
         numbers = table[list(self.values)].apply(pd.to_numeric, errors="coerce").astype(float)
@@ -94,8 +95,8 @@ class Table:
         Parameters
         ----------
         given : DataFrame or None
-            The result table as stored. The interval of ``column`` is in ``column_ci95``, the runs in ``seeds`` or
-            ``runs``.
+            The result table as stored. The half width of the interval of ``column`` is in ``column_ci95``, the number
+            of runs in ``seeds`` or ``runs``.
         frame : DataFrame
             The same table from `read`.
 

@@ -55,7 +55,7 @@ def minutes(seconds):
 
 
 def gigabytes(n, step=0.1):
-    """Return a number of bytes as text in units of 10^9 bytes, rounded up to a step."""
+    """Return a number of bytes as text in units of 10^9 bytes, rounded up to a multiple of `step`."""
     return f"{math.ceil(n / 1e9 / step) * step:.1f} GB"
 
 

@@ -37,8 +37,9 @@ def checkout_folders(root):
 class Sources:
     """Sources of the library and the studies; find those that a function depends on, and compute their digest.
 
-    A function depends on its module and on every module of these packages that it imports, directly or indirectly,
-    including compiled ones. A module that imports by a computed name (a registry) depends on everything in its folder.
+    A function depends on its module and on every module of these packages that its module imports, directly or
+    indirectly, including compiled ones. A module that imports by a computed name (a registry) depends on everything in
+    its folder.
     Tests are ignored.
 
     Parameters
@@ -140,8 +141,8 @@ class Sources:
     def digest(self, *names):
         """Return the sha256 of the relative paths and contents of the sources that functions or modules depend on.
 
-        As a parameter of a Snakemake rule, it reruns every job that depends on an edited source. Parameters and errors
-        are those of `files`.
+        A Snakemake rule that has the digest as a parameter runs again if a source that it depends on was edited.
+        Parameters and errors are those of `files`.
         """
         lines = (f"{path}\0{self._digests[path]}\0" for path in self._relative(names))
         return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -17,7 +17,8 @@ def recomputed(studies, archived):
     Returns
     -------
     DataFrame
-        ``study, state`` (recomputed or archived), ``missing_files``, their names joined by ``"; "``.
+        ``study``, ``state`` (recomputed or archived) and ``missing_files``, the names of the absent files, joined by
+        ``"; "``.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def check_recorded(paths):
 def recorded_digest(path):
     """Return the sha256 that the ``captures.yaml`` next to a file records for it, or None.
 
-    An entry of ``captures.yaml`` is a file, or a workload with one digest for each of its files.
+    An entry of ``captures.yaml`` describes a file, or a workload with one digest for each of its files.
     """
     facts = Path(path).with_name(FACTS)
     if not facts.is_file() or Path(path).name == FACTS:

@@ -56,7 +56,7 @@ def nearest(name, names):
 
 
 def explain(error, model, data, files=()):
-    """Say what is wrong, one line per error.
+    """Say what is wrong, one line per error, for at most `MAX_LINES` errors.
 
     Parameters
     ----------
@@ -173,7 +173,8 @@ def _key(place):
 
 
 def _source(place, data, contents):
-    """Return the file that sets a key: the last of those that contain the longest part of the key's path."""
+    """Return the file that sets a key, the last of those that contain the longest part of the key's path; return
+    ``--config`` if the command line sets it."""
     found, path_of = 0, None
     for path, content in contents:
         depth = len(_followed(content, place))

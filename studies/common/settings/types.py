@@ -34,7 +34,7 @@ def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=F
     why : str, optional
         Reason for the default: the paper's words, a source, an argument.
     notes : dict of str to str, optional
-        A comment for entries of a mapping or a list.
+        Comments on entries of a mapping or a list, by entry.
     block : bool
         Whether the default file shows the value on separate lines, one per entry.
     **constraints

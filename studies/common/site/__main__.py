@@ -1,4 +1,4 @@
-"""``python -m misspenalty_studies.common.site``: what ``make site`` runs."""
+"""Build the site of the results; ``make site`` runs this module."""
 
 import argparse
 import sys

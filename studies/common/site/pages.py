@@ -404,7 +404,8 @@ class _Site:
         }
 
     def _telling(self, study, figures):
-        """Return the figure whose tables are read by the most claims of the answer, or None if there are no figures."""
+        """Return the figure whose tables are read by the most of the claims that the answer rests on; None if there are
+        no figures."""
         rests_on = set(self.papers[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 

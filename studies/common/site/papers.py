@@ -1,4 +1,4 @@
-"""Read the facts about a study's papers that the pages show: question, authors, sources, and the answer's verdicts.
+"""Read what the pages show about a study's papers: question, authors, sources, and the verdicts behind the answer.
 
 The question is read from the study's section of the paper (``section.typ``), everything else from its
 ``study.yaml``.

@@ -1,4 +1,4 @@
-"""``python -m misspenalty_studies.common.reporting.archive``: what ``make archive`` and ``make verify`` run."""
+"""Write or verify an archive of results; ``make archive`` and ``make verify`` run this module."""
 
 import argparse
 import collections

@@ -188,7 +188,7 @@ def _compare_metadata(stored, contents, citation, code):
 
 
 def _compare(stored, contents, name, here, code, tolerance):
-    """Return the verdict on one file; a file that this checkout lacks is not read."""
+    """Return the verdict on one file. If this checkout lacks it, it is not read, unless it describes code or a run."""
     if name not in contents:
         if name in MANIFESTS:
             return "not compared", "is not in the archive; it describes one run"

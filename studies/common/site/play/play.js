@@ -127,7 +127,7 @@ async function run() {
   await show(about, device, wanted.by_bytes);
   const took = ((performance.now() - begin) / 1000).toFixed(1);
   say(`${rows.length} ${device ? "timed " : ""}replays of ${about.references.toLocaleString("en")} references in ${took} s.` +
-    (about.file === undefined ? "" : " The address cannot name a file of yours, so a link to it opens the page with a trace of its own."));
+    (about.file === undefined ? "" : " The address cannot name a file of yours, so a link to this page opens it with one of the page's own traces."));
 }
 
 const rounded = (value) => (value === null ? "none" : value.toLocaleString("en", { maximumSignificantDigits: 5 }));
@@ -215,7 +215,7 @@ async function judge(claim) {
   const against = claim.form === "order" ? "" : ` Published ${claim.published} ${claim.unit}, obtained ${rounded(obtained)}; tolerance ` +
     `${claim.measure === "relative" ? `${100 * claim.tolerance} %` : `${claim.tolerance} ${claim.unit}`}.`;
   document.querySelector(".judged").textContent = `${claim.statement} In this browser: ${hit}.${against} Verdict: ${VERDICTS[made]}, ` +
-    `${made === claim.verdict ? "as archived" : `while archived is: ${VERDICTS[claim.verdict]}`}.`;
+    `${made === claim.verdict ? "as archived" : `but the archived verdict is: ${VERDICTS[claim.verdict]}`}.`;
   say("Done.");
   return { obtained, ratios, verdict: made };
 }

@@ -40,8 +40,8 @@ def call(function, values):
 
 
 def open_shipped(name, path, references, blocks, block_bytes, form):
-    """Open a trace that comes with the page: in the form that `joined` reads, its ids, whose highest bit marks a write,
-    and its addresses."""
+    """Open a trace that comes with the page. Its file holds the ids, whose highest bit marks a write, and then the
+    addresses, both in the form that `joined` reads."""
     planes = gzip.decompress(Path(path).read_bytes())
     packed = np.frombuffer(joined(planes[: 4 * references], 4), np.uint32)
     writes = bytes(1 if byte & 128 else 0 for byte in planes[3 * references : 4 * references])

@@ -70,7 +70,7 @@ def equal(a, b):
 
 
 def test_a_study_is_never_given_anything_published(monkeypatch):
-    """If all published values, tolerances and orders are changed, the studies must receive and record the same."""
+    """Changing all published values, tolerances and orders must not change what the studies receive and record."""
     seen = {}
 
     def spied(name, module, calls):

@@ -80,7 +80,7 @@ def test_without_intervals_nothing_is_a_tie_and_there_is_one_run():
     [((1.0, 2.0), "reproduced"), ((1.0, 1.3), "tie"), ((1.3, 1.0), "tie"), ((2.0, 1.0), "not_reproduced")],
 )
 def test_an_order_closer_than_its_intervals_is_a_tie(values, expected):
-    """The difference of two numbers with half widths of 0.3 must have one of 0.42."""
+    """The difference of two numbers with half widths of 0.3 must have a half width of 0.42."""
 
     def order(recorder, ms):
         recorder.order("x.one", {"a": ms[0], "b": ms[1]})

@@ -66,7 +66,8 @@ def test_nothing_lies_in_the_margins(boxes):
 
 
 def test_no_page_is_half_empty():
-    """Except the last page and the one before the appendices, each page must have content on `LEAST` of its height."""
+    """Each page must have content on at least `LEAST` of its height, except the last page and the last one before the
+    appendices."""
     source = str(ROOT / "paper" / "supplement.typ")
     appendices = json.loads(typst.query(source, "<appendices>", root=str(ROOT), field="value", one=True))
     shares = dict(enumerate((share(page) for page in typeset_as("png", source)), 1))

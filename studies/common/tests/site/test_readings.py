@@ -1,4 +1,4 @@
-"""Test the rows and the line of code that decide each claim, in a made-up study and in one of the artifact's own."""
+"""Test the rows and the line of code that decide each claim, in a made-up study and on the archived tables of MQ."""
 
 import json
 import sys

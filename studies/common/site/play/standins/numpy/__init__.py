@@ -36,7 +36,7 @@ nan = math.nan
 
 
 def empty(shape, dtype=float64):
-    """Return an array of zeros, which are cheaper here than uninitialised memory."""
+    """Return an array of zeros, which is cheaper here than uninitialised memory."""
     kind = _dtype(dtype)
     shape = (int(shape),) if isinstance(shape, int) else tuple(map(int, shape))
     if kind.names:
@@ -76,7 +76,7 @@ def array(values, dtype=None):
 
 
 def asarray(values, dtype=None):
-    """Return `values` as an array; an array of this type is returned itself."""
+    """Return `values` as an array; an array that already has this type is not copied."""
     if isinstance(values, ndarray | Records):
         return values if dtype is None or values.dtype == dtype else values.astype(dtype)
     if isinstance(values, int | float):
