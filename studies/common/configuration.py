@@ -120,7 +120,7 @@ def checked(config, files=(), root=None):
 
 
 def tables():
-    """Return tables of all keys as Markdown: those of the run, then one table per study."""
+    """Return tables of all keys as Markdown: one with the run's own keys, then one per study."""
     parts = [table_text(Configuration, "", allowed, nested=False)]
     for name, field in Configuration.model_fields.items():
         if block_of(field):

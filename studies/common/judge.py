@@ -51,7 +51,7 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
     root : path-like
         The checkout, which holds the ledgers ``studies/*/ledger.yaml`` and ``data/calibration.yaml``.
     variant : str
-        Suffix of the tables of a variant, such as ``_calibrated``: they are read in place of the others. Only the
+        Suffix of a variant's tables, such as ``_calibrated``; these tables are read instead of the others. Only the
         claims of studies that have such tables are judged, and only the table of verdicts is written.
 
     Returns
@@ -93,7 +93,7 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
 
 
 def headlines(claims, calibrated):
-    """Return one sentence per study: whether the paper's conclusion holds, and why not if it does not.
+    """Return a sentence per study that says whether the paper's conclusion holds and, if not, why.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ def headlines(claims, calibrated):
     Returns
     -------
     dict of str to str
-        By study. Each ``study.yaml`` names the verdicts that its headline rests on; if this run gave other verdicts,
-        the claims concerned and their verdicts follow the sentence.
+        By study. Each ``study.yaml`` names the verdicts that its headline rests on; if the tables have other verdicts,
+        the sentence is followed by the claims concerned, with their verdicts.
     """
     verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
     verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}

@@ -27,12 +27,12 @@ class Parameter:
     Attributes
     ----------
     value : object
-        In `unit`; None if it is not fitted yet, or if the file leaves it open, which `MachineParameters.nullable` must
-        allow.
+        The value, in `unit`; None if it is not fitted yet, or if the file leaves it open, which is an error unless
+        `MachineParameters.nullable` allows it.
     unit : str
     status : str
         ``stated``, ``derived``, ``secondary``, ``recollected``, ``assumed`` or ``fitted``; the head of each file
-        explains them.
+        explains those that it uses.
     source : str
         Section of the paper, or another document; ``none`` if nothing states the value.
     reason : str
@@ -40,7 +40,7 @@ class Parameter:
     vary : sequence
         Values of the sensitivity run.
     vary_factors : sequence of float
-        The same, as multiples of the value.
+        Further values of the sensitivity run, as multiples of the value in use.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # not strict: a mapping becomes a `Parameter`

@@ -88,8 +88,8 @@ def zipf(requests, blocks, exponent, seed=1):
 
 
 def normalised(content):
-    """Return a notebook's content without the parts that change from run to run: counts, random names, addresses, live
-    widgets.
+    """Return a notebook's content without the parts that change from run to run: execution counts, random names,
+    addresses, live widgets.
 
     A notebook that is run again and saved then has the same bytes, as long as its results are the same. Opaque PNG
     pictures get a palette of 256 colours, with which they take a third of the space.

@@ -120,7 +120,7 @@ class Comparison(Form):
 
 @dataclass
 class Equality(Form):
-    """Two quantities that are claimed to be equal at every point; a relative tolerance refers to the second."""
+    """Two quantities that are claimed to be equal at every point; a relative tolerance is a share of the second."""
 
     left: pd.Series
     right: pd.Series
@@ -161,7 +161,7 @@ class Trend(Form):
 
 @dataclass
 class Scatter(Form):
-    """Results (x, y) by group: no two points of a group may go against the published direction, and some must agree."""
+    """Results (x, y) by group: some pair of points goes in the published direction, and none goes against it."""
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)

@@ -56,7 +56,7 @@ class Decided:
 
     @cached_property
     def _moved(self):
-        """The forms of all claims from each seed's tables or from moved cells, and whether they are from the seeds."""
+        """The forms of all claims, recorded from each seed's tables or else from moved cells, and which of the two."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
         if noisy and noisy <= set(self.samples):
             return [self.run(frames).forms for frames in self._each_seed()], True

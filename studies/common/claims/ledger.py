@@ -99,10 +99,10 @@ class Follower(TypedDict):
 
 
 class Fit(BaseModel):
-    """One parameter that no source states, and the published cells it was fitted to: an entry of the calibration.
+    """An entry of the calibration: a parameter that no source states, and the published cells it was fitted to.
 
-    This is the only way in which a published value may influence a reproduced one. The value found is a result and is
-    listed in the sensitivity table.
+    Such a fit is the only way in which a published value may influence a reproduced one. The value found is a result
+    and is listed in the sensitivity table.
 
     Attributes
     ----------
@@ -119,8 +119,9 @@ class Fit(BaseModel):
         The tables that depend on the parameter, each a `Driven`. An entry of the ledger that reads one of them is
         calibrated, unless it is fitted.
     basis : {'fitted', 'calibrated', 'recollected'}
-        Calibrated if no claim reads the targets, which may then come from any table; recollected if, moreover, they
-        were recalled from memory instead of read in the paper, and were used to choose among readings by hand.
+        Fitted by default; calibrated if no claim reads the targets, which may then come from any table; recollected
+        if, in addition, the targets were recalled from memory instead of read in the paper, and were used to choose
+        among readings by hand.
     follows : tuple of dict
         Each a `Follower`; an entry of the ledger that reads one is fitted.
     """

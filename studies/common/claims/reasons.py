@@ -1,4 +1,4 @@
-"""Say why entries are not reproduced: a condition decides, a measurement excludes the value, or nothing is known."""
+"""Say why entries are not reproduced: a condition decides, a measurement excludes the value, or no cause is known."""
 
 import re
 from pathlib import Path

@@ -131,7 +131,7 @@ def artifact_text(run, supplement, root):
 
 
 def expected_text(claims):
-    """Return a table with the values and verdicts expected from a run, for the claims in `looked_at`.
+    """Return a table with the values and verdicts expected from a run, for the claims that `looked_at` names.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     Returns
     -------
     list of Comparison
-        One per file of either side, except the archive's own list, sorted by name.
+        One per file that the archive or the checkout contains, except the archive's own list, sorted by name.
 
     Raises
     ------
