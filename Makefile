@@ -19,7 +19,7 @@ export UV_COMPILE_BYTECODE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # uv installs in seconds what takes pip a minute; both read the same lock files. pip would compile packages to bytecode one after
-# another, so compileall does that afterwards on all cores. It fails on files for other versions of Python, which is ignored.
+# another, so compileall does that afterwards on all cores. That it fails on files for other versions of Python is ignored.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
 INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)

@@ -56,7 +56,7 @@ def escape_sizes(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Register all three with Sphinx."""
+    """Register the domain, the directive and `escape_sizes` with Sphinx."""
     app.add_domain(Python, override=True)
     app.add_directive("settings", Settings)
     app.connect("autodoc-process-docstring", escape_sizes)

@@ -125,7 +125,7 @@ def kill_often(folder, cores, kills, jobs, seconds, seed, known, targets=()):
     cores : int
     kills : int
     jobs : int
-        Number of jobs in an undisturbed run. Each kill waits for a random number of finished jobs below it.
+        Number of jobs in an undisturbed run. Each kill waits until a random smaller number of jobs has finished.
     seconds : float
         Maximum of the random time that a kill waits after that.
     seed : int

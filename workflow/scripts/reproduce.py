@@ -152,8 +152,9 @@ def archived_costs(path=COSTS):
 class Progress:
     """Turns Snakemake's output into one line per finished job.
 
-    The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. At
-    the start, the estimate of this run's speed includes the speed of that run.
+    The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. The
+    speed of this run is at first taken to be that of the earlier run on as many cores; the measured speed counts more
+    with every job that finishes.
     """
 
     def __init__(self, studies, cores=1, costs=None):

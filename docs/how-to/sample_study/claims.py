@@ -9,7 +9,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``mine``."""
+    """Record every claim of the ledger whose id begins with ``mine``."""
     faults = tables["faults"].faults
     record.value("mine.example.three", faults["fifo", 3])
     record.value("mine.example.four", faults["fifo", 4])
