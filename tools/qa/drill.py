@@ -1,10 +1,11 @@
 """Kill file writers and a full run at random moments, resume each time, and compare every byte at the end.
 
-The drill makes a small run of the whole workflow twice, each in its own copy of the tree: one is left undisturbed, the
-other is killed many times. A kill sends SIGKILL to the run and everything it started, which leaves no chance to clean
-up. Each kill comes after a random number of finished jobs and a random further wait, because moments spread over time
-would depend on the load of the machine. The command of `make reproduce` resumes the run. The drill also kills processes
-that replace one file or folder over and over; each kill must leave one of the two contents, complete.
+The drill makes a small run of the whole workflow twice, each in its own copy of the tree. One is left undisturbed, and
+the other is killed many times. A kill sends SIGKILL to the run and everything it started, which leaves no chance to
+clean up. Each kill comes after a random number of finished jobs and a random further wait, because moments spread over
+time would depend on the load of the machine. The command of `make reproduce` resumes the run. The drill also kills
+processes that replace one file or folder by two contents in turn, over and over; each kill must leave one of the two,
+complete.
 
 The drill fails if a file is lost or differs, if a hidden unfinished file remains, or if the finished run has anything
 left to do.
@@ -193,12 +194,13 @@ def content(path):
 
 
 def kill_writers(folder, kills, seconds, seed):
-    """Kill processes that replace a file with two contents in turn, and note each kill that left neither content.
+    """Kill processes that replace a file with two contents in turn, and check that each kill leaves one of the two.
 
     Returns
     -------
     list of dict
-        Rows like those of `kill_often`; ``wrong`` is 1 if the file has neither of the two contents.
+        Rows like those of `kill_often`; ``wrong`` is 1 if the file has neither of the two contents. The last row of a
+        writer adds the hidden partial files that are left after an undisturbed write.
     """
     moments, rows = random.Random(seed), []
     for name, write in WRITERS.items():

@@ -1,4 +1,4 @@
-"""Make the light tables of a study, one after another: a table may be made from those before it."""
+"""Make the light tables of a study, one after another, because a table may be made from those before it."""
 
 import sys
 
