@@ -262,7 +262,7 @@ def lay_out(logical, physical):
     ("call", "message"),
     [
         (lambda: virtual_log(SMALL, capacity(SMALL) + 1), "logical blocks; expected 1 to"),
-        (lambda: virtual_log(SMALL, 10, block_sectors=0), "blocks of 0 sectors"),
+        (lambda: virtual_log(SMALL, 10, block_sectors=0), "a block has 0 sectors"),
         (lambda: virtual_log(SMALL, 10, reserve=32), "reserve is 32"),
         (lambda: virtual_log(SMALL, 10, media=np.zeros(3, np.uint8)), "media have shape"),
         (lambda: virtual_log(disks.load("ultrastar_146z10"), 10), "zones, spares, defects or unused sectors"),
