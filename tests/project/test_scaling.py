@@ -132,4 +132,4 @@ def test_slurm_test_refuses_without_root(monkeypatch):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 1 and "which takes root" in done.stderr
+    assert done.returncode == 1 and "which needs root" in done.stderr

@@ -92,7 +92,7 @@ def test_sessions_without_times(tmp_path):
     mixed = tmp_path / "x.jsonl"
     line = '{"input_length": 600, "output_length": 1, "hash_ids": [1, 2]'
     mixed.write_text(line + "}\n" + line + ', "timestamp": 3}\n')
-    with pytest.raises(InputError, match="line 2: a timestamp; expected times on all lines, or on none"):
+    with pytest.raises(InputError, match="line 2: has a timestamp; expected times on all lines, or on none"):
         read_prompts(mixed)
 
 

@@ -187,7 +187,7 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ("<html><body>404</body></html>\n", "a web page.*download the file again"),
         (
             "Linux 6.1 (h)\t01/01/24\n\nDevice            r/s     rkB/s\nsda              1.0     4.0\n",
-            "iostat.*name no req",
+            "iostat.*list no req",
         ),
         (
             "06:09:47 loadavg: 0.28\n\nPID    COMM    D MAJ MIN DISK  I/O\n14501  cksum   R 202 1   xvda1 361\n",

@@ -14,7 +14,9 @@ import lzma
 import os
 import shutil
 import sys
+import tarfile
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -262,8 +264,8 @@ def packed(entry, path):
         except OSError as error:
             raise InputError(f"cannot be downloaded: {error}", path=entry.url, remedy=remedy) from error
         try:
-            shutil.unpack_archive(archive, folder, "gztar", filter="data")
-        except (OSError, shutil.ReadError, EOFError) as error:
+            _unpack(archive, folder)
+        except (OSError, tarfile.TarError, zlib.error, EOFError) as error:
             raise InputError(f"cannot be unpacked: {error}", path=entry.url, remedy=remedy) from error
         finally:
             archive.unlink(missing_ok=True)
@@ -278,6 +280,17 @@ def packed(entry, path):
                     "differs from the registered file", path=path, expected=f"sha256 {entry.sha256}", remedy=remedy
                 )
     return path
+
+
+def _unpack(archive, folder):
+    """Unpack the files and folders of a .tar.gz file, but nothing outside `folder`."""
+    with tarfile.open(archive, "r:gz") as packed:
+        if hasattr(tarfile, "data_filter"):
+            packed.extractall(folder, filter="data")
+        else:  # Python before 3.11.4
+            inside = Path(folder).resolve()
+            plain = [one for one in packed if one.isreg() or one.isdir()]
+            packed.extractall(folder, [one for one in plain if (inside / one.name).resolve().is_relative_to(inside)])
 
 
 def _download_rest(url, partial):
