@@ -30,6 +30,8 @@ default_role = "py:obj"  # `name` in a docstring links to the object, where ther
 html_theme = "furo"
 html_title = "Miss Penalty"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["genindex.css"]
 pygments_style = "default"
 
 
