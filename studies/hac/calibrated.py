@@ -221,7 +221,7 @@ def claims_over_size(
 ):
     """Count the claims that the variant gains and loses with several sizes of the server's cache (a workflow job).
 
-    The installation cost is fitted anew for each size, and each size is judged by the rules of the variant.
+    The installation cost is fitted again for each size, and each size is judged by the rules of the variant.
 
     Parameters
     ----------

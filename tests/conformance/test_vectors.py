@@ -122,13 +122,13 @@ def hits_of(make, policy, vector):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_no_other_policy_passes(policy):
     # lru and lru_top are equal without a prefetcher; s3fifo and s4fifo are equal with default parameters
-    twins = ({"lru", "lru_top"}, {"s3fifo", "s4fifo"})
+    alike = ({"lru", "lru_top"}, {"s3fifo", "s4fifo"})
     others = [name for name, found in known_policies().items() if name != policy and not found.offline]
     assert len(others) > 20
     passed = [
         name
         for name in others
-        if {name, policy} not in twins and conformance.check_run(SUITES[policy], conformance.run_kernel(name)).conforms
+        if {name, policy} not in alike and conformance.check_run(SUITES[policy], conformance.run_kernel(name)).conforms
     ]
     assert passed == []
 
