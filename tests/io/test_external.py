@@ -1,5 +1,6 @@
 """Registered external files are found, verified and downloaded, and messages say what is wrong with a file."""
 
+import contextlib
 import hashlib
 import http.server
 import io
@@ -243,3 +244,20 @@ def test_the_shipped_register_fits_the_reference_traces(shared_traces):
     for name in register.of_study("classics"):
         entry = register.files[name]
         assert register.find(name).stat().st_size == entry.bytes
+
+
+@pytest.mark.parametrize("filtered", [True, False] if sys.version_info < (3, 12) else [True])
+def test_an_archive_writes_nothing_outside_its_folder(tmp_path, monkeypatch, filtered):
+    if not filtered:  # as Python before 3.11.4
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    archive, folder = tmp_path / "packed.tar.gz", tmp_path / "folder"
+    folder.mkdir()
+    with tarfile.open(archive, "w:gz") as packed:
+        for name in ("inside/a", "../outside"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            packed.addfile(member, io.BytesIO(b"x"))
+    with contextlib.suppress(tarfile.TarError):  # the filter refuses the archive
+        external._unpack(archive, folder)
+    assert (folder / "inside" / "a").read_bytes() == b"x"
+    assert not (tmp_path / "outside").exists()
