@@ -36,7 +36,7 @@ def test_it_is_a_frame_for_everything_else():
 def test_every_size_is_a_number_of_objects(tmp_path, capsys):
     (path := tmp_path / "web.csv").write_text("key,size\na,100\nb,300\na,100\n")
     assert main(["curve", str(path), "--size", "all"]) == 2
-    assert "those of web.csv have different sizes; name sizes in bytes" in capsys.readouterr().err
+    assert "those of web.csv differ in size; name sizes in bytes" in capsys.readouterr().err
     assert main(["curve", str(path), "--size", "all", "--by-objects"]) == 0
     told = capsys.readouterr().out
     assert "objects" in told and "blocks" not in told.split("knees")[1].replace("further block", "")
