@@ -150,10 +150,10 @@ def datasets(table):
 
 @styled
 def sieve(table, cells, published):
-    """SIEVE. Left: reduction of the miss ratio from FIFO on seven sources of web traces at 10 % of the objects, from
-    the result files of S3-FIFO, aggregated in two ways, and as diamonds what SIEVE's Figure 1 prints for its own
-    traces. Right: how far SIEVE's misses are below those of ARC on each trace replayed here, relative to the larger of
-    the two.
+    """SIEVE. The left panel shows how far each policy's miss ratio is below FIFO's on seven sources of web traces, with
+    a cache of 10 % of the objects. The values are computed from the result files of S3-FIFO's authors and averaged in
+    two ways; diamonds mark what SIEVE's Figure 1 prints for its own traces. The right panel shows how far SIEVE's
+    misses are below those of ARC on each trace replayed here, relative to the larger of the two.
 
     Parameters
     ----------

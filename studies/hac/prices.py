@@ -228,12 +228,12 @@ def client_us(fetches, cache_mb, costs, processor=None):
 
 
 class InstallFit(NamedTuple):
-    """Result of fitting the instructions of installing an object, the only fitted cost.
+    """Result of fitting the number of instructions that it takes to install an object; no other cost is fitted.
 
     Attributes
     ----------
     value : float
-        Instructions of installing an object.
+        Instructions that it takes to install an object.
     target, reached : float
         Conversion over fetch time, published and with the fitted value, %.
     at_bound : bool

@@ -2,8 +2,8 @@
 
 Paper: B. S. Gill, L. A. D. Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache", FAST 2007, which
 compares it with prefetching of a fixed degree on an LRU cache, either on a miss only (FS) or ahead of the stream as
-well (FA, with the trigger at half the degree, as in SARC). Here each prefetcher runs in front of LRU Top, which is that
-LRU cache, and in front of SARC.
+well (FA, with the trigger at half the degree, which is also our default for SARC's prefetcher). Here each prefetcher
+runs in front of LRU Top, which is that LRU cache, and in front of SARC.
 
 Decided on 2026-11-24, before any result: degrees of 4, 8 (this study's) and 16 tracks; three loads of each
 configuration; a hundred streams of 256 KB reads for each array of the model, over four cache sizes, at a rate that the

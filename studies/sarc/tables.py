@@ -143,7 +143,9 @@ def budget(internals_table, fig6_table, published):
 
 
 def load_axis(fig6_table, published, fit):
-    """Return how far the published responses are from the model's in terms of load, which matters most near saturation.
+    """Express the distance between the published and the model's responses as a difference in load.
+
+    This measure is most useful near saturation.
 
     Where a few percent of load change a response by seconds, a factor between responses says little. The fit determines
     the load factor only within a range; a point whose shift in load lies within that range cannot be distinguished from

@@ -117,7 +117,7 @@ plan.simulation(
         gap_seeds=VLOG["gap_seeds"],
     ),
     threads=2,
-    priority=SOON - 1,  # Table 2 comes next
+    priority=SOON - 1,  # Table 2 is made from fig9, right after the first figure
 )
 
 

@@ -165,7 +165,7 @@ def random_updates(platform, system, workload):
     Raises
     ------
     ParameterError
-        The file does not fit the disk.
+        The file does not fit on the disk or is shorter than one update, or the system is unknown.
     """
     rng = np.random.default_rng(workload.seed)
     files = _file_blocks(platform, workload)

@@ -1,7 +1,7 @@
 """Call the function that the rule names, with its inputs, parameters and wildcards, and write the tables it returns.
 
-`drives` are descriptions that the package finds by name, and `files` are those that a parameter names: both are inputs
-of the rule, but not arguments of the function. Captures must have the recorded sha256.
+`drives` are drives' descriptions, which the package finds by name; `files` are files that a parameter already names.
+Both are inputs of the rule, but not arguments of the function. Captures must have the recorded sha256.
 """
 
 import inspect

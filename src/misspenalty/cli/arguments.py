@@ -339,5 +339,6 @@ def parse_setting(text, option="--set"):
     value = value.strip()
     whole = re.fullmatch(r"[+-]?[0-9]{1,30}", value)
     if not whole and not re.fullmatch(NUMBER, value):
-        raise ParameterError(f"{option} {text!r}; expected NAME=NUMBER, such as queues=8")
+        example = "degree=16" if option == "--prefetch" else "queues=8"
+        raise ParameterError(f"{option} {text!r}; expected NAME=NUMBER, such as {example}")
     return name.strip().replace("-", "_"), int(value) if whole else float(value)

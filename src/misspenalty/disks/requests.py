@@ -74,7 +74,7 @@ class Replay:
 def demerit(measured, simulated):
     """Compute the root mean square of the horizontal distance between two distributions of service times.
 
-    This is the figure of merit of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
+    This is the demerit figure of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
     1994). Both have one value per request, so the distance at each height is the difference of the sorted values.
 
     Raises

@@ -46,7 +46,7 @@ class Target:
     sector_bytes: int = 0
 
     def transfers(self, trace: Trace, kept: "slice | np.ndarray") -> np.ndarray | None:
-        """Return the sectors that each reference in `kept` transfers; None for whole blocks or a fixed time."""
+        """Return how many sectors each reference in `kept` transfers; None for whole blocks or a fixed time."""
         if trace.object_bytes is None or not self.sector_bytes:
             return None
         return _sectors(trace.bytes_of(kept), self.sector_bytes).astype(np.int32)

@@ -52,7 +52,7 @@ def simulate(
     progress: bool = False,
     **parameters: Any,
 ) -> Result | ByteResult | pd.DataFrame:
-    """Replay a trace through one cache.
+    """Replay a trace through a cache of one size, or through one such cache per policy.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def requests_below(
     ids : uint32 array, shape (n,)
         Block of each reference.
     write : bool array, shape (n,), or None
-        Whether each reference is a write; None = none is.
+        Whether each reference is a write; None: all are reads.
     capacity : int
         Blocks that the cache holds.
     blocks : int

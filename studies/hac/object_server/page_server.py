@@ -186,6 +186,6 @@ class PageServer:
         return cache
 
     def _hits(self, number):
-        """Draw whether each fetch hits, in the order of lookups; all miss without `hit_share`."""
+        """Draw whether each fetch hits, in the order of lookups; without `hit_share`, return misses only."""
         share = self.hit_share or 0
         return (self.generator.random(number) < share if share else np.zeros(number, bool)).view(np.uint8)

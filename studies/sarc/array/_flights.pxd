@@ -1,7 +1,7 @@
 # Tracks in flight from disk: a small hash table from a track to the drive operations that read it (one or several).
 #
-# The table uses open addressing with linear probing, and is at most half full. An entry is deleted by moving later ones
-# of its run back.
+# The table uses open addressing with linear probing, and is at most half full. Deleting an entry moves later
+# entries of the same probe sequence back to close the gap.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free

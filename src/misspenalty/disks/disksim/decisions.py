@@ -39,8 +39,9 @@ prints the tables. A description notes in its sources what was decided and DiskS
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
     treats 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only
-    one that says 2: it gives a read hit after a write an overhead of 0, next to 1.419 ms after a read, so its authors
-    did not expect such hits. There are no measured requests of such a drive, so nothing can be left out.
+    one that says 2: it gives a read hit after a write an overhead of 0, against 1.419 ms after a read, so its authors
+    did not expect reads to hit written blocks. There are no measured requests of such a drive, so nothing can be left
+    out.
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
     (`misspenalty.disks.disksim.buffer`). No drive of ours does so by default, since these are properties of that code.

@@ -162,7 +162,7 @@ def times_of_sarc():
 
 
 def in_paper_lost():
-    """Return three numbers of each section on papers whose traces are lost, as printed in our paper."""
+    """Return, by paper whose traces are lost, phrases that our paper must contain, with the tables' numbers."""
     lead = table("mq/table4").pivot(index="cache_mb", columns="policy", values="hit_ratio_pct")
     lead = (lead["mq"] - lead["lru"]).sort_index()
     gains = table("mq/bounds").set_index("cache_mb")["rate_gain_pct"].sort_index()
