@@ -56,7 +56,8 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     printed4, printed7 : DataFrame
         ``studies/mq/published/table4.csv`` and ``fig7.csv``.
     claims : dict of str to DataFrame
-        Capture -> table of verdicts. The first table shows every study with a tested claim, the others only `mq`.
+        Capture -> table of verdicts. From the first table, every study with a tested claim is shown; from the others,
+        only `mq` is.
     fitted : iterable of (cache_mb, policy)
         Bars of `fig7` that a parameter was fitted to.
     """

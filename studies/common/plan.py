@@ -155,7 +155,8 @@ class Plan:
         Raises
         ------
         ParameterError
-            The simulation has no inputs, but an output outside ``runs``, so an archived table would be taken for it.
+            The simulation has no inputs, but an output outside ``runs``: an archived table would be taken for its
+            result.
         """
         if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
             raise ParameterError(

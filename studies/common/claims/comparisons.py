@@ -161,7 +161,8 @@ class Trend(Form):
 
 @dataclass
 class Scatter(Form):
-    """Results (x, y) by group: some pair of points goes in the published direction, and none goes against it."""
+    """Results (x, y) by group: of the pairs of points within a group, at least one goes in the published direction and
+    none goes against it."""
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)

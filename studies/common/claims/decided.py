@@ -56,7 +56,8 @@ class Decided:
 
     @cached_property
     def _moved(self):
-        """The forms of all claims, recorded from each seed's tables or else from moved cells, and which of the two."""
+        """The forms of all claims from each seed's tables or else from tables with moved cells, and whether the former
+        were used."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
         if noisy and noisy <= set(self.samples):
             return [self.run(frames).forms for frames in self._each_seed()], True
@@ -81,8 +82,11 @@ class Decided:
         return self._readers[item, columns]
 
     def seeds_of(self, id):
-        """Return the number of runs over which a claim's numbers are averaged: the largest one if its tables differ,
-        None if one of them does not say or the claim reads no table."""
+        """Return the number of runs over which a claim's numbers are averaged.
+
+        It is 1 if it is 1 for all tables of the study; otherwise it is the largest number of the tables that the claim
+        reads, or None if one of them does not say or the claim reads none.
+        """
         if set(self.seeds.values()) == {1}:
             return 1
         counts = [count for item, count in self.seeds.items() if id in self.readers(item)]

@@ -39,8 +39,7 @@ class Sources:
 
     A function depends on its module and on every module of these packages that its module imports, directly or
     indirectly, including compiled ones. A module that imports by a computed name (a registry) depends on everything in
-    its folder.
-    Tests are ignored.
+    its folder. Tests are ignored.
 
     Parameters
     ----------

@@ -62,7 +62,8 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     Returns
     -------
     list of Comparison
-        One per file that the archive or the checkout contains, except the archive's own list, sorted by name.
+        One per file that the archive contains or that an archive of this checkout would contain, except the archive's
+        own list; sorted by name.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def array(values, dtype=None):
 
 
 def asarray(values, dtype=None):
-    """Return `values` as an array; an array that already has this type is not copied."""
+    """Return `values` as an array; an array whose type need not change is returned itself."""
     if isinstance(values, ndarray | Records):
         return values if dtype is None or values.dtype == dtype else values.astype(dtype)
     if isinstance(values, int | float):
