@@ -119,6 +119,6 @@ def _of(table, **keys):
 
 
 def _at(table, size, words):
-    """Return the rows of another size twice, labelled with either of the paper's sizes."""
+    """Return the rows of another size twice, once under each of the paper's sizes."""
     rows = table[table["size_ratio"] == size]
     return pd.concat([rows.assign(size_ratio=other) for other in (LARGE, SMALL)]).assign(condition=words)
