@@ -136,9 +136,9 @@ def clusters(trace, machine, settings, threads=1):
     Returns
     -------
     DataFrame
-        One row per cache, routing and part of the trace: ``workload, cache, routing, part``; the shares in reused
-        prefixes of the input tokens (``hit_pct``), of the block references (``block_hit_pct``), and of each request's
-        tokens, averaged over the requests (``request_hit_pct``); ``prefill_s, load_s, ttft_s`` (means),
+        One row per cache, routing and part of the trace: ``workload, cache, routing, part``; ``hit_pct,
+        block_hit_pct, request_hit_pct``, the shares of the input tokens, of the block references and, as a mean over
+        the requests, of a request's tokens that are in reused prefixes; ``prefill_s, load_s, ttft_s`` (means),
         ``p99_ttft_s``.
     """
     settings = KvcacheSettings.model_validate(settings)
