@@ -196,7 +196,7 @@ def judge_otherwise(
     settings,
     threads=1,
 ):
-    """Replay Andrew under other conditions, over numbers of training runs and head starts, and from other recordings.
+    """Replay Andrew under other conditions, with varied training runs and head starts, and from other recordings.
 
     Parameters
     ----------

@@ -219,7 +219,8 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     settings : list of Setting
         Predictors.
     trainings : sequence of int
-        Numbers of training runs: the first ones recorded; if fewer precede the measured ones, these are repeated.
+        Numbers of training runs. The first runs recorded are used; if fewer precede the measured ones, those are
+        repeated in order.
     head_starts : sequence of float
         Head starts, s.
     measured : int

@@ -1,4 +1,4 @@
-"""Compare recordings of Andrew by the facts that the paper prints of its own workload.
+"""Compare recordings of Andrew by the facts that the paper prints about its own workload.
 
 Which recording is used was decided by only three of these facts: the number of read calls of a run, how many of them
 miss in a cold cache, and how long before the use of a file the last-successor model predicts it correctly. No fit uses

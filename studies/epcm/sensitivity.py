@@ -77,7 +77,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
         From `misspenalty_studies.epcm.setup.varied`.
     variations : list of Variation
     placement : dict
-        ``runs, temporaries, seed`` of the study's own workload.
+        Placement of the study's own workload, from `misspenalty_studies.epcm.setup.set_up`.
     runs : int
         How many runs are measured, whatever varies: the last of the study's measured ones.
     threads : int
@@ -93,8 +93,8 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     Raises
     ------
     ParameterError
-        A variation of the protocol has an unknown parameter, or a value that is invalid, such as a number of training
-        runs although none precede the measured ones.
+        A variation of the protocol has an unknown parameter or an invalid value, such as a number of training runs if
+        no run precedes the measured ones.
     """
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""), threads)]

@@ -74,7 +74,7 @@ cdef class BlockLayer(Kernel):
     cdef int64_t sector             # fixed-service device: transfer time per sector, ns
     cdef int64_t host               # time from the decision to serve a request until the disk knows of it, ns
     cdef int64_t serving            # requests at the disk
-    cdef int64_t latest             # time at which the request issued last completes, ns
+    cdef int64_t latest             # completion time of the most recently issued request, ns
     cdef queue_t events
     # memory
     cdef int64_t* frames            # content of each: 2 * entry + (1 = its buffer, 0 = its page); NOTHING = unused

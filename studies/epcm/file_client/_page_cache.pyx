@@ -204,7 +204,7 @@ cdef class PageCache(BlockLayer):
             inode.ahead = NOTHING
 
     cdef int64_t write(self, inode_t* inode, int64_t at, int64_t length, int64_t now) except -1 nogil:
-        """Write data into buffers, and to pages that are present; without separate buffers, only into pages."""
+        """Write data into buffers and into pages that are present; without separate buffers, only into pages."""
         cdef int64_t end = min(at + length, <int64_t>inode.pages << SHIFT), page = at >> SHIFT, began = now
         cdef int32_t entry, kind = BUFFER if self.separate else PAGE
         inode.size = max(inode.size, at + length)

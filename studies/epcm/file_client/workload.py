@@ -109,7 +109,7 @@ def make_workload(
         There are no paths or no runs, the initial sizes do not match the paths, or a call has an unknown kind or path,
         or invalid numbers.
     ParameterError
-        The disk is too small.
+        The disk is too small, or `order` is unknown.
     """
     number = len(paths)
     initial = np.asarray(initial, np.int64)
@@ -478,8 +478,8 @@ def _identity(files, temporaries):
 
 
 def _sizes_at_start(calls, before, initial):
-    """Return the sizes at the beginning of a run: that of an exec or open that is the run's first call on a file, else
-    as before; files that did not exist before the first run have no size otherwise."""
+    """Return the size of each file at the beginning of a run. If the run's first call on the file is an exec or open,
+    that call has the size; otherwise it is as before, or -1 if the file did not exist before the first run."""
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)
