@@ -1,4 +1,4 @@
-"""Measure, for several layouts of the database, what share of the pages that it touches each traversal uses.
+"""Measure how much of the pages that a traversal touches is used by it, for several layouts of the database.
 
 The representation of objects was chosen to match shares of a page and a database size that are recollected from the
 paper (``data/calibration.yaml``); this table shows our values next to the recollected ones.

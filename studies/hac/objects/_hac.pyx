@@ -192,7 +192,8 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects, move hot ones to the target while they fit; tell whether it is free then."""
+        """Discard a frame's cold objects unless modified, move the others to the target if they fit; tell whether the
+        frame is then free."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE
