@@ -280,8 +280,8 @@ def first_level_fit(table, counts, published):
 def table4(tables, published):
     """Hit ratios of MQ and LRU at the paper's cache sizes, with the published ones as marks (the paper's Table 4).
 
-    The left panel, on which the claims are judged, is behind the first level that the paper names; the right panel is
-    behind a first level calibrated on the re-access distances of the paper's Table 3.
+    The left panel, on which the claims are judged, has the hit ratios behind the first level that the paper names; the
+    right panel has those behind a first level calibrated on the re-access distances of the paper's Table 3.
 
     Parameters
     ----------

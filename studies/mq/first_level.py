@@ -150,7 +150,7 @@ def claims_over_size(levels, ledger):
     -------
     DataFrame
         ``first_level_mb, chosen, short_share_pct``; ``judged``, the number of claims decided by hit ratios alone;
-        ``reproduced, direction``, the numbers of these with the verdicts of these names.
+        ``reproduced, direction``, the number of these claims with each of these two verdicts.
     """
     claims = read_ledger(ledger)
     table = levels.rename(columns={"first_level_mb": "condition"})

@@ -224,7 +224,7 @@ cdef class Server(Kernel):
             self.dealt += 1
 
     cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
-        """Send the writes before the terminal's next read, then its request; if no read is left, stop the terminal."""
+        """Send the writes before the terminal's next read and request the read; if none is left, stop the terminal."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t arrival = event.time
         pop(&self.queue)
