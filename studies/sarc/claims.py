@@ -91,8 +91,8 @@ def _configuration(record, short, table2, fig6, upper):
 def _inside(record, internals):
     """Record the explanations that the paper gives in words.
 
-    Hit ratios are means over the loads and policies, shares of the cache means over the loads. The hits that random
-    data gain from more cache are measured at the lowest load.
+    Hit ratios are means over the loads and policies; shares of the cache are means over the loads alone. The hits that
+    random data gain from more cache are measured at the lowest load.
     """
     hits, shares, gains = {}, [], {}
     for config, loads in LOADS.items():

@@ -82,7 +82,7 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     DataFrame
         One row per configuration, space and threshold: ``config``, the columns of `detect`, ``mean_error_pct`` (each
         configuration's mean error over its spaces, averaged over the two configurations) and ``lowest_error`` (whether
-        the threshold's is the lowest; on ties, only the smallest threshold's counts).
+        the threshold has the lowest ``mean_error_pct``; on a tie, only the smallest threshold has it).
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
     tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed

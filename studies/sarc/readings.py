@@ -1,4 +1,4 @@
-"""List the SARC study's readings: what the paper prints or leaves open, what was decided, what the decision changes.
+"""List the SARC study's readings: what the paper prints or leaves open, what was decided, and what that changes.
 
 A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. This
 module counts the claims that are reproduced with one reading reversed at a time, with three readings (`JOINT`) reversed
