@@ -267,10 +267,10 @@ def judged(table):
     DataFrame
         ``conditions, conditions_changed``, the speed-ups by platform, and whether: ``widening``, each platform's is
         larger than that of the one before; ``near_ten``, the last platform's is at least 9 and below 10;
-        ``overheads``, on the HP disk, command and host take longer than locating and transfer; ``host_limited``, with
-        the new disk and the old host, "other" is the largest component; ``balanced``, the largest component's share
-        falls with the new host; ``balanced_entropy``, the shares' entropy grows with it; ``balanced_variance``, their
-        variance falls with it.
+        ``overheads``, the command and the host's work together take longer than locating and transfer on the HP disk;
+        ``host_limited``, with the new disk and the old host, "other" is the largest component; ``balanced``, the
+        largest component's share falls with the new host; ``balanced_entropy``, the shares' entropy grows with the new
+        host; ``balanced_variance``, their variance falls with it.
     """
     parts = [f"{name}_ms" for name in COMPONENTS]
     shares = table[parts].div(table[parts].sum(axis=1), axis=0)

@@ -125,7 +125,7 @@ class Lfs(DiskClient):
         return True
 
     def flush_all(self):
-        """Write whole segments, then the rest; below the threshold, its blocks from the buffer also stay there."""
+        """Write whole segments, then the rest; if the rest is below the threshold, the buffer keeps its own blocks."""
         self.make_room()
         while len(self.carried) + len(self.buffer) >= DATA:
             self.flush()

@@ -119,8 +119,8 @@ cdef class VirtualLog(Store):
         Raises
         ------
         ParameterError
-            A place is not on the disk, is listed twice, or is in use; the map has another length than the disk's; a map
-            has already been logged; or the pieces are not a tree with parents first.
+            A place is not on the disk, is listed twice, or is in use; the map's length is not the disk's number of
+            logical blocks; a map has already been logged; or the pieces are not a tree with parents first.
         """
         cdef int32_t logical, per_track = self.surface.blocks.units, piece
         self.check_unused()

@@ -27,8 +27,8 @@ These are deviations from the paper, and choices where it says nothing or where 
   of 48.
 * The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current
   passes on both and adds the tail, so ours have up to five; if six were needed, one of the records pointed to is
-  logged again first (`relogged`). All but a transaction's last record also point to the tail
-  before the transaction.
+  logged again first (`relogged`). Every record of a transaction except its last one also points to the tail before the
+  transaction.
 * Pointers carry the sequence number of the record they lead to.
 * A request of more than 128 blocks (0.5 MB), or of more than a 32nd of a small disk, is split into several
   transactions.
