@@ -8,7 +8,7 @@ A host can only see when a request was issued and when it completed. The fit ass
 2. *Rotation* follows from the spread of their service times about the curve of step 3; if a standard spindle speed is
    near, that is used.
 3. *Seek curve, overhead, zones* come from one robust fit (`scipy.optimize.least_squares`) of a sum: overhead, half a
-   revolution, a root and a line in the distance, and a time per block that changes linearly from the first to the last.
+   revolution, a root and a line in the distance, and a time per block that changes linearly across the drive.
 4. *Cache*: whether writes complete once they are in the drive's memory, and whether the drive reads ahead; the
    combination with the lowest demerit is taken.
 5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service

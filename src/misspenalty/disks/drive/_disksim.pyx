@@ -20,7 +20,11 @@ cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
 
 
 cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noexcept nogil:
-    """Choose a read's segment, and set `hit`: it has all blocks, it has the first (or reads it next), or neither."""
+    """Choose the segment for a read.
+
+    `hit` is set to WHOLE_HIT if the segment has all blocks, to PARTIAL_HIT if it has only the first ones, otherwise to
+    MISS. If the drive allows almost hits, it is also PARTIAL_HIT if the first block is the next to be read ahead.
+    """
     cdef int32_t i, value, kind, best = 0, chosen = -1
     cdef const segment_t* g
     hit[0] = MISS
@@ -204,7 +208,8 @@ cdef int32_t room_for_write(
 ) noexcept nogil:
     """Choose the segment of a new write.
 
-    Set `begin`, the start of its transfer, to `off` if it must wait, and `late` to how long read-ahead takes to stop.
+    If the write must wait, `begin`, the start of its bus transfer, is set to `off`. `late` is set to the time until the
+    arm is free.
     """
     cdef int32_t chosen
     late[0] = 0

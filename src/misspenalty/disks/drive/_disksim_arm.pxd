@@ -14,7 +14,7 @@ cdef int64_t ahead_run(drive_t* d, int64_t until, int64_t target) noexcept nogil
 cdef int64_t disksim_stopped(const drive_t* d, int64_t now, int32_t* track) noexcept nogil
 # Stop reading ahead; return the time until the arm is free, which DiskSim adds to the command's time.
 cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil
-# Read ahead from a segment's end, starting at `when`. A drive that reads ahead to the end of the track does so only if
+# Read ahead from a segment's end, starting at `when`. A drive that reads ahead to the end of the track starts only if
 # the next block is on the arm's track.
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil
 # Return the block before which read-ahead after this request stops.
@@ -23,8 +23,9 @@ cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow
 ) noexcept nogil
-# Write the blocks of the request `on`, then those of the appended one, `more` (or NULL), until one of the latter's
-# blocks has not arrived; return the end, and set `done` to the number of blocks written by `until`.
+# Write the blocks of the request `on`, then those of the appended one, `more` (or NULL). Stop before a block of
+# `more` that has not arrived. Return the time at which writing ends; set `done` to the number of blocks written by
+# `until`.
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil

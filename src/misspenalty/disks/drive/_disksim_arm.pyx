@@ -49,7 +49,7 @@ cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept nogil:
-    """Find the sweep that reaches the next block, in `run`; return how many sectors after its start the block is."""
+    """Find the sweep that reaches the next block (in `run`); return how many sectors it passes before the block."""
     cdef const run_t* r = &d.m.runs[run]
     cdef int32_t sector = r.sector + <int32_t>(d.ahead_lbn - r.lbn)
     cdef int64_t j
@@ -134,7 +134,10 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil:
-    """Read ahead from a segment's end, starting at `when`, unless the drive may not leave the arm's track for that."""
+    """Read ahead from a segment's end, starting at `when`.
+
+    A drive that reads ahead to the end of the track starts only if the next block is on the arm's track.
+    """
     cdef segment_t* segment = &d.segments[chosen]
     extend_ahead(d, segment, limit)
     if segment.end >= segment.limit:
@@ -178,9 +181,10 @@ cdef int64_t there(const drive_t* d, int64_t block, const behind_t* on, const be
 cdef int64_t write_blocks(
     drive_t* d, const behind_t* on, const behind_t* more, int64_t until, int64_t* done, parts_t* parts
 ) noexcept nogil:
-    """Write the blocks of request `on`, then those of the appended one, `more` (or NULL); return the end.
+    """Write the blocks of request `on`, then those of the appended one, `more` (or NULL).
 
-    Stop before a block of the latter that has not arrived. `done` is set to the number of blocks written by `until`.
+    Stop before a block of `more` that has not arrived. Return the time at which writing ends. `done` is set to the
+    number of blocks written by `until`.
     """
     cdef const mechanics_t* m = d.m
     cdef int64_t now = on.begin, block = on.lbn, own = on.lbn + on.count, end = own, from_sector = -1, to_sector = -1, j, next_one

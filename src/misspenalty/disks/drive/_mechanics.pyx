@@ -10,7 +10,7 @@ TICKS = TURN
 
 
 cdef void fill_widths(track_t* tracks, Py_ssize_t n) noexcept nogil:
-    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless: only 0 is divided by it."""
+    """Fill in widths and reciprocals; for 1 sector, 2**64 wraps to 0, which is harmless: only 0 is multiplied by it."""
     cdef Py_ssize_t i
     for i in range(n):
         tracks[i].width = TURN // <int64_t>tracks[i].sectors
@@ -43,7 +43,7 @@ cdef class Mechanics:
     rpm, head_switch, write_settle : int
         Revolutions per minute; the times in ns.
     heads : int
-        Surfaces.
+        Number of surfaces.
     """
 
     def __cinit__(

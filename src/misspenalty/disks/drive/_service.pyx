@@ -224,7 +224,7 @@ cdef void read(drive_t* d, int64_t lbn, int64_t count, record_t* r) noexcept nog
 
 
 cdef bint appends(drive_t* d, int64_t lbn, int64_t count, int32_t* chosen) noexcept nogil:
-    """Tell whether a write continues the blocks being written behind and fits into their segment, `chosen`."""
+    """Tell whether a write continues the blocks being written behind and fits into their segment (set as `chosen`)."""
     cdef int32_t i
     for i in range(d.s.segments):
         if d.segments[i].clean and d.segments[i].end == lbn and d.segments[i].clean == d.arm_free:

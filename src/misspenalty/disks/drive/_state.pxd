@@ -126,7 +126,7 @@ cdef struct pending_t:
 cdef struct sweep_t:                # sectors of a track that pass, starting where the arm landed
     int64_t start                   # start of the first sector, ns
     int32_t track
-    int32_t first                   # … its number
+    int32_t first                   # number of the first sector
     int32_t sectors                 # sectors of the track
 
 

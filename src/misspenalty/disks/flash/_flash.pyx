@@ -206,7 +206,10 @@ cdef class Flash(Kernel):
                 self.slot_free[self.gathered_slot[i]] = ended
 
     cdef int64_t flush(self, int64_t t) noexcept nogil:
-        """Program the gathered page, padded if it is not full, on the die that is free first; return when this ends."""
+        """Program the gathered page, padded if it is not full, on the die that is free first.
+
+        Return the time at which programming ends.
+        """
         cdef int64_t die = self.choose_die(), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)
@@ -241,7 +244,7 @@ cdef class Flash(Kernel):
                         self.collect_page(die)
 
     cdef void pay(self, int64_t die) noexcept nogil:
-        """Collect enough pages to finish a victim by the time requests have used up the pages that this frees."""
+        """Collect enough pages to finish a victim by the time requests have used as many pages as it frees."""
         if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
             return
         self.paid[die] += 1

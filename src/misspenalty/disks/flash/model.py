@@ -7,7 +7,8 @@ The model is deliberately small:
   together, so a page here is one page of each plane.
 * The controller maps units of 4 KB. A page of units goes to the die that is free first, into the next page of its open
   block. The older copy of a unit becomes garbage.
-* A read interrupts a program or an erasure on its die, which then takes correspondingly longer.
+* A read interrupts its die if the die is programming or erasing; the interrupted operation then takes correspondingly
+  longer.
 * A die with few erased blocks is collected: the valid units of the full block that has the fewest (*greedy*) are copied
   to another open block inside the die, at the rate needed to keep up with the pages programmed; then the block is
   erased. The spare space that this needs is the capacity of the flash beyond the nominal size of the drive.
