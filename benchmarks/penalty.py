@@ -5,7 +5,7 @@ from a Zipf-like law over 1,000,000 blocks. They arrive at a rate that the devic
 the blocks or for a thousandth of them. The goals are 10 million requests per second with a fixed response time and 1
 million with a disk.
 
-`over_parts` is the time of `penalty` relative to the sum of its parts: the same trace without a device
+`over_parts` is the time of `penalty` relative to the sum of the times of its parts: the same trace without a device
 (`misspenalty.simulate`), and the misses without a cache (through the drive's queue); 1 means that combining them costs
 nothing. `libcachesim_over_ours` is the time that libCacheSim, which has no device, takes to find the hits and misses of
 the same references, relative to that of `penalty`. Times are CPU times, the smallest of three.

@@ -35,7 +35,7 @@ CORES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 EXCLUSIVE = 1000  # threads of a job that runs alone
 START = 0.8  # s to start Snakemake's process for a job; measured on two cores with a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
-LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; requests are MARGIN times what was measured
+LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; a job requests MARGIN times what was measured
 RULE = re.compile(r"^(?:local)?rule (\w+):$")
 FIELD = re.compile(r"^    (\w+): (.*)$")
 
