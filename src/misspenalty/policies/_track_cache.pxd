@@ -76,8 +76,8 @@ cdef class TrackCache(Policy):
     # Return the mask of pages that were missing: 0 = hit. A write reads nothing. The caller issues reads[0:n_reads].
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
 
-    # Access this number of pages from `page` on (0 = first of track 0); return whether all were cached. Afterwards,
-    # `reads` has only the reads for the last of the tracks.
+    # Access `pages` pages, from `page` on (0 = first of track 0); return whether all were cached. Afterwards, `reads`
+    # has only the reads for the last of the tracks.
     cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
 
     # Handle the arrival of a drive operation that began with this track while a read was waiting for the track.

@@ -35,7 +35,7 @@ PARAMETERS = (
 
 
 class Windowed(S3FIFO):
-    """S3-FIFO that ignores hits on the newest blocks of S, which make up a share `window` of its share."""
+    """S3-FIFO that ignores hits on blocks of S whose age is below `window` times the share of S."""
 
     def __init__(self, capacity, small, ghost, threshold, window):
         super().__init__(capacity, small, ghost, threshold)

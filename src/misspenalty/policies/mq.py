@@ -18,7 +18,8 @@ Deviations and decisions, where the paper is silent:
   implementations.
 - lifeTime is the peak temporal distance: re-accesses whose distance exceeds the cache size, if the block is still in
   the cache or in Qout, are counted in power-of-two bins over the whole run so far, and every `capacity` accesses
-  lifeTime becomes the centre of the fullest bin. It starts as the cache size.
+  lifeTime becomes the centre of the fullest bin. It starts as the cache size. Both values are multiplied by
+  `life_time_factor`.
 - A count that reaches 2**queues leaves the block in the highest queue.
 """
 

@@ -64,7 +64,10 @@ cdef class WTinyLFU(SizedCache):
         return frequency(&self.sketch, self.number[block])
 
     cdef void admit(self, block_t candidate) noexcept nogil:
-        """Move an object from window to probation if it has no victims or more uses than all of them; else evict it."""
+        """Move a candidate to probation if it needs no victims or its count exceeds the sum of theirs; else evict it.
+
+        A candidate larger than the main region is always evicted.
+        """
         cdef int64_t excess = self.bytes[PROBATION] + self.bytes[PROTECTED] + self.nodes[candidate].held - self.main_room
         cdef int rivals = 0, own = self.count(candidate), where = PROBATION
         cdef int64_t victims = 0
