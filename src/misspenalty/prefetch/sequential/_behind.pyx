@@ -73,6 +73,6 @@ cdef class Behind(TrackCache):
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil:
         cdef uint8_t have = self.cached(track)
         if not have and self.marks[track].flags & UNREAD:
-            self.unused += 1        # an eviction of an unread track is noticed only when the track is requested again
+            self.unused += 1        # the eviction of an unread track is noticed only when the track is loaded again
             self.marks[track].flags = 0
         self.reference(track, pages & ~have)
