@@ -7,8 +7,8 @@ of a reference is the number of marks from its block's mark on; then that mark m
 
 Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so counting
 the marks before a position reads one number per level, and removing a mark subtracts 1 from the younger siblings, up to
-63 neighbours in memory, at each level. When the positions run out, the marks are compacted. Memory: 4 bytes per block, and
-with SPARE = 4 positions per block about 0.8 more.
+63 neighbours in memory, at each level. When the positions run out, the marks are compacted. Memory: 4 bytes per block,
+and with SPARE = 4 positions per block about 0.8 more.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Read files as decompressed streams of bytes: gzip, bzip2, xz and Zstandard are recognised by their content.
 
 Every stream of a file has to be complete: a truncated stream is refused, and so is data after the last stream that is
-neither a stream nor padding. Damage is refused if the stream carries a checksum; a Zstandard stream need not.
+neither a stream nor padding. Damage is refused if the stream carries a checksum, which a Zstandard stream
+may lack.
 """
 
 import bz2
@@ -90,7 +91,7 @@ def check_path(path: Any) -> Path:
     Raises
     ------
     ParameterError
-        `path` is neither text nor a path-like object.
+        `path` is neither text, nor bytes, nor a path-like object.
     InputError
         `path` is empty or contains a null character.
 

@@ -18,7 +18,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# Smallest time in each unit; smaller numbers are seconds. The unit 100ns is Windows' since 1601, from 1951 to 2049.
+# Smallest time in each unit; smaller numbers are seconds. Units of 100 ns are those of Windows, which counts from 1601;
+# the numbers taken for such times are those of the years 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -109,12 +110,12 @@ class Layout:
         return not (self.table.comment and text.startswith(self.table.comment.encode()))
 
     def fields(self, line: bytes) -> list[str] | None:
-        """Return the fields of a line, in order; None if a quote is not closed."""
+        """Return the fields of a line, in order; None if a quote is not closed or the line is binary data."""
         return split(line.decode("utf-8", "surrogateescape").strip("\r\n"), self.table.separator, quoted_blanks=True)
 
 
 def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
-    r"""Return the fields of a line, without surrounding blanks; None if a quote is not closed or the data is binary.
+    r"""Return the fields of a line, without surrounding blanks; None if a quote is not closed or it is binary data.
 
     Quotes around fields are removed, unless the separator is a blank. If `quoted_blanks` is true, blanks at the ends of
     a quoted field are part of it, as for CSV readers.
@@ -156,13 +157,15 @@ def _with_quoted_blanks(fields: list[str], line: str, separator: str) -> list[st
 
 
 def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: bool = True) -> Layout:
-    """Return the layout of a file that begins with `head`; `doubted` says whether the first rows are compared with the
-    names of their columns.
+    """Return the layout of a file that begins with `head`.
+
+    `doubted` says whether the first rows are compared with the names of their columns.
 
     Raises
     ------
     InputError
-        There are no rows, no column gives the place of a request, or the meaning of a column is unclear.
+        There are no rows, a dialect's header is missing, no column gives the place of a request, or the meaning of a
+        column is unclear.
     """
     if table.pattern:
         names = tuple(re.findall(r"\(\?P<(\w+)>", table.pattern))
