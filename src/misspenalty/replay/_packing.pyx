@@ -20,7 +20,7 @@ cdef class Packing(Kernel):
         self.most, self.added = zeros("q", 2 * self.leaves), zeros("q", 2 * self.leaves)
 
     def pack(self, const int64_t[::1] begin, const int64_t[::1] end, const int64_t[::1] size, uint8_t[::1] kept):
-        """Go through the intervals in this order, and keep each that fits into all its slots, ``begin`` to ``end - 1``.
+        """Go through the intervals in order, and keep each one that fits into all its slots, ``begin`` to ``end - 1``.
 
         Parameters
         ----------

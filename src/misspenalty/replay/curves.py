@@ -76,7 +76,7 @@ def stack_distances(trace: Trace | str | os.PathLike[str] | ArrayLike, *, writes
     trace : Trace, path-like or array of integers
         As in `simulate`.
     writes : {"count", "ignore", "only"}
-        Which references reach the stack, as in `simulate`: all but the writes with ``"ignore"``, otherwise all.
+        Which references reach the stack, as in `simulate`: with ``"ignore"`` all except writes, otherwise all.
         ``"refresh"`` is impossible because its outcome depends on the cache size.
 
     Returns
