@@ -26,10 +26,11 @@ completes before a request arrives.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
-- **Policies.** All policies of the registry can be timed, except those that look into the future other than ``opt`` and
-  ``opt_bypass``; so can, slowly, classes with ``access`` and ``__contains__``. ``opt`` evicts the block whose next
-  reference is farthest away in the trace; ``opt_bypass`` does not insert the fetched block if its own next reference is
-  the farthest. These rules aim at the most hits, not the least waiting.
+- **Policies.** All policies of the registry that do not look into the future can be timed, and of the others ``opt``
+  and ``opt_bypass``; so can, slowly, classes with ``access`` and ``__contains__``. A cache of bytes takes only policies
+  that are defined for sizes. ``opt`` evicts the block whose next reference is farthest away in the trace;
+  ``opt_bypass`` does not insert the fetched block if its own next reference is the farthest. These rules aim at the
+  most hits, not the least waiting.
 """
 
 from __future__ import annotations
