@@ -251,7 +251,8 @@ def packed(entry, path):
     Raises
     ------
     InputError
-        The archive cannot be downloaded or has no such folder, or the file made from it is not the registered one.
+        The archive cannot be downloaded or unpacked or has no such folder, or the file made from it is not the
+        registered one.
     """
     module, _, function = entry.pack.rpartition(".")
     path = Path(path)
