@@ -16,7 +16,7 @@ from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # a device is overloaded if its queue takes over this many times the rest of the mean time
+OVERLOADED = 10  # a device is overloaded if its queue's part of the mean time is over this many times the rest
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
 
 

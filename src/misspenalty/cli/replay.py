@@ -116,7 +116,7 @@ def only_writes(trace, table):
         return None
     return (
         f"misspenalty: all {len(trace):,} references of {trace.name} are writes, which fill the cache but do not count:"
-        " use --writes only to count them"
+        " count them with --writes only"
     )
 
 
