@@ -4,7 +4,7 @@ The drill makes a small run of the whole workflow twice, each in its own copy of
 the other is killed many times. A kill sends SIGKILL to the run and everything it started, which leaves no chance to
 clean up. Each kill comes after a random number of finished jobs and a random further wait, because moments spread over
 time would depend on the load of the machine. The command of `make reproduce` resumes the run. The drill also kills
-processes that replace one file or folder by two contents in turn, over and over; each kill must leave one of the two,
+processes that write two contents in turn to one file or folder, over and over; each kill must leave one of the two,
 complete.
 
 The drill fails if a file is lost or differs, if a hidden unfinished file remains, or if the finished run has anything
@@ -194,13 +194,13 @@ def content(path):
 
 
 def kill_writers(folder, kills, seconds, seed):
-    """Kill processes that replace a file with two contents in turn, and check that each kill leaves one of the two.
+    """Kill processes that write two contents in turn to a file; note whether each kill leaves one of the two.
 
     Returns
     -------
     list of dict
-        Rows like those of `kill_often`; ``wrong`` is 1 if the file has neither of the two contents. The last row of a
-        writer adds the hidden partial files that are left after an undisturbed write.
+        Rows like those of `kill_often`; ``wrong`` is 1 if the file has neither of the two contents. In a writer's last
+        row, ``wrong`` also counts the hidden partial files that are left after an undisturbed write.
     """
     moments, rows = random.Random(seed), []
     for name, write in WRITERS.items():
