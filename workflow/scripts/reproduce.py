@@ -152,8 +152,8 @@ def archived_costs(path=COSTS):
 class Progress:
     """Turns Snakemake's output into one line per finished job.
 
-    The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. The
-    speed of this run is at first taken to be that of the earlier run on as many cores; the measured speed counts more
+    The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. At
+    first, every core is taken to be always busy and as fast as in that run; the measured speed of this run counts more
     with every job that finishes.
     """
 
