@@ -50,8 +50,10 @@ def byte_hit_ratio_curve(
     cache_bytes : int, float or str, or a sequence of these
         Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or texts with a unit (``"64MB"``).
     size_changes : {"replace", "keep", "new"}
-        What happens if an object in the cache is requested with another size: a hit, and the new size replaces the old;
-        a hit, and the object keeps the size with which it was loaded; or a miss, because the cached one is outdated.
+        What happens if an object in the cache is requested with another size. With ``"replace"``, the request hits, and
+        the new size replaces the old one, unless it is too large for the cache; then the request misses. With
+        ``"keep"``, the request hits, and the object keeps the size with which it was loaded. With ``"new"``, the
+        request misses, because the cached object is outdated.
     writes : {"count", "ignore", "refresh", "only"}
         As in `simulate`.
     warm_up : int
@@ -65,7 +67,7 @@ def byte_hit_ratio_curve(
     -------
     DataFrame
         One row per policy and size: ``policy, cache_bytes, requests, hits, misses, hit_ratio, requested_bytes,
-        hit_bytes, byte_hit_ratio, refused`` (misses of objects larger than the cache, also during the warm-up and
+        hit_bytes, byte_hit_ratio, refused`` (misses of objects too large for the cache, also during the warm-up and
         by writes) and ``evictions``. For ``opt`` there are two rows, ``opt_at_least`` and ``opt_at_most``, without
         evictions.
 

@@ -131,7 +131,7 @@ class ByteResult(Shown):
     requested_bytes, hit_bytes : int
         Bytes requested by all requests, and by those that hit.
     refused : int
-        References to objects larger than the cache, including warm-up and writes.
+        References to objects too large for the cache, including warm-up and writes.
     evictions : int or None
         Number over the whole replay, including warm-up and writes; None for a bound.
     """

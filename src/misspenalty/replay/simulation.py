@@ -75,10 +75,11 @@ def simulate(
         a write reads ahead like a read. The first reference to a prefetched block may be a hit, so hits and cold misses
         may add up to more than the requests.
     writes : {"count", "ignore", "refresh", "only"}
-        How writes are treated. Either they update the cache like reads but never count as requests; or they are left
-        out; or they update the cache only if their block is cached; or only they count as requests, and reads update
-        the cache without being counted. For a policy that looks into the future, ``"refresh"`` is the same as
-        ``"ignore"``. To leave reads out, use `misspenalty.traces.parts.select`.
+        How writes are treated. With ``"count"``, they update the cache like reads but never count as requests; with
+        ``"ignore"``, they are left out; with ``"refresh"``, they update the cache only if their block is cached; with
+        ``"only"``, only they count as requests, and reads update the cache without being counted. For a policy that
+        looks into the future, ``"refresh"`` is the same as ``"ignore"``. To leave reads out, use
+        `misspenalty.traces.parts.select`.
     warm_up : int
         References at the start of the trace that fill the cache and are not counted.
     hits : bool array, shape (len(trace),), optional
