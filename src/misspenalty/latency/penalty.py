@@ -122,7 +122,8 @@ def penalty(
     hit_time : str
         Time that each request takes in the cache, hit or not.
     writes : {"count", "ignore"}
-        How writes are treated: they update the cache but never count as requests, or they are left out.
+        How writes are treated. With ``"count"``, they update the cache but never count as requests; with
+        ``"ignore"``, they are left out.
     write_through : bool
         Whether writes also go to the device.
     warm_up : int
