@@ -175,6 +175,8 @@ def assign(
     ------
     InputError
         No column gives the place of a request, two columns have the same role, or a name is unknown.
+    ParameterError
+        The user gives two roles to a column, or several columns to a role that takes only one.
     """
     roles: Roles = {role: _places(role, columns, names, path, line) for role, columns in given.items()}
     taken = {place for places in roles.values() for place in places}
