@@ -11,8 +11,8 @@ from hypothesis import settings
 from misspenalty.traces import Trace
 from misspenalty.traces._compile import Interner
 
-# The time that an example takes depends on the machine: no test may fail because the machine is busy, or because the
-# code runs with sanitizers.
+# The time that an example takes depends on the machine, but no test may fail because the machine is busy, or because
+# the code runs with sanitizers.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 PERMITTED = Path(__file__).parent / "tests" / "permitted_skips.txt"

@@ -78,7 +78,7 @@ def small_tree(folder):
 def python_of(tree, folder):
     """Make an environment in which the packages are those of a changed copy of the tree; return its interpreter.
 
-    The kernels are copies of the installed ones, so the change must leave them alone. All other packages are shared.
+    The kernels are copies of the installed ones, so the change must not affect them. All other packages are shared.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))

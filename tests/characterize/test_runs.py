@@ -71,7 +71,7 @@ def test_objects_of_different_sizes_are_replayed_by_bytes(tmp_path):
 
 
 def labels_that_overlap(figure):
-    """Return the pairs of texts that overlap, and the texts that extend beyond the figure."""
+    """Return the pairs of texts that overlap, and the texts that extend beyond the left or right edge of the figure."""
     FigureCanvasAgg(figure).draw()
     hidden = set()  # labels beyond the ends of an axis are not drawn
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):

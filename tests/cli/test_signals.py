@@ -75,7 +75,7 @@ def test_while_it_copies_a_pipe(number, tmp_path):
 @SIGNALS
 @pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
 def test_while_it_compiles(number, after_s, tmp_path):
-    """A signal while the trace is compiled leaves a whole trace or none; the pipe was closed before."""
+    """A signal while the trace is compiled must leave a whole trace or none; the pipe is closed before the signal."""
     run = Run([sys.executable, "-m", "misspenalty"], tmp_path)
     run.process.stdin.write("".join(f"0,{8 * (n * 7919 % 100_003)},4096,R,{n}.0\n" for n in range(300_000)))
     run.process.stdin.close()
@@ -166,7 +166,7 @@ def test_a_signal_that_comes_later_is_not_ignored(monkeypatch):
 
 
 def test_what_is_ignored_stays_ignored():
-    """A signal that nohup ignores stays ignored."""
+    """A signal that is ignored when the command starts, as SIGHUP is under nohup, must stay ignored."""
     code = (
         "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv = ['misspenalty', '--version'];"
         "from misspenalty.cli.main import main\n"

@@ -200,7 +200,7 @@ class FbrLastOnTie(FBR):
 
 
 class LfruRestarts(LFRU):
-    """A block's old value is added without decay."""
+    """A hit adds 1 to the block's CRF without letting it decay."""
 
     def access(self, block):
         crf, _ = self.crf.get(block, (0, 0))
@@ -355,7 +355,7 @@ class MqToBottom(MQ):
 
 
 class MqFresh(MQ):
-    """A block that moves down keeps its old time and moves down again at once."""
+    """A block that moves down keeps its expiry time, so it soon moves down again."""
 
     def _adjust(self):
         self.now += 1
@@ -487,7 +487,7 @@ class LecarBothRemembered(LeCaR):
 
 
 class LhdNoAge(LHD):
-    """Only the class decides; in the lowest class, the block referenced last is evicted."""
+    """Only the class decides; in the lowest class, the most recently referenced block is evicted."""
 
     def _density(self, block):
         return self._class(block) - self.last[block] / 1e6

@@ -185,7 +185,7 @@ def test_a_layout_with_two_places_for_a_block_or_two_blocks_in_a_place_is_refuse
 
 
 def test_a_far_seek_below_that_over_one_cylinder_is_a_slip(made):
-    points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # the dip at 8 is not far, and stays
+    points = [(1, 1.0), (8, 0.9), (10, 1.5), (20, 0.4), (30, 2.5)]  # the dip at 8 is not a far seek, so it is kept
     seek = f"Seek distances measured: {len(points)}\n" + "".join(f"{at}, {ms}\n" for at, ms in points)
     kind = Description(
         check(
@@ -234,7 +234,7 @@ def test_wrong_parameter_files_are_refused(capsys, made, tmp_path, change):
 
 
 def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
-    """The time of the only point holds for every distance."""
+    """The time of the only point holds for every distance above 0."""
     output = tmp_path / "mine.yaml"
     assert main(["disk", "import", str(made(seek="Seek distances measured: 1\n3, 2.5\n")), str(output)]) == 0
     capsys.readouterr()

@@ -127,7 +127,7 @@ def test_times_end_at_2_to_the_60(replay):
 
 
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
-    """A request on the arm's cylinder must not reverse the arm: of two that arrive meanwhile, the upper one is next."""
+    """A request on the arm's cylinder must not reverse the arm; of two that arrive meanwhile, the upper one is next."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})
     lbn = np.array([cylinder * 19 * 72 for cylinder in (500, 500, 480, 520)])  # heads, sectors
     assert np.diff([kind.mechanics.locate(int(each))[0] for each in lbn]).tolist() == [0, -20, 40]

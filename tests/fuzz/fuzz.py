@@ -5,7 +5,7 @@
 
 A target is a reader with its seeds (`corpus.py`). Each execution mutates one seed and reads it in a child process with
 bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash, a hang or an
-accepted result that contradicts itself is a failure: its input stays in build/fuzz and the exit status is 1.
+accepted result that contradicts itself is a failure: its input is copied to build/fuzz, and the exit status is 1.
 """
 
 import argparse
@@ -83,8 +83,8 @@ def timed_out(*_):
 
 
 class Watch:
-    """An audit hook that notes if a reader opens other files, starts a program or makes a network connection (see
-    SECURITY.md)."""
+    """An audit hook that records whether a reader opens other files, starts a program or makes a network connection
+    (see SECURITY.md)."""
 
     FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")
 
@@ -104,7 +104,7 @@ class Watch:
         sys.addaudithook(self.hear)
 
     def hear(self, event, arguments):
-        """Note an audit event of the interpreter (PEP 578) if it is forbidden."""
+        """Record an audit event of the interpreter (PEP 578) if it is forbidden."""
         if not self.on or (event != "open" and event not in self.FORBIDDEN):
             return
         path = os.fsdecode(arguments[0]) if event == "open" and isinstance(arguments[0], str | bytes) else "."

@@ -1,6 +1,7 @@
 """Targets of the fuzzer that read results, or that replay a trace through the public functions.
 
-Some targets know the right answer and check it: no changed byte of an archive, of a capture or of a table passes.
+Some targets know the right answer and check it: a changed archive must be refused, and a changed table or picture must
+not compare as equal.
 """
 
 import functools

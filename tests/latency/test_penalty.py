@@ -153,7 +153,7 @@ def test_without_overlap_penalty_has_the_hits_of_simulate(policy):
 
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_schedulers(scheduler):
-    """All blocks differ, so each request is a miss, and replaying them on the drive alone gives the same times."""
+    """All blocks differ, so each request is a miss and takes as long as in a replay on the drive alone."""
     random = np.random.default_rng(3)
     kind = disks.load("cheetah9lp")
     names = random.choice(kind.blocks // 8, 300, replace=False)
@@ -181,7 +181,7 @@ def test_flash_one_by_one():
 def test_flash_completes_each_request_at_its_own_time():
     """Three reads begin at once; when the second is done, its block is a hit, though the third is still in flight."""
     form = disks.load("dc_p3700").data["geometry"]
-    page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # the next one of the same die
+    page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # to the die's next page
     together = only(misspenalty.penalty(make_trace([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
     between = round((together.p50_us + together.p99_us) / 2 * 1000)
     assert together.p50_us < together.p99_us
@@ -341,7 +341,7 @@ def test_sums_of_times_do_not_overflow():
 
 
 def test_a_long_queue_of_a_drive():
-    """A million reads at time 0 each wait until their block's first read ends; their 64-bit sum was once negative."""
+    """A million reads at time 0 wait for their block's first read to end; the 64-bit sum of waits was once negative."""
     n = 1_000_000
     trace = make_trace(np.random.default_rng(1).permutation(2_000_000)[:n], time=np.zeros(n, int), block_bytes=512)
     got = only(misspenalty.penalty(trace, "lru", 1, "hp97560"))
@@ -591,7 +591,7 @@ def test_a_fixed_time_transfers_no_sectors():
 
 
 def test_a_replay_tells_how_far_it_is():
-    """It reports after every 4,096 arrivals and completions; what follows the last report is not reported."""
+    """A replay must report after every 4,096 arrivals and completions; those after the last report are not reported."""
     replay = Replay(find_policy("lru").kernel(1, 1), FixedTime(1), np.zeros(1, np.int64), 1, 0, False)
     told, none = [], np.empty(0, np.int64)
     replay.run(np.zeros(20_001, np.uint32), none.astype(np.uint8), np.arange(20_001), none, 0, advance=told.append)
@@ -610,7 +610,7 @@ def test_components_are_the_whole_of_every_latency(name, data, clients, through,
         device = FixedTime(3 * MS)
     else:
         device = FlashDrive(kind.drive()) if kind.data["kind"] == "flash" else Disk(kind.drive())
-    lbn = np.arange(10, dtype=np.int64) * 8  # on a few dies of the flash drive, so that some wait
+    lbn = np.arange(10, dtype=np.int64) * 8  # on a few dies of the flash drive, so that some requests wait
     replay = Replay(find_policy("lru").kernel(3, 10), device, lbn, 8, 500, through)
     arrival = np.cumsum(gaps, dtype=np.int64)
     counts, latency = replay.run(ids, np.array(write, np.uint8), arrival, np.empty(0, np.int64), warm, clients, MS)

@@ -42,7 +42,7 @@ def test_kernel_equals_definition(ids, capacity, name):
     for parameters in WINDOWS.get(name, ({},)):
         kernel, hit, reference = outcome(DEFINITIONS[name], capacity, ids, parameters)
         assert kernel.requests == len(ids) and kernel.resident <= capacity
-        loads = np.count_nonzero(hit == 0) if kernel.resident else 0  # a small cache loads nothing
+        loads = np.count_nonzero(hit == 0) if kernel.resident else 0  # a window of less than a block loads nothing
         assert kernel.evictions == loads - kernel.resident
         if name == "LIRS":
             assert kernel.resident == reference.lir + len(reference.q)
@@ -82,7 +82,7 @@ def test_a_window_of_less_than_one_block_loads_nothing(make_trace):
     assert simulate(trace, DEFINITIONS["WTinyLFU"], 100).hits == 2950
 
 
-def test_they_are_not_among_the_policies():
+def test_libcachesims_definitions_are_not_among_the_policies():
     assert not {definition.name for definition in DEFINITIONS.values()} & set(known_policies())
 
 

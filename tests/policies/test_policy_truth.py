@@ -1,4 +1,4 @@
-"""Test kernels against others' results: published hit ratios, an independent recomputation, the simulator libCacheSim.
+"""Test kernels against others' results: published hit ratios, a recomputation, and the simulator libCacheSim.
 
 The traces are read in place (fixture `shared_traces`). libCacheSim (GPL) is a test dependency; the package
 never imports it.
@@ -92,7 +92,7 @@ def published(folder, policy):
 
 @pytest.mark.parametrize("file, within", [("published_hit_ratios.csv", 0.01), ("recomputed_hit_ratios.csv", 0.005)])
 def test_lru_and_min_equal_the_literature(shared_traces, trace_named, file, within):
-    """They must agree to two decimals; the published MIN of 15000 blocks on OLTP is 0.008 off."""
+    """Hit ratios must agree to two decimals; the published MIN of 15000 blocks on OLTP is 0.008 off."""
     rows = [row for row in rows_of(shared_traces, file) if row["policy"] in ("LRU", "MIN")]
     assert len(rows) > 25
     for trace, policy in sorted({(row["trace"], row["policy"]) for row in rows}):

@@ -1,4 +1,4 @@
-"""Test the adaptive policies and the LIRS family against others' results: published hit ratios, libCacheSim."""
+"""Test the adaptive policies and the LIRS family against others' results: published hit ratios and libCacheSim."""
 
 import numpy as np
 import pytest

@@ -42,7 +42,7 @@ def reference(policy, room, sizes, changes, parameters):
     which=st.integers(0, 1),
 )
 def test_kernel_equals_definition(name, requests, room, changes, fixed, which):
-    """They must also hold the same objects, which take the same number of bytes."""
+    """Kernel and definition must also hold the same objects, and use the same number of bytes."""
     policy, parameters = SIZED[name], PARAMETERS.get(name, [{}, {}])[which]
     numbers = {block: number for number, block in enumerate(dict.fromkeys(block for block, _ in requests))}
     ids = np.array([numbers[block] for block, _ in requests], np.uint32)
@@ -143,8 +143,8 @@ def test_impossible_policies(policy, parameters, message):
         find_sized(policy).check(parameters)
 
 
-# misses of libCacheSim 0.3.5 on the web requests of AdaptSize's authors, in caches of 1, 4, 16 and 64 MB: objects that
-# are pairs of number and size, and objects that are numbers and keep the size with which they were loaded
+# misses of libCacheSim 0.3.5 on the web requests of AdaptSize's authors, in caches of 1, 4, 16 and 64 MB: if an object
+# is a pair of number and size, and if it is a number alone and keeps the size with which it was loaded
 SIZES = [1 << 20, 1 << 22, 1 << 24, 1 << 26]
 PAIRS = {
     "fifo": (56260, 52890, 49536, 45247),
@@ -173,7 +173,7 @@ CLOSE = {  # policies whose details differ in libCacheSim: its misses, and the l
     "wtinylfu": ((53307, 48879, 46029, 43035), 1.2),
     "lru2": ((55402, 52342, 46806, 42843), 1.8),
 }
-BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of its heuristic that knows the future
+BELADY_SIZE = (46994, 42819, 40240, 40240)  # misses of libCacheSim's heuristic that knows the future
 
 
 def misses_there(folder, policy, room, ids, sizes):
@@ -205,7 +205,7 @@ THERE = {
 @pytest.mark.parametrize("name", THERE)
 @pytest.mark.parametrize("room", [20_000, 100_000])
 def test_the_program_itself_counts_the_same(tmp_path, name, room):
-    """All drawn objects fit the small queue of S3-FIFO, because libCacheSim loads no larger ones."""
+    """All objects drawn fit the small queue of S3-FIFO; libCacheSim would not load larger ones."""
     rng = np.random.default_rng(8)
     ids = rng.zipf(1.2, 30_000) % 3000
     sizes = np.minimum(rng.lognormal(5, 1, 3000).astype(np.int64) + 1, room // 10 - 1)[ids]

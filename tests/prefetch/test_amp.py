@@ -87,7 +87,7 @@ def test_a_second_chance_traced_by_hand():
 
 def test_an_aged_track_loses_its_trigger():
     # A cache of seven holds 14 to 20 with the trigger on 18. 80 finds 17 to 20 at the LRU end unread: they go back
-    # up, p falls from 5 by one for each, g from 2 by one as far as it can, and 18 no longer reads ahead.
+    # up, p falls by one for each, from 5 to 1, g falls from 2 to 0, and 18 no longer reads ahead.
     cache = track_cache("lru_top", 7, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 17))
     whole_tracks(cache, 50, 60, 70, 80)
@@ -108,7 +108,7 @@ def test_the_first_read_of_a_prefetched_track_does_not_move_it():
 
 
 def test_a_volume_ends():
-    # At 16 the set would be 17 to 20: the volume ends with 19, and a set that reaches the end has no trigger.
+    # At 16 the set would be 17 to 20, but the volume ends with 19, and a set that reaches the end has no trigger.
     cache = track_cache("lru_top", 100, 200, prefetch=AMP)
     for track in range(10, 16):
         cache.access_pages(track)
@@ -130,7 +130,7 @@ def test_one_stream_in_a_large_cache_reaches_the_maximum_degree(policy, most):
 
 
 def test_streams_in_a_small_cache_waste_little():
-    """With so many streams that a large fixed degree overflows the cache, AMP must keep within it."""
+    """With so many streams that a large fixed degree overflows the cache, AMP must not overflow it."""
     unused, misses = {}, {}
     for name, prefetch in (("amp", AMP), ("fixed", {"degree": 32, "threshold": 2})):
         cache = track_cache("lru_top", 600, 400_000, prefetch=prefetch)

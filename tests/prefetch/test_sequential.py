@@ -66,7 +66,7 @@ def test_tracks_of_pages_traced_by_hand():
 
 @pytest.mark.parametrize("policy", [*LISTED, *OTHERS])
 def test_track_0_has_no_track_before_it(policy):
-    # At threshold 1 every track continues a run if the one before it is cached: track 0 has none before it and is read
+    # At threshold 1 every track continues a run if the one before it is cached. Track 0 has none before it and is read
     # alone, whatever lies in memory before the first slot.
     cache = track_cache(policy, 50, 100, prefetch={"threshold": 1, "degree": 2, "trigger": 0})
     for _ in range(2):
@@ -121,7 +121,7 @@ def test_a_prefetched_track_has_no_counter_before_its_first_access():
     whole_tracks(cache, 12, 13, 14)
     assert cache.sequential_misses == 1
     assert cache.access_pages(16)[1] == [(16, 1, DEMAND)] + [(track, 1, SYNCHRONOUS) for track in (18, 19)]
-    # If it is read out of order, the same group is no stream: 14, which follows the unread 13, has counter 1.
+    # If the same group is read out of order, it is no stream: 14, which follows the unread 13, has counter 1.
     cache = track_cache("lru_top", 50, 100, prefetch={"threshold": 3, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11, 12, 15)
     assert whole_tracks(cache, 14, 16) == [(0, []), (1, [(16, 1, DEMAND)])]
@@ -141,7 +141,7 @@ def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold
 
 @pytest.mark.parametrize("trigger", [0, 3, 7])
 def test_a_stream_has_one_sequential_miss_with_triggers(trigger):
-    """With asynchronous prefetch no misses need remain, as section II-B says."""
+    """With asynchronous prefetching no further misses need occur, as section II-B says."""
     cache = track_cache("lru_top", 200, 3000, prefetch={"degree": 8, "trigger": trigger, "threshold": 2})
     missing = [missing for missing, _ in whole_tracks(cache, *range(2000))]
     assert np.flatnonzero(missing).tolist() == [0, 1]
@@ -172,7 +172,7 @@ def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
 def test_lru_behind_the_prefetcher_is_lru_top(threshold):
     """Both must do the same, except that LRU Top promotes a track that a group finds in the cache.
 
-    So random tracks lie apart here, and the cache is large enough for a group to be read before it leaves.
+    To avoid that case, random tracks lie apart here, and the cache is so large that a group is read before it leaves.
     """
     rng = np.random.default_rng(4)
     streams, n = 1000 * rng.integers(0, 3, 6000), np.zeros(3, int)

@@ -48,7 +48,7 @@ def runs(loop):
 
 
 def vacuous(node):
-    """Tell whether an assertion, `all(...)` or `not any(...)`, is over what may be empty, and would then hold."""
+    """Tell whether a node asserts `all(...)` or `not any(...)` over a collection that may be empty."""
     test = node.test if isinstance(node, ast.Assert) else None
     test, name = (
         (test.operand, "any") if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else (test, "all")

@@ -29,7 +29,7 @@ def run(requests, policy, capacity, z):
 
 
 class Cache:
-    """The base of the policies, which learns nothing from an arrival and changes nothing at a hit."""
+    """The base of the policies, which learns nothing from an arrival and changes nothing on a hit."""
 
     def __init__(self, capacity, z, requests):
         self.capacity, self.z = capacity, z
@@ -78,7 +78,7 @@ class History:
 class ClosedHistory:
     """The history in the authors' ARC: only completed windows count, and the first one has a single request.
 
-    A running window counts if it is the only one. Up to two requests, the mean is 0 if z is above 100.
+    A running window counts if it is the only one. After at most two requests, the mean is 0 if z is above 100.
     """
 
     def __init__(self):

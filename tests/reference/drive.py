@@ -17,7 +17,7 @@ class Segment:
     end: int = 0
     limit: int = 0
     used: int = 0
-    clean: int = 0  # its blocks are dirty until then, ns
+    clean: int = 0  # time until which its blocks are dirty, ns
     written: bool = False
 
 
@@ -127,7 +127,7 @@ class Drive:
         return most
 
     def next_ahead(self):
-        """Return the track of the next block of read-ahead, and when it will have been read, ns."""
+        """Return the track of the next block of read-ahead, and the time at which that block has been read, ns."""
         track, sector = self.layout.place[self.ahead_lbn]
         begin = self.meets(track, sector, self.ahead_time + self.reposition(track, False))
         return track, self.at(begin + self.width(track, sector, 1))
@@ -150,7 +150,7 @@ class Drive:
             self.ahead = -1
 
     def stopped(self, now):
-        """Return the time at which the arm can move, and on which track it then is, if read-ahead stops now."""
+        """Return the time at which the arm can move, and the track that it is then on, if read-ahead stops now."""
         if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit or now <= self.ahead_time:
             return self.arm_free, self.track
         track, end = self.next_ahead()

@@ -31,7 +31,7 @@ class Behind:
 class Drive(drive.Drive):
     """Like `reference.drive.Drive`, for descriptions with ``disksim_buffer``."""
 
-    writing: int = 0  # the arm writes behind until then, ns
+    writing: int = 0  # time until which the arm writes behind, ns
     sweep: tuple = None  # read-ahead on the arm's track: track, first sector, when it began
     swept: int = 0  # sectors of the sweep that have passed
     passed: int = (
@@ -101,7 +101,7 @@ class Drive(drive.Drive):
         if self.ahead < 0 or self.ahead_lbn >= self.segments[self.ahead].limit:
             return self.arm_free, self.track
         sweep, _ = self.next_ahead()
-        free = self.ahead_time + self.reposition(sweep[0], False)  # then the arm is there
+        free = self.ahead_time + self.reposition(sweep[0], False)  # the arm reaches the track at this time
         if sweep is self.sweep or now >= free:
             free = (
                 now if self.s["stop_in_sector"] else next(t for j in count_on() if (t := self.passes(sweep, j)) >= now)
@@ -181,7 +181,7 @@ class Drive(drive.Drive):
         g.first, g.used, g.clean = max(lbn, g.end - self.s["segment"]), self.requests, end
 
     def written(self):
-        """Mark the buffered writes as finished: their segment can be read if the drive allows it, else it is empty."""
+        """Mark the buffered writes as finished; empty their segment unless written blocks may be read from it."""
         self.writing = 0
         for g in self.segments:
             if g.clean:
@@ -322,7 +322,7 @@ class Drive(drive.Drive):
         self.arm_free = self.writing = self.behind[-1].end
 
     def write_through(self, now, free, lbn, count, r):
-        """Handle a write that is complete once it is on the medium; return when the drive has the bus again."""
+        """Handle a write that is complete once it is on the medium; return the time at which the bus is used again."""
         s, busy = self.s, free > now
         go = now + s["write_miss"][self.after_read]
         start = off = max(free, go) + s["reselect"] + s["prepare"]

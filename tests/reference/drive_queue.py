@@ -30,7 +30,7 @@ def play(drive, arrivals, scheduler, depth):
 
 
 def _key(scheduler, drive, request, away, up, now):
-    """Return the sort key of a request: the one with the lowest is next."""
+    """Return the sort key of a request; the request with the lowest key is served next."""
     if scheduler == "sstf":
         return abs(away)
     if scheduler == "look":

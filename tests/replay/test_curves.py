@@ -139,7 +139,7 @@ def test_sample_is_near_and_its_error_bar_tells_how_near(zipf):
         assert np.all(np.abs(error) < 0.05)
         deviations.append(error / table["hit_ratio_error"].to_numpy())
     spread = np.sqrt(np.mean(np.square(deviations)))
-    assert 0.3 < spread < 2.5  # it is 1 if the error bar is right
+    assert 0.3 < spread < 2.5  # about 1 if the error bars are right
 
 
 def test_sample_of_all_but_a_few_is_the_exact_curve(zipf):

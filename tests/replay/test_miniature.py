@@ -50,7 +50,7 @@ def test_error_bars_tell_how_near(trace):
     exact = simulate(trace, "arc", 4000).hit_ratio
     tables = [hit_ratio_curve(trace, "arc", 4000, sample=0.1, sample_seed=seed) for seed in range(12)]
     deviations = [(table["hit_ratio"][0] - exact) / table["hit_ratio_error"][0] for table in tables]
-    assert 0.3 < np.sqrt(np.mean(np.square(deviations))) < 2.5  # it is 1 if the error bar is right
+    assert 0.3 < np.sqrt(np.mean(np.square(deviations))) < 2.5  # about 1 if the error bars are right
 
 
 @pytest.mark.parametrize("writes, warm_up", [("count", 0), ("ignore", 1000), ("only", 50_000), ("count", 150_000)])
@@ -170,7 +170,7 @@ def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "fifo"])
 def test_a_sample_of_too_few_blocks_is_compared_with_itself(policy):
-    """Of 1000 blocks, 85 are in the sample: they fit into 96, 10 % of the cache, but not into 83, 8.5 % of it."""
+    """Of 1000 blocks, 85 are in the sample: a cache scaled by 0.1 holds all of them (97), one scaled by 0.085 does not (83)."""
     trace = Trace.from_blocks(np.tile(np.arange(1000), 4))
     sample = Sample.of(trace, choose(trace.address, 0.1, 1))
     assert sample.own_rate == 0.085
@@ -181,7 +181,7 @@ def test_a_sample_of_too_few_blocks_is_compared_with_itself(policy):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "2q"])
 def test_a_part_without_references_has_no_misses(policy):
-    """One block, in one part, misses once: it counts as 1 / rate misses of the whole, and 8 / rate of its part."""
+    """One block, in one part, misses once: it counts as 1 / rate misses of the whole, and as 8 / rate of its part."""
     table = hit_ratio_curve(Trace.from_blocks([7] * 1000), policy, [5], sample=0.5, sample_seed=1)
     assert table["hit_ratio"][0] == pytest.approx(1 - 1 / 0.5 / 1000)
     ratios = [1 - 8 / 0.5 / 1000, *[1] * 7]

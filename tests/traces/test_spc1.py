@@ -184,7 +184,7 @@ def test_walk_reads_the_blocks_of_a_leaf_in_turn():
 
 
 def test_walk_writes_to_the_first_of_eight_leaves_and_repeats_some():
-    workload, first = exact_tree(17, climb=1)  # uniform over all leaves: no block comes twice by chance
+    workload, first = exact_tree(17, climb=1)  # so many leaves that a block hardly ever repeats by chance
     table = requests(workload.start(), 1_000_000)
     block = table["block"][(table["stream"] == 1) & (table["write"] == 1)]
     assert np.all((block - first) // 8 % 8 == 0)

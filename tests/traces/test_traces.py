@@ -400,7 +400,7 @@ def test_a_file_of_blank_lines_is_recognised_at_once(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "contains no requests" in done.stderr  # it once took very long
+    assert "contains no requests" in done.stderr  # recognising it once took very long
 
 
 def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):
