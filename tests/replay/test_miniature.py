@@ -170,7 +170,7 @@ def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
 
 @pytest.mark.parametrize("policy", ["lru", "arc", "fifo"])
 def test_a_sample_of_too_few_blocks_is_compared_with_itself(policy):
-    """Of 1000 blocks, 85 are in the sample: a cache scaled by 0.1 holds all of them (97), one scaled by 0.085 does not (83)."""
+    """Of 1000 blocks, 85 are in the sample. They fit into a cache of 960 scaled by 0.1 (97), but not by 0.085 (83)."""
     trace = Trace.from_blocks(np.tile(np.arange(1000), 4))
     sample = Sample.of(trace, choose(trace.address, 0.1, 1))
     assert sample.own_rate == 0.085

@@ -1,5 +1,5 @@
-# One job per study judges its claims under other conditions: those that are not reproduced, and those that a condition
-# loses. The study's rule file lists the tables made under these conditions (`conditions`).
+# One job per study judges its claims under other conditions: those that are not reproduced, and those that are
+# reproduced, but not under a condition. The study's rule file lists the tables made under these conditions (`conditions`).
 from misspenalty_studies.common.judge import table_files
 
 VARIED = [study for study, plan in PLANS.items() if plan.conditions]

@@ -21,7 +21,7 @@ from misspenalty_studies.common.study import studies
 
 
 def share(rows):
-    """Say how many of some claims are reproduced, as ``n of m``."""
+    """Return how many of these claims are reproduced, as the text ``n of m``."""
     return f"{(rows['verdict'] == 'reproduced').sum()} of {len(rows)}"
 
 
