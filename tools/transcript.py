@@ -134,9 +134,9 @@ def page():
 
 HEAD = """# Transcript: a trace of each format
 
-What `misspenalty` says about one file in each format, from the raw file to an answer: what the file holds, which
-policy has the most hits at a tenth of the footprint, and how long a request then waits. `tools/transcript.py` ran the
-commands and wrote this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not
+This page shows what `misspenalty` says about one file in each format: what the file holds, which policy has the most
+hits at a tenth of the footprint, and how long a request then waits. `tools/transcript.py` ran the commands and wrote
+this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not
 ours to ship.
 
 ![Hit ratios on OLTP](transcript_curve.svg)

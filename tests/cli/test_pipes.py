@@ -92,7 +92,7 @@ def test_errors_name_the_pipe(data, message):
     assert (status, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
 
 
-def test_white_space_without_end_does_not_fill_the_disk(tmp_path, monkeypatch):
+def test_endless_white_space_does_not_fill_the_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(spool, "MOST_IDLE", 3 << 20)
     copied = []
     monkeypatch.setattr(spool, "CHUNK", 1 << 20)

@@ -573,7 +573,7 @@ class SlruDemotesToBottom(SLRU):
 
 
 class SlruProtectedFifo(SLRU):
-    """A hit in the protected segment does not renew the block."""
+    """A hit in the protected segment does not move the block."""
 
     def access(self, block):
         return True if block in self.segments[-1] else super().access(block)
@@ -590,7 +590,7 @@ class TwoQPromotes(TwoQ):
 
 
 class TwoQRenews(TwoQ):
-    """A hit in A1in renews the block there."""
+    """A hit in A1in makes the block the newest one there."""
 
     def access(self, block):
         if block in self.a1in:

@@ -45,7 +45,7 @@ def test_a_killed_run_ends_with_the_same_bytes(folders):
     assert drill.compare(whole, killed) == []
     assert (killed / "results" / "b.csv").read_text() == "whole\n"
     assert drill.idle(killed, 1)
-    assert drill.kill_often(killed, 1, 3, 2, 1e6, 1, known) == []  # it ended by itself
+    assert drill.kill_often(killed, 1, 3, 2, 1e6, 1, known) == []  # the run ended by itself
 
 
 def test_a_kill_waits_for_its_number_of_jobs(folders):

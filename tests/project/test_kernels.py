@@ -199,7 +199,7 @@ def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     commands = [one["command"] for one in json.loads((tmp_path / "build" / "compile_commands.json").read_text())]
     kernels = [path for folder in ("src", "studies") for path in (root / folder).rglob("*.pyx")]
-    assert len(commands) == len(kernels) + 1  # and the code that Cython's modules share
+    assert len(commands) == len(kernels) + 1  # one more for the code that Cython's modules share
     expected = "-fsanitize=signed-integer-overflow,shift" if sanitizers == "none" else "-fsanitize=address,undefined"
     assert all(expected in one and "-fwrapv" not in one for one in commands)
     assert all(("trap-on-error" in one) == (sanitizers == "none") for one in commands)

@@ -61,7 +61,7 @@ class History:
     """The requests for an object so far, cut into windows of z steps that open at a request."""
 
     def __init__(self):
-        self.windows = []  # aggregate delay of each
+        self.windows = []  # aggregate delay of each window
         self.opened = self.last = None
 
     def add(self, step, z):

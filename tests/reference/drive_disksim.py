@@ -347,7 +347,7 @@ class Drive(drive.Drive):
     # ------------------------------------------------------------------------------------------------ the medium
 
     def blocks_written(self, on, more, r):
-        """Return when each block of a write, and each block of the appended write that is in time, is written."""
+        """Return the times at which a write's blocks, and those of an appended write that come in time, are written."""
         s, now, block, done = self.s, on.begin, on.lbn, []
         self.track, end, opening = on.track, more.stop if more else on.stop, True
         while block < end and not (block >= on.stop and self.there(block, on, more) > now):

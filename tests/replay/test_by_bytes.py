@@ -1,4 +1,4 @@
-"""Caches of bytes have an independent program's counts, bounds hold for all schedules, and sizes keep their units."""
+"""Caches sized in bytes count like an independent program, bounds hold for all schedules, and units are respected."""
 
 import json
 from pathlib import Path

@@ -85,7 +85,7 @@ def test_given_sizes_in_one_pass_and_one_by_one_are_the_same_table(monkeypatch):
     one_pass = hit_ratio_curve(trace, "lru", sizes)
     monkeypatch.setattr(misspenalty.replay.simulation, "ONE_PASS", 99)
     assert one_pass.equals(hit_ratio_curve(trace, "lru", sizes))
-    assert one_pass["hits"].is_monotonic_increasing is False  # in the order given
+    assert one_pass["hits"].is_monotonic_increasing is False  # the rows are in the order given
 
 
 def test_real_trace_at_eight_sizes(shared_traces):
@@ -129,7 +129,7 @@ def zipf():
 
 
 def test_sample_is_near_and_its_error_bar_tells_how_near(zipf):
-    sizes = [2000, 4000, 8000, 16_000]  # 100 sampled blocks and more
+    sizes = [2000, 4000, 8000, 16_000]  # at least 100 blocks in the sampled cache
     exact = hit_ratio_curve(zipf, "lru", sizes)
     deviations = []
     for seed in range(12):

@@ -153,7 +153,7 @@ def test_few_blocks_still_give_a_number():
 def test_error_bars_reach_across_the_cliff_of_a_loop(policy, share):
     """A sample with a few blocks too many or too few is on the wrong side of the cliff, and all its parts may be, too.
 
-    Without the comparison of a sample with itself, 6 and 5 of these 30 estimates were outside two error bars.
+    Without the comparison of a sample with itself, up to 6 of the 30 estimates were outside two error bars.
     """
     blocks = 20_000
     trace = Trace.from_blocks(np.tile(np.arange(blocks), 5))

@@ -79,7 +79,7 @@ def test_objects_keep_their_sizes_in_shards(tmp_path, monkeypatch):
 
 
 def test_objects_keep_their_sizes_where_shards_begin_between_two_batches(tmp_path, monkeypatch):
-    """The ids of the first batches are known at once, those of the others at the end."""
+    """The ids of the first batches are known at once, those of the later ones only at the end."""
     monkeypatch.setattr(reader, "RECORDS", 500)
     names = np.random.default_rng(7).zipf(1.1, 20_000).astype(np.uint64) % 9000
     rows = np.zeros(names.size, oracle_general.RECORD)

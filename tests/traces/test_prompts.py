@@ -118,7 +118,7 @@ def test_an_endless_line_is_refused(tmp_path, monkeypatch):
         ([(700, 2)], 512),  # the released size fits
         ([(33, 3), (16, 1), (170, 11)], 16),  # a power of two is preferred
         ([(100, 1), (200, 2), (1001, 11)], 100),  # only this size fits
-        ([(33, 2), (16, 1), (170, 10)], 16),  # partial blocks without a hash
+        ([(33, 2), (16, 1), (170, 10)], 16),  # partial blocks have no hash
     ],
 )
 def test_the_size_of_a_block_is_found(tmp_path, lengths, block):
