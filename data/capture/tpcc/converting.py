@@ -92,7 +92,7 @@ def convert(recording: Path, output: Path) -> dict:
 def refuse_to_overwrite(output: Path) -> None:
     """Raise `CaptureError` if the capture `output` exists."""
     if output.exists():
-        raise CaptureError(f"{output} exists already: captures are never overwritten, remove it by hand to repeat it")
+        raise CaptureError(f"{output} exists already: captures are never overwritten; remove it to repeat it")
 
 
 def sizes_before(everything: Events, window: Events, facts: dict) -> dict[str, int]:

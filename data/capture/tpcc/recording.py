@@ -65,7 +65,7 @@ def check_tracing(work: Path, reads: int) -> None:
     needed = BYTES_PER_READ * reads * 2 + (3 << 30)
     free = shutil.disk_usage(work).free
     if free < needed:
-        raise CaptureError(f"{work}: {free >> 20} MiB free, {reads} reads need {needed >> 20} MiB")
+        raise CaptureError(f"{work}: {free >> 20} MiB are free; {reads} reads need {needed >> 20} MiB")
 
 
 def record(cluster: Cluster, run: Run, folder: Path) -> None:
@@ -186,7 +186,7 @@ def wait_for_reads(run: Run, output: Path, probe: subprocess.Popen, driver: subp
         time.sleep(1)
         for name, process in (("bpftrace", probe), ("pgbench", driver)):
             if process.poll() is not None:
-                raise CaptureError(f"{name} stopped by itself, see its log: {last_words(output.parent)}")
+                raise CaptureError(f"{name} stopped by itself; the ends of the logs: {last_words(output.parent)}")
         with output.open("rb") as recorded:
             recorded.seek(position)
             for chunk in iter(lambda: recorded.read(1 << 24), b""):

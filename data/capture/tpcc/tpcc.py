@@ -144,7 +144,7 @@ def do_capture(options) -> None:
 
 def do_clean(options) -> None:
     if (options.work / "cluster" / "postmaster.pid").exists():
-        raise CaptureError(f"{options.work}: the server is still running, stop it first")
+        raise CaptureError(f"{options.work}: the server is still running; stop it first")
     for name in ("cluster", "socket", "recordings"):
         if (options.work / name).exists():
             shutil.rmtree(options.work / name)
