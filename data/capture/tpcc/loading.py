@@ -36,7 +36,7 @@ def load(cluster: Cluster, warehouses: int) -> None:
     needed = warehouses * BYTES_PER_WAREHOUSE + FREE_SPACE_RESERVE
     free = shutil.disk_usage(cluster.work).free
     if free < needed:
-        raise CaptureError(f"{cluster.work}: {free >> 30} GiB are free; {warehouses} warehouses need {needed >> 30} GiB")
+        raise CaptureError(f"{cluster.work}: {free >> 30} GiB free; {warehouses} warehouses need {needed >> 30} GiB")
     cluster.create()
     try:
         with cluster.running(**LOAD_SETTINGS):
