@@ -164,7 +164,7 @@ def test_match_specs_parse_strictly():
 
 
 def write_channel(folder, packages):
-    """Write the index of a conda channel with the packages `{name: version}`, of which there are no files."""
+    """Write the index of a conda channel with the packages `{name: version}`, but no files of packages."""
     for subdir, records in (("noarch", packages), ("linux-64", {})):
         index = {
             f"{name}-{version}-0.tar.bz2": {

@@ -149,7 +149,7 @@ def oracle_general(references):
     return rows.tobytes()
 
 
-FORMATS = {  # writer, options of open_trace, what it holds besides the blocks
+FORMATS = {  # writer, options of open_trace, what it holds in addition to the blocks
     "spc": (spc, {}, "write time"),
     "spc, compressed": (lambda references: gzip.compress(spc(references).encode()), {}, "write time"),
     "disksim": (disksim, {}, "write time"),

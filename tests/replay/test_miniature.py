@@ -222,7 +222,7 @@ def test_a_bias_is_not_in_the_error_bar(shared_traces):
 
 
 def workloads():
-    """Make loops, of which small caches may hold all or nothing, random references, and mixtures of both."""
+    """Make loops, whose references may all hit or all miss, random references, and mixtures of both."""
     rng, n = np.random.default_rng(1), 60_000
     zipf = rng.zipf(1.2, n) % 20_000
     return {

@@ -254,7 +254,7 @@ def drill_workflow(base, options):
     print(f"undisturbed: {jobs} jobs, {len(digests(whole))} files in {spent:.0f} s", flush=True)
     wait = max(2 * spent / jobs, 8)  # some kills come while Snakemake starts
     for name, digest in digests(whole).items():
-        known.setdefault(name, set()).add(digest)  # besides the content copied with the tree
+        known.setdefault(name, set()).add(digest)  # in addition to the content copied with the tree
     rows = kill_often(killed, options.cores, options.kills, jobs, wait, options.seed, known, targets)
     finish(killed, options.cores, targets)
     wrong = compare(whole, killed)

@@ -1,4 +1,4 @@
-# Find the rows that each claim reads, which the results site needs besides the archived results; `make site` runs this.
+# Find the rows that each claim reads, which the site needs in addition to the archived results; `make site` runs this.
 
 
 rule study_readings:
