@@ -1,5 +1,6 @@
 # One job per study judges its claims under other conditions: those that are not reproduced, and those that are
-# reproduced, but not under a condition. The study's rule file lists the tables made under these conditions (`conditions`).
+# reproduced, but not under a condition. The study's rule file lists the tables that are made under conditions
+# (`conditions`).
 from misspenalty_studies.common.judge import table_files
 
 VARIED = [study for study, plan in PLANS.items() if plan.conditions]
