@@ -1,8 +1,8 @@
 """Turn block addresses into dense ids in order of first use.
 
-Low addresses, of which many are likely to be used, index an array; the others are looked up in an open-addressing table.
-The limit of low addresses grows with the tables, so memory is proportional to the number of distinct blocks, whatever
-their addresses.
+Low addresses, many of which are likely to be used, index an array; the others are looked up in an open-addressing
+table. The limit below which addresses are low grows with the tables, so memory is proportional to the number of
+distinct blocks, whatever their addresses.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ cdef enum:
     AHEAD = 16                  # how many addresses ahead slots are prefetched
     LEAST = 1 << 11             # number of addresses that the first tables have room for
     REACH = 4                   # low addresses per address that the tables have room for
-    MOST_BLOCKS = 0xFFFFFF00    # higher ids are reserved for list heads and marks
+    MOST_BLOCKS = 0xFFFFFF00    # ids from this one on are reserved for list heads and marks
 
 
 cdef struct Slot:
@@ -171,6 +171,11 @@ def generations(
     -------
     number : uint32, shape (n,)
     expired, deleted : int
+
+    Raises
+    ------
+    IndexError
+        An id is not below the length of every state array.
     """
     result = np.empty(ids.shape[0], np.uint32)
     cdef uint32_t[::1] out = result

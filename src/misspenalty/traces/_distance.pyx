@@ -50,7 +50,7 @@ def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
 
 
 def next_use(const uint32_t[::1] ids, Py_ssize_t blocks):
-    """Return the number of the next access to the same block, counted from 0, or `NEVER`; uint32, shape (n,).
+    """Return for each access the number (from 0) of the next access to the same block, or `NEVER`; uint32, shape (n,).
 
     Raises
     ------

@@ -1,8 +1,8 @@
-# The SPC-1-like workload as a stream of requests, one at a time. Everything here is inlined where it is cimported.
+# The SPC-1-like workload as a stream of requests, one at a time. The functions are inlined where they are cimported.
 #
-# All streams of all business scaling units (BSUs) are Poisson processes, so their superposition is one as well: the next
-# request comes after an exponential gap, from a BSU drawn uniformly and a stream drawn by intensity. That is the same
-# process as a queue of 8 * BSUs clocks, at a cost that does not grow with the load.
+# All streams of all business scaling units (BSUs) are Poisson processes, so their superposition is one as well: the
+# next request comes after an exponential gap, from a BSU drawn uniformly and a stream drawn in proportion to its
+# intensity. That is the same process as a queue of 8 * BSUs clocks, at a cost that does not grow with the load.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -21,7 +21,7 @@ cdef enum:
     LEAF = 8                        # blocks per leaf
     RUN_ALIGN = 15                  # mask: runs begin and end at multiples of 64 KB
 
-cdef enum:                          # what a stream does
+cdef enum:                          # access pattern of a stream
     UNIFORM, WALK, SEQUENTIAL
 
 
@@ -38,11 +38,11 @@ cdef struct spc1_request_t:
 cdef struct kind_t:                 # a stream, the same in every BSU
     uint8_t pattern                 # UNIFORM, WALK or SEQUENTIAL
     uint8_t asu                     # unit, 0 to 2
-    uint8_t tree                    # which tree it walks; only WALK
+    uint8_t tree                    # WALK: the tree that it walks
     uint64_t reads                  # probability of a read, times 2**32
     int64_t first                   # first block of its region, in which runs begin
     int64_t extent                  # blocks of its region
-    int64_t run                     # blocks of a run; only SEQUENTIAL
+    int64_t run                     # SEQUENTIAL: blocks of a run
 
 
 cdef struct tree_t:
@@ -61,13 +61,13 @@ cdef struct stream_t:               # a stream of one BSU
 
 cdef struct spc1_t:
     uint64_t state                  # state of SplitMix64
-    int64_t due                     # when the next request arrives, ns; may be read, and set by `set_load`
+    int64_t due                     # when the next request arrives, ns; read-only for other kernels
     double gap                      # mean time between arrivals, ns
     uint32_t bsus                   # BSUs that currently send requests; the others have streams, too
     uint64_t climb                  # probability that a walk climbs one more level, times 2**32
     uint64_t written                # mask of the leaves that walks write
-    uint8_t stream_of[PARTS]        # stream of each thousandth
-    uint8_t size_of[SIZES]          # blocks of each part of the size mix
+    uint8_t stream_of[PARTS]        # stream of each thousandth of the intensity
+    uint8_t size_of[SIZES]          # length of each entry of the size mix, blocks
     kind_t kinds[STREAMS]
     tree_t trees[TREES]
     stream_t* streams               # those of BSU b are streams[8 b] to streams[8 b + 7]

@@ -1,4 +1,4 @@
-"""Kernel of the SPC-1-like workload; the definition is in spc1.py."""
+"""Generate the requests of the SPC-1-like workload that `spc1.py` defines."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -13,7 +13,7 @@ cdef uint64_t ONE = <uint64_t>1 << 32
 
 
 cdef class Spc1(Kernel):
-    """A seeded stream of requests over three units of `blocks` blocks of 4 KB, from `bsus` BSUs."""
+    """A seeded stream of requests from `bsus` BSUs to three units; `blocks` has their lengths in blocks of 4 KB."""
 
     def __cinit__(self, blocks, uint32_t bsus, double iops, uint64_t seed, double climb, bint round_writes, streams, sizes):
         cdef int i
@@ -61,7 +61,7 @@ cdef class Spc1(Kernel):
         return 0
 
     cdef int add_tree(self, tree_t* tree, kind_t* kind) except -1:
-        """Find the largest complete binary tree of leaves in the region."""
+        """Make the largest complete binary tree whose leaves fit in the region."""
         cdef int64_t leaves = kind.extent // LEAF
         tree.first = kind.first
         tree.levels = 63 - leading_zeros(leaves)

@@ -7,8 +7,8 @@ of a reference is the number of marks from its block's mark on; then that mark m
 
 Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so counting
 the marks before a position reads one number per level, and removing a mark subtracts 1 from the younger siblings, up to
-63 neighbours in memory, at each level. When the positions run out, the marks are compacted. Memory: 4 bytes per block,
-and with SPARE = 4 positions per block about 0.8 more.
+63 neighbours in memory, at each level. When the positions run out, the marks are compacted. The arrays take 4 bytes per
+block and, with SPARE = 4 positions per block, about 0.8 more.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ cdef extern from *:
 cdef enum:
     AHEAD = 16                  # how many references ahead positions are prefetched
     SPARE = 4                   # positions per block
-    SMALLEST = 4096             # positions
+    SMALLEST = 4096             # minimum number of positions
     LEVELS = 6                  # maximum number of levels of the tree: 64 ** 6 words
     UNUSED = 0                  # position of a block not yet used
 
@@ -43,7 +43,7 @@ cdef int _check(const uint32_t[::1] ids, Py_ssize_t blocks) except -1:
 
 
 cdef inline int _ones(uint64_t x) noexcept nogil:
-    """Return the number of set bits, without the instruction for it, which not every processor has."""
+    """Return the number of set bits, without the popcount instruction, which not every processor has."""
     x -= (x >> 1) & 0x5555555555555555ULL
     x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
     return <int>((((x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL) * 0x0101010101010101ULL) >> 56)
@@ -154,7 +154,7 @@ cdef class StackDistances(Kernel):
         self._count()
 
     cdef void _count(self) noexcept nogil:
-        """Rebuild the counts of the tree, with all marks before the end."""
+        """Rebuild the counts of the tree once all positions before the end, except 0, are marked."""
         cdef uint64_t node, nodes, first, covered
         cdef int level
         for level in range(self.levels):
@@ -195,7 +195,7 @@ cdef class StackDistances(Kernel):
 
 
 def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1] histogram, int64_t[::1] of_all):
-    """Count each distance in `of_all`, and also in `histogram` where `counted` is not 0, or always if it is empty."""
+    """Count all distances in `of_all`, and in `histogram` those where `counted` is not 0, or all if it is empty."""
     cdef Py_ssize_t i, n = distances.shape[0]
     cdef bint everywhere = counted.shape[0] == 0
     with nogil:
@@ -210,7 +210,7 @@ def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1
 
 
 def first_uses(const uint32_t[::1] ids, const uint8_t[::1] counted, uint8_t[::1] seen):
-    """Count the first references to blocks where `counted` is not 0, or all of them if it is empty.
+    """Count the references to unseen blocks where `counted` is not 0, or all of these references if `counted` is empty.
 
     `seen`, which has one entry per block, is updated.
     """

@@ -171,7 +171,7 @@ def _check_files(files, path):
 def _check_processes(processes, path):
     """Raise an `InputError` at the first invalid process; return where the processes of each run are.
 
-    A dict maps the number of each run to the row of its first process and the row after its last.
+    The dict that is returned maps the number of each run to the row of its first process and the row after its last.
     """
     if processes.empty:
         raise InputError("contains no processes", path=path)

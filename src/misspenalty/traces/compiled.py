@@ -52,9 +52,9 @@ def as_trace(source: TraceLike) -> Trace:
     Raises
     ------
     InputError
-        As in `open_trace`; or the trace contains invalid ids.
+        As in `open_trace` and `Trace.from_table`; or the trace contains invalid ids.
     ParameterError
-        `source` is none of these.
+        `source` is none of these, or a value in it is invalid.
     """
     if isinstance(source, str | os.PathLike):
         source = open_trace(source)
@@ -105,9 +105,10 @@ def open_trace(
     Raises
     ------
     InputError
-        The file is missing, empty, damaged or malformed; the message names file, line and what was expected.
+        The file is missing, empty, damaged or malformed, or has too many references or distinct blocks; the message
+        names the file and, where possible, the line and what was expected.
     ParameterError
-        The format or an option is unknown, or the block size is invalid.
+        The path, the format, the block size or an option is invalid, or options are given for a compiled trace.
 
     Examples
     --------

@@ -127,7 +127,7 @@ def bare_name(path: Path) -> str:
 
 @contextlib.contextmanager
 def open_stream(path: Path) -> Iterator[BinaryIO]:
-    """Return a binary stream of the file's content, decompressed (gzip, xz, bzip2, Zstandard).
+    """Yield a binary stream of the file's content, decompressed (gzip, xz, bzip2, Zstandard).
 
     Raises
     ------

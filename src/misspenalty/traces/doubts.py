@@ -15,7 +15,7 @@ WORDS = OPERATIONS.keys() - {"true", "false"}
 FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may be operations
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
-)  # units of time that are not read
+)  # names of columns with times in units that are not read
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # words in the name of an unused column that suggest its content: the roles for it, what it may hold, and the words
@@ -161,13 +161,13 @@ def _says_bytes(name: str) -> bool:
 
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
-    """Return the bytes of the unit that a column's name states."""
+    """Return the bytes of the unit that a column's name states; None if it states none."""
     known = meaning(names[roles[role][0]]) if role in roles else None
     return known[1] if known is not None and isinstance(known[1], int) else None
 
 
 def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
-    """Return the values of a role's column, cut to whole numbers.
+    """Return the values of a role's column, truncated to whole numbers.
 
     The list is empty if a value is not a number, or if the role does not have exactly one column.
     """

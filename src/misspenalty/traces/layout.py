@@ -18,8 +18,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# Smallest time in each unit; smaller numbers are seconds. Units of 100 ns are those of Windows, which counts from 1601;
-# the numbers taken for such times are those of the years 1951 to 2049.
+# The smallest number that is taken for a time in each unit; numbers below all of these are seconds. Units of 100 ns are
+# those of Windows, which counts from 1601; the numbers taken for such times are those of the years 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -115,7 +115,7 @@ class Layout:
 
 
 def split(line: str, separator: str, *, quoted_blanks: bool = False) -> list[str] | None:
-    r"""Return the fields of a line, without surrounding blanks; None if a quote is not closed or it is binary data.
+    r"""Return the fields of a line, without surrounding blanks; None if it is binary data or a quote is not closed.
 
     Quotes around fields are removed, unless the separator is a blank. If `quoted_blanks` is true, blanks at the ends of
     a quoted field are part of it, as for CSV readers.
@@ -256,7 +256,7 @@ def same_names(first: list[str], names: tuple[str, ...]) -> bool:
 
 
 def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path: Path | None, doubted: bool) -> Layout:
-    """Return the layout of a table that no dialect describes, only its header and the user."""
+    """Return the layout of a table that is described by its header and the user, not by a dialect."""
     notes: list[str] = []
     at, line = rows[0]
     first = split(line, table.separator) or []

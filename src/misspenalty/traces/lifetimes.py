@@ -67,6 +67,6 @@ class Lifetimes:
         )
 
     def apart(self, batches: "Iterable[Requests]") -> "Iterator[Requests]":
-        """Yield the batches of requests, each after `split`."""
+        """Yield the batches of requests, each as `split` returns it."""
         for batch in batches:
             yield self.split(batch)

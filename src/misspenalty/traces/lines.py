@@ -1,8 +1,8 @@
 """Divide chunks of whole lines into columns, with pyarrow's CSV reader or with a regular expression.
 
 Every value of the columns that have a role is checked. The fast way divides and converts a chunk at once. If it fails,
-the same chunk is divided into texts, which are then converted one by one: unusual spellings are read, and the error
-names the first wrong value.
+the same chunk is divided into texts, which are then converted one by one, so that unusual spellings are read and an
+error names the first wrong value.
 """
 
 import contextlib
@@ -83,7 +83,9 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
     Raises
     ------
     InputError
-        A line does not have the columns of the layout; the message names file, line and what was expected.
+        The file cannot be read, has lines that are too long or end differently, has a line that does not match the
+        layout's pattern, or continues without requests for too long. If a line cannot be divided at the separators, its
+        error is not raised but becomes the batch's `rest`.
     """
     kinds = layout.kinds
     idle, header = 0, layout.header_lines

@@ -27,7 +27,7 @@ def select(trace: Trace, selection: str) -> Trace:
     trace : Trace
     selection : str
         Items separated by commas: ``all``; ``reads`` or ``writes``; ``from=10m`` and ``to=2h``, times since the
-        trace began; ``skip=N`` and ``first=N``, references, counted after applying the other items.
+        trace began; ``skip=N`` and ``first=N``, numbers of references, applied after the other items.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def join(first: Trace, second: Trace) -> Trace:
 
 
 def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, int]:
-    """Return the trace to replay, and how many references at its start are not counted.
+    """Return the trace to replay, and the number of references at its start that are not counted.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Prompts:
     Attributes
     ----------
     time : int64, shape (n,), or None
-        Arrival, ns since the first; None if the trace has no times.
+        Arrival times, ns since the first; None if the trace has no times.
     input_tokens, output_tokens : int64, shape (n,)
     count : int64, shape (n,)
         Number of blocks of each prompt.
@@ -261,7 +261,7 @@ def _lines(path):
 
 
 def _request(line, path, number, limit, unit):
-    """Return time, input and output tokens, hashes, and tokens per block (None if the line does not state them)."""
+    """Return time, input and output tokens, hashes and tokens per block; the first and last are None if not stated."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError

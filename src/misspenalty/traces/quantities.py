@@ -78,7 +78,7 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
 
 
 def parse_bytes(text: str, what: str) -> int:
-    """Return a size, ``8192`` or with a unit ``8KB``, in bytes; `what` names it in messages.
+    """Return a size such as ``8192`` or ``8KB`` in bytes; `what` names it in messages.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
-    """Return the digits of a size and the bytes of its unit, None if it has none; errors name `plain` and `further`."""
+    """Return the digits of a size and the bytes of its unit (or None); errors name `plain` and `further`."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):

@@ -120,12 +120,12 @@ def extents(device, start, size, write, time, block_bytes, path):
 
 
 def sectors_to_bytes(sector, path, name="address"):
-    """Return the byte address or size of int64 sectors.
+    """Return addresses or sizes in bytes, given int64 numbers of sectors.
 
     Raises
     ------
     InputError
-        A sector number is out of range.
+        A number of sectors is too high.
     """
     limit = LARGEST_ADDRESS // SECTOR
     if sector.size and sector.max() >= limit:
@@ -140,7 +140,7 @@ class Devices:
         self.numbers = {}
 
     def number(self, *names):
-        """Return the number of each row; `names` are int64 arrays that together identify a device."""
+        """Return the number of each row's device; `names` are int64 arrays that together identify a device."""
         if not names[0].size:
             return names[0]
         if all(np.all(name == name[0]) for name in names):

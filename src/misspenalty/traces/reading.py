@@ -1,4 +1,4 @@
-"""Describe what was read from a file or table, and how; a trace that was made from one has such a description."""
+"""Describe what was read from a file or table, and how; a trace made from a file or table has such a description."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Reading:
     format : str
         Name of the format.
     columns : dict of str to str
-        Role to the column that was taken for it.
+        Maps roles to the columns that were taken for them.
     ignored : tuple of str
         Columns that were not used, although neither the format nor the user leaves them out.
     separator, time_unit : str
@@ -25,9 +25,9 @@ class Reading:
     devices : int or None
         Number of devices, each with its own address space; None if the format has no devices.
     operations : dict of str to (str, int)
-        Operation to its meaning and the number of rows.
+        Maps operations to their meanings and numbers of rows.
     skipped : dict of str to int
-        Lines or records that are not requests, by reason.
+        Number of lines or records that are not requests, by reason.
     rows, reads, writes : int
         Number of requests read, of references that are reads, and of references that are writes.
     size_changes : int
@@ -37,7 +37,7 @@ class Reading:
     sorted : bool
         Whether requests were sorted by time.
     prefixes : dict of str to float
-        For prompts, whether equal hashes mean an equal prefix, from `misspenalty.traces.prompts.soundness`.
+        For prompts, what `misspenalty.traces.prompts.soundness` returned: whether equal hashes mean an equal prefix.
     notes : tuple of str
         What was guessed or adjusted.
     """
@@ -107,7 +107,7 @@ class Reading:
         return not (self.prefixes["broken_chains"] or self.prefixes["repeated"])
 
     def _of_prefixes(self) -> str:
-        """Return whether the hashes of prompts are those of prefixes, in words."""
+        """Say in words whether the hashes of prompts identify prefixes."""
         found = self.prefixes
         if self._sound:
             return f"{found['prompts']:,} prompts, in which each block always follows the same one"

@@ -60,7 +60,7 @@ class Rows:
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
-        """Return the `Reading` of what was read so far; `columns` has the name of the column of each role."""
+        """Return the `Reading` of what was read so far; `columns` maps each role to its column's name."""
         addresses = "offset" in columns or "sector" in columns
         length = next((role for role in ("size", "sectors") if role in columns), None)
         size_unit = None if length is None else self.table.size_unit or UNITS[length]
@@ -95,7 +95,7 @@ class Rows:
         Raises
         ------
         InputError
-            A value is missing or malformed.
+            A value is missing, malformed or out of range, or the roles of the columns cannot be combined.
         TextKeysError
             A key is not a whole number, and the user did not say how keys are written.
         """

@@ -43,7 +43,7 @@ def check_size(cache_blocks: Any) -> int:
     Raises
     ------
     ParameterError
-        It is not a whole number, or is out of range.
+        `cache_blocks` is not a whole number, or is out of range.
     """
     return check_whole("cache size", cache_blocks, 1, MOST_REFERENCES, " blocks")
 
@@ -110,7 +110,7 @@ def counted_requests(trace: Trace, writes: str, warm_up: int) -> int:
 
 def record(trace: Trace, writes: str, part: slice, hit: np.ndarray, hits: np.ndarray | None) -> None:
     """Store the outcomes of the references that `slices` yields for `part` in `hits`, which has one entry per reference
-    of the trace; do nothing if it is None.
+    of the trace; do nothing if `hits` is None.
     """
     if hits is None:
         return

@@ -1,4 +1,4 @@
-"""Find how the values of a column are written, which their numbers do not show: zones, signs, and leading zeros."""
+"""Find what the text of a column shows and the converted numbers do not: zones, signs, and leading zeros."""
 
 import numpy as np
 import pyarrow as pa

@@ -19,7 +19,7 @@ CHUNK = 1 << 20  # bytes copied at a time
 
 @contextlib.contextmanager
 def spooled(path: Path) -> Iterator[tuple[Path, str]]:
-    """Return a file with the content of `path` that can be read repeatedly, and the name to show for it.
+    """Yield a file with the content of `path` that can be read repeatedly, and the name to show for it.
 
     A regular file is used directly. Standard input (``-``) and pipes are copied completely into a temporary folder,
     which is deleted at the end; messages name the pipe.
@@ -27,7 +27,7 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
     Raises
     ------
     InputError
-        The path is a terminal or another device, or the disk for the copy is full.
+        The path is a terminal or another device, standard input is closed, or the copy cannot be made.
     """
     piped = str(path) == STANDARD_INPUT
     if not piped and not _is_pipe(path):

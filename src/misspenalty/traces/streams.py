@@ -119,7 +119,7 @@ class Streams:
 
 
 def write_spc(workload, path, count=None, seconds=None):
-    """Write the streams as an SPC trace, compressed according to its suffix (.gz, .xz, .bz2, .zst).
+    """Write the streams as an SPC trace, compressed according to the suffix of `path` (.gz, .xz, .bz2, .zst).
 
     Parameters
     ----------

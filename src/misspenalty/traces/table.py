@@ -154,7 +154,7 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
     Raises
     ------
     ParameterError
-        A meaning is unknown, or an operation is named twice.
+        `value` is neither text nor a dict, a meaning is unknown, or an operation has two meanings.
 
     Examples
     --------

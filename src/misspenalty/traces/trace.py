@@ -27,7 +27,7 @@ from misspenalty.traces.reading import Reading
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """References to blocks, ready for a kernel; the arrays that it is made of become read-only.
+    """References to blocks, ready for a kernel; the arrays that a trace is made of become read-only.
 
     Attributes
     ----------
@@ -101,7 +101,8 @@ class Trace:
         Raises
         ------
         ParameterError
-            The blocks are not integers, are below 0, or there are none; or the columns differ in length.
+            The blocks are not integers, are below 0, or there are none; another value is invalid; or the columns differ
+            in length.
 
         Examples
         --------
@@ -153,8 +154,8 @@ class Trace:
         table : DataFrame, pyarrow.Table, RecordBatch or dict
             A pandas or polars frame, an Arrow table, or a dict of columns. Keys may be numbers or text.
         columns : dict or str, optional
-            Role to column, ``{"block": "key"}`` or ``"block=key"``, with the roles of `misspenalty.traces.vocabulary`;
-            other columns have the role that their name says, as in a file.
+            Column of each role, ``{"block": "key"}`` or ``"block=key"``, with the roles of
+            `misspenalty.traces.vocabulary`; other columns have the roles that their names say, as in a file.
         block_bytes : int
             Block size into which byte ranges are split.
         name : str
@@ -168,7 +169,7 @@ class Trace:
         InputError
             No column gives the place of a request, two columns have one role, or a value cannot be read.
         ParameterError
-            A role or an option is unknown, or `table` is not a table.
+            A role, an option or the block size is invalid, or `table` is not a table or has no requests.
 
         Examples
         --------

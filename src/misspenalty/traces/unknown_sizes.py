@@ -1,4 +1,4 @@
-"""Fill in sizes that a row does not state, such as that of an object that a server did not send again (304)."""
+"""Fill in sizes that rows do not state, such as that of an object that a server did not send again (304)."""
 
 from pathlib import Path
 

@@ -73,7 +73,7 @@ def texts(column: pa.Array) -> list[str]:
 
 
 def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) -> np.ndarray:
-    """Return whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1.
+    """Return the whole numbers of a column as int64, or as uint64 if one is above 2**63 - 1.
 
     In the latter case, numbers below 0 are taken modulo 2**64 if `wrap` is true, and refused otherwise.
 
@@ -235,7 +235,7 @@ def joined(columns: list[pa.Array]) -> pa.Array:
 
 
 def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
-    """Return the times of a column as int64, and their unit in ns; they are exact, but digits below a ns are dropped.
+    """Return the times of a column as int64, and their unit in ns; exact, except that fractions of a ns are dropped.
 
     Parameters
     ----------
@@ -367,9 +367,9 @@ def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[
     ----------
     column : pyarrow.Array
     known : dict of str to str
-        Operation to its meaning; ``*`` stands for any text. The first that fits decides, exact names before patterns.
+        Maps operations to meanings; ``*`` stands for any text. The first match decides, exact names before patterns.
     counts : dict of str to (str, int)
-        Rows of each operation so far; updated.
+        Maps operations to their meanings and numbers of rows so far; updated.
 
     Raises
     ------
@@ -439,7 +439,7 @@ def sizes(column: pa.Array) -> np.ndarray:
 
 
 class DeviceNumbers:
-    """Numbers for devices: one whose name is a small number keeps it, any other gets the smallest free one."""
+    """Numbers for devices: a device whose name is a small free number gets it; any other gets the smallest free one."""
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[str, ...], int] = {}

@@ -63,7 +63,7 @@ FILES = (
     "fd",
     "path",
     "oid",
-)  # names of columns that name a file, each of which has its own addresses
+)  # names of columns that name a file; each file has its own addresses
 NEIGHBOURS = (
     "block",
     "block_number",
@@ -119,12 +119,12 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
 
 
 def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[str, ...]]:
-    """Return columns by role, as a user gives them: ``"block=key,time=1,device=host+disk"`` or a dict.
+    """Return the columns of each role that a user gives as ``"block=key,time=1,device=host+disk"`` or as a dict.
 
     Raises
     ------
     ParameterError
-        A role is unknown, or named twice.
+        A role is unknown, is given twice, or names no column.
 
     Examples
     --------
@@ -174,7 +174,8 @@ def assign(
     Raises
     ------
     InputError
-        No column gives the place of a request, two columns have the same role, or a name is unknown.
+        No column gives the place of a request, two columns have the same role or roles that exclude each other, or a
+        name is unknown or ambiguous.
     ParameterError
         The user gives two roles to a column, or several columns to a role that takes only one.
     """

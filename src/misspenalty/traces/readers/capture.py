@@ -66,7 +66,7 @@ def _check(schema, path):
 
 
 def _numbers(batch, name, limit, path):
-    """Return a column of integers from 0 to below `limit`."""
+    """Return a column of integers; raise an `InputError` if one is below 0 or not below `limit`."""
     values = batch[name].to_numpy()
     if values.size and (values.min() < 0 or int(values.max()) >= limit):
         odd = values.min() if values.min() < 0 else values.max()

@@ -97,7 +97,7 @@ def _requests(rows, clock, path, lives, passed):
 
 
 def header(head, path=None):
-    """Return (version, requests) stated by a header; 0 requests if it does not say.
+    """Return the version and the number of requests that a header states; the latter is 0 if not stated.
 
     Raises
     ------

@@ -25,7 +25,7 @@ def read(path, block_bytes, **options):
                     first, lambda names: parquet.iter_batches(BATCH, columns=names), table, block_bytes, path
                 )
             )
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for a column's name
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: in a column's name
         raise InputError(
             f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
         ) from error

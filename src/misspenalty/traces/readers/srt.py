@@ -36,7 +36,7 @@ def read(path, block_bytes):
 
 
 def _rows(path):
-    """Yield int64 arrays of shape (records, 12), combining neighbours of equal length."""
+    """Yield int64 arrays of shape (records, 12), each of consecutive records of equal length, version and type."""
     with open_stream(path) as stream:
         data = read_some(stream, CHUNK, path)
         at, done = header_bytes(data), 0

@@ -1,7 +1,7 @@
 """Read tables: text with one request per line, described by a dialect, by its header, or by its user.
 
 The format ``csv`` is a table that its header and the options of its user describe. Every file of
-`misspenalty.traces.dialects` is a format, too, whose description the same options change.
+`misspenalty.traces.dialects` describes a format, too; the same options change its description.
 """
 
 import collections
@@ -101,7 +101,7 @@ def sniff(name, head):
 
 
 def format_of(dialect):
-    """Return the `Format` of a `Dialect`, whose options change its description."""
+    """Return the `Format` of a `Dialect`; the options of the format change the dialect's description."""
     options = OPTIONS
     if dialect.actions:
         known = ", ".join(dialect.actions)

@@ -23,7 +23,7 @@ MICROSECOND = 1000  # ns
 
 
 def version(head):
-    """Return 1 or 2, or None if the first records are of neither version."""
+    """Return the version of the records, 1 or 2; None if the first records are of neither version."""
     for number, dtype in RECORDS.items():
         rows = np.frombuffer(head[: len(head) // dtype.itemsize * dtype.itemsize], dtype)
         if rows.size and np.all(rows["version"] >> 8 == number) and np.all(rows["command"] < 256):
