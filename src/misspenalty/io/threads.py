@@ -14,7 +14,7 @@ from misspenalty.io.later import pd
 MAX_THREADS = 1 << 16
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # it reports replayed references to its argument
+Job: TypeAlias = Callable[[Callable[[int], Any]], "pd.DataFrame"]  # it calls its argument to report replayed references
 
 
 def processors() -> int:

@@ -93,7 +93,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
     Raises
     ------
     CaptureError
-        The machine cannot record, `device` is not a block device, events were lost, or nothing happened.
+        The machine cannot record, `device` is not a block device, bpftrace fails or loses events, or nothing happens.
     """
     tracer.check(PROBED)
     number = 0 if device is None else device_number(device)

@@ -1,4 +1,4 @@
-"""Turn the lines of ``probes/postgres.bt`` into a table of block reads and writes; this needs no server or tracer."""
+"""Turn the lines that ``probes/postgres.bt`` prints into a table of block reads and writes, without a server."""
 
 import re
 from array import array
@@ -93,7 +93,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
     ----------
     lines : iterable of str
     relations : mapping
-        File node (as text) to relation name; see `Nodes` if names are not known.
+        Maps file nodes (as text) to names of relations; a `Nodes` also accepts nodes whose names are not known.
     source : str
         Name of the recording, for messages.
 
@@ -179,7 +179,7 @@ def extensions(events: Events, blocks_at_start: Mapping[str, int]) -> np.ndarray
     ----------
     events : Events
     blocks_at_start : mapping
-        Relation to its size in blocks when the recording began.
+        Maps relations to their sizes in blocks when the recording began; a relation that is missing was empty.
     """
     marks = np.zeros(len(events), bool)
     for index, name in enumerate(events.names):

@@ -69,7 +69,8 @@ def parse(lines, source):
     Returns
     -------
     accesses : list of Access
-        The accesses to regular files that moved at least one byte, in time order.
+        The reads and writes of regular files that moved at least one byte, and the touches of mapped pages, in time
+        order.
     names : dict of int to str
         The name by which each inode was last opened.
 
@@ -103,7 +104,7 @@ def parse(lines, source):
 
 
 def _call(fields):
-    """Return the access that a system call made, as a list, empty if the call moved no byte of a regular file."""
+    """Return a list of the access that a system call made, or an empty list if it moved no byte of a regular file."""
     _, call, _, end, _, _, result, _, _, _, offset, mode, inode, _, position = fields
     if call not in READS | WRITES or result <= 0 or not stat.S_ISREG(mode):
         return []
@@ -235,7 +236,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     Raises
     ------
     CaptureError
-        The machine cannot record, events were lost, or the command used no files.
+        The machine cannot record, no command is given, bpftrace fails or loses events, or the command uses no files.
     """
     tracer.check(*PROBED)
     if not command:

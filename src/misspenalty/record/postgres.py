@@ -96,7 +96,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     Raises
     ------
     CaptureError
-        The machine cannot record, the server cannot be queried, events were lost, or nothing happened.
+        The machine cannot record, the server cannot be queried, bpftrace fails or loses events, or nothing happens.
     """
     tracer.check(PROBED)
     folder = folder_of(database, user)
