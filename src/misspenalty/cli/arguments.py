@@ -67,7 +67,7 @@ def add_trace(command):
 
 
 def whole_number(text):
-    """Parse a whole number as an argparse type; it accepts digits and a sign, so ``1_000`` is not a number."""
+    """Parse a whole number of at most 18 digits, as an argparse type; unlike `int`, refuse underscores (``1_000``)."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
@@ -170,7 +170,7 @@ def add_replay_options(command):
 
 
 def add_size_options(command):
-    """Add the options that decide whether sizes count bytes or objects, and what happens if an object changes size."""
+    """Add the options for cache sizes in bytes or in objects, and for objects that change their sizes."""
     unit = command.add_mutually_exclusive_group()
     unit.add_argument(
         "--by-bytes",
@@ -196,7 +196,7 @@ def add_size_options(command):
 
 
 def open_warmed(options):
-    """Open the trace that the options name; return it and how many references at its start are not counted."""
+    """Open the trace that the options name; return it and the number of its first references that are not counted."""
     return warm_up(open_named(options), options.warm_up)
 
 
@@ -228,7 +228,7 @@ def policy_settings(options, policies, function):
     Raises
     ------
     ParameterError
-        No policy has such a parameter.
+        A text is not NAME=NUMBER, or a name is no parameter of any of the policies or is an argument of `function`.
     """
     settings = dict(parse_setting(text) for text in options.set)
     definitions = [find_policy(policy) for policy in policies]
@@ -247,9 +247,9 @@ def parse_policies(text):
     Raises
     ------
     InputError
-        A file cannot be run.
+        A file is missing or cannot be run.
     ParameterError
-        A policy is unknown, or a name is empty.
+        A policy is unknown, a name is empty, or a file does not have the class.
 
     Examples
     --------

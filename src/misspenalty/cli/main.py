@@ -182,13 +182,13 @@ def unknown_options(
     Parameters
     ----------
     tree : dict of tuple of str to list of str
-        From `misspenalty.cli.completion.words`.
+        The words that may follow each command, as `misspenalty.cli.completion.words` returned them.
     arguments : sequence of str
 
     Yields
     ------
     (tuple of str, str, list of str)
-        The command, the option, and the options of that command.
+        The path of the command, the unknown option, and the options that the command has.
 
     Examples
     --------

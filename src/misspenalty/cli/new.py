@@ -69,7 +69,7 @@ def _new(options):
 
 
 def write_package(kind, name, folder):
-    """Write the package of a template atomically.
+    """Write a package from a template, atomically.
 
     Parameters
     ----------

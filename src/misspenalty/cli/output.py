@@ -13,7 +13,7 @@ from misspenalty.io.later import pd
 
 @dataclass(frozen=True)
 class Described:
-    """Result of a command: data for JSON and CSV, text or a function ``text(wide)`` that returns it, and exit status.
+    """Result of a command: data for JSON and CSV; text, or a function ``text(wide)`` that returns it; the exit status.
 
     The data may be a function that returns a table; it is called only for JSON and CSV.
     """
@@ -24,7 +24,7 @@ class Described:
 
 
 def encodable(value):
-    """Return `value`; escape bytes of a file name that are not valid UTF-8, which pandas cannot hold."""
+    """Return `value`; in a text, escape the bytes of file names that are not valid UTF-8, which pandas cannot hold."""
     return (
         value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if isinstance(value, str)

@@ -106,7 +106,7 @@ def offline(policies):
 
 
 def only_writes(trace, table):
-    """Return a hint if all references of a trace are writes, which do not count; None otherwise.
+    """Return a hint if all references of a trace are writes and none of them counts; None otherwise.
 
     Returns
     -------

@@ -95,7 +95,7 @@ def _plain(value: Any) -> str:
 
 
 def with_sizes(table: pd.DataFrame, given: CacheSizes) -> pd.DataFrame:
-    """Replace a table's size column with the size as the user gave it, and as bytes, objects, or blocks and bytes.
+    """Replace a table's size column with the size as the user gave it, and in bytes, objects, or blocks and bytes.
 
     Parameters
     ----------
