@@ -1,5 +1,5 @@
-# Judge the ledger on the tables: statements of papers, agreement with programs, own forecasts. Then tabulate what
-# missing facts cost, and write the manifests of `make reproduce` and of what `make supplement` adds.
+# Judge the ledgers' entries by the tables: statements of papers, agreement with programs, our own forecasts. Then
+# tabulate what missing facts cost, and write the manifests of `make reproduce` and of what `make supplement` adds.
 from misspenalty_studies.common.claims.reasons import tables_of
 
 

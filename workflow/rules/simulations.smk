@@ -1,4 +1,4 @@
-# One rule per simulation that a study declares in its rule file.
+# Make one rule for each simulation that a study declares in its rule file.
 
 for simulation in declared("simulations"):
 

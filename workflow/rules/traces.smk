@@ -1,4 +1,5 @@
-# Compile each raw trace once. Every later job maps the result, with dense block ids in order of first use, into memory.
+# Compile each raw trace once, to dense block ids in order of first use. Every later job loads the result or, if it is
+# large, maps it into memory.
 
 
 rule compile_trace:

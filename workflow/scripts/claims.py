@@ -1,4 +1,4 @@
-"""Judge the ledger of published statements on the result tables."""
+"""Judge the statements in the ledgers by the result tables."""
 
 import sys
 from pathlib import Path

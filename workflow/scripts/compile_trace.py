@@ -1,4 +1,4 @@
-"""Compile a raw trace into the folder that replays map into memory."""
+"""Compile a raw trace into a folder, from which replays load it or, if it is large, map it into memory."""
 
 import sys
 

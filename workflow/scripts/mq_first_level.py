@@ -1,4 +1,5 @@
-"""Calibrate MQ's first level on Table 3; write the stream behind it, and hit ratios behind levels of several sizes."""
+"""Calibrate the size of MQ's first level on Table 3; write the accesses that reach the storage cache, and hit ratios of
+storage caches below first levels of several sizes."""
 
 import misspenalty
 from misspenalty_studies.common.claims import load_calibration

@@ -8,9 +8,9 @@ A killed run leaves Snakemake's lock and unfinished files. Both are handled here
 resumes: the lock is removed if no other run uses the folder, and unfinished outputs are made again. Snakemake's own
 log is in ``.snakemake/log``; the output of an error is shown.
 
-Snakemake decides by the time stamps of files. Before and after it runs, the files are therefore compared with the
-digests in the manifests of the last complete run. An output that someone changed is made again. If the content of an
-input changed but not its time stamp, everything that depends on it is made again. A run that is stopped leaves no
+Snakemake decides by the time stamps of files what to make. Before and after it runs, files are therefore compared with
+the digests in the manifests of the last complete run. An output that someone changed is made again. If the content of
+an input changed but not its time stamp, everything that depends on it is made again. A run that is stopped leaves no
 manifest; the digests are then in its journal (`misspenalty_studies.common.reporting.journal`).
 """
 
@@ -102,7 +102,7 @@ def unlock(command):
 
 
 def undo_changes(manifests, journal):
-    """Let Snakemake rebuild what has changed since the last run, complete or stopped: delete outputs, touch inputs."""
+    """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs."""
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):
@@ -150,7 +150,7 @@ def archived_costs(path=COSTS):
 
 
 class Progress:
-    """Turns Snakemake's output into one line per finished job.
+    """Converter of Snakemake's output to one line per finished job.
 
     The share that is done and the time left are estimated from what jobs of the same rules cost in an earlier run. At
     first, every core is taken to be always busy and as fast as in that run; the measured speed of this run counts more
@@ -329,7 +329,7 @@ class Line:
 
 
 def recomputed():
-    """Say which studies were recomputed and which read archived tables, in one or two lines."""
+    """Return lines that say which studies were recomputed and which read archived tables; none without results."""
     path = Path("results/recomputed.csv")
     if not path.is_file():
         return []
