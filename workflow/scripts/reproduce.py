@@ -176,7 +176,7 @@ class Progress:
         return next((study for study in self.studies if rule.startswith(f"{study}_")), "common")
 
     def take(self, line):
-        """Process a line of Snakemake's output; return the line to print for it, or None."""
+        """Process a line of Snakemake's output; return the text to print for it, or None."""
         if line.startswith("Job stats:"):
             self.counting, self.planned, self.total = True, collections.Counter(), 0.0
         elif self.counting and (count := COUNT.match(line)):
@@ -197,7 +197,7 @@ class Progress:
         return None
 
     def report(self):
-        """Return one line: progress of the study, the rule that finished, progress of the run, and the time left."""
+        """Return a line on the progress of the study and of the run, and one more if the rule made a first result."""
         rule, self.rule = self.rule, None
         study = self.study(rule)
         self.done[study] += 1

@@ -13,7 +13,7 @@ from misspenalty.io.later import pd
 
 @dataclass(frozen=True)
 class Described:
-    """Result of a command: data for JSON and CSV; text, or a function ``text(wide)`` that returns it; the exit status.
+    """Result of a command: data for JSON and CSV; text, or a function ``text(wide)`` that returns it; and exit status.
 
     The data may be a function that returns a table; it is called only for JSON and CSV.
     """

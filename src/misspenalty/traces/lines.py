@@ -142,7 +142,7 @@ def without_mark(text: bytes, path: Path | None = None) -> bytes:
 
 
 def ends_in_returns(head: bytes) -> bool:
-    """Return whether lines end in carriage returns only, as on old Macs: then the file has no newline at all."""
+    """Return whether lines end in carriage returns only, as on old Macs, and the text has no newline at all."""
     return b"\r" in head[:-1] and b"\n" not in head
 
 
@@ -240,7 +240,7 @@ def _without_blank_lines(text: bytes) -> bytes:
 
 
 def _check_quotes(text: bytes, layout: Layout) -> None:
-    """Raise an `ArrowInvalid` if quotes are not paired or stand next to a blank: then lines are divided one by one."""
+    """Raise an `ArrowInvalid` if quotes are not paired or stand next to a blank; lines are then divided one by one."""
     if layout.table.separator != " " and b'"' in text:
         if b' "' in text or b'" ' in text or (layout.table.separator != "\t" and (b'\t"' in text or b'"\t' in text)):
             raise pa.ArrowInvalid("blanks next to a quote")

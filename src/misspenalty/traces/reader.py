@@ -30,10 +30,10 @@ class Requests(NamedTuple):
     """A batch of requests as a reader yields them; arrays of one length."""
 
     start: np.ndarray  # uint64, first block of the request
-    count: np.ndarray | None = None  # int64, blocks of the request; None = one each
-    write: np.ndarray | None = None  # bool; None = the format contains only reads
-    time: np.ndarray | None = None  # int64, ns since the trace began; None = the format has no times
-    size: np.ndarray | None = None  # int64, bytes of the object, -1 if unknown; None = blocks have one size
+    count: np.ndarray | None = None  # int64, blocks of the request; None: one each
+    write: np.ndarray | None = None  # bool; None: the format contains only reads
+    time: np.ndarray | None = None  # int64, ns since the trace began; None: the format has no times
+    size: np.ndarray | None = None  # int64, bytes of the object, -1 if unknown; None: blocks have one size
     life: np.ndarray | None = None  # int64, ns to live, 0 = no end, -1 = a delete; see misspenalty.traces.lifetimes
 
 

@@ -58,7 +58,7 @@ def slices(trace: Trace, writes: str, warm_up: int, size: int) -> Iterator[tuple
     ids : uint32
         Ids of the references in `part` that reach the cache, or may reach it.
     counted : bool, as `ids`, or None
-        Which of them count towards the hit ratio; None = all.
+        Which of them count towards the hit ratio; None if all do.
     """
     for begin in range(0, len(trace), size):
         part = slice(begin, min(begin + size, len(trace)))
@@ -74,7 +74,7 @@ def selected(trace: Trace, writes: str, part: slice, values: np.ndarray) -> np.n
 
 
 def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | None:
-    """Return which of the references that `slices` yields count; the first `skip` of `part` do not. None = all do."""
+    """Return which of the references that `slices` yields count, None if all do; the first `skip` of `part` do not."""
     write = np.zeros(part.stop - part.start, bool) if trace.write is None else trace.write[part]
     counted = write.copy() if writes == "only" else ~write
     counted[: max(skip, 0)] = False

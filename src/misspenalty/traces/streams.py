@@ -156,7 +156,7 @@ def write_spc(workload, path, count=None, seconds=None):
 
 
 def _slices(workload, end, left):
-    """Yield tables of the reads before `end`, ns, with at most `left` reads in total (None = no limit)."""
+    """Yield tables of the reads before `end`, ns, with at most `left` reads in total (None: no limit)."""
     step = max(SLICE // workload.streams, 1) * workload.interval_ns
     for begin in range(0, end, step):
         table = workload.requests(begin, min(begin + step, end))

@@ -24,7 +24,7 @@ CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3, "delete": 4}
 LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEVICE_SHIFT = 47  # as in `misspenalty.traces.reader`
 MOST_DEVICES = 1 << 16
-LONGEST = 64  # characters of a number
+LONGEST = 64  # maximum number of characters of a number
 
 
 class BadValueError(ValueError):
@@ -105,7 +105,7 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
 
 
 def _numbers(made: list[int], wrap: bool) -> np.ndarray:
-    """Return numbers as int64, or as uint64 if one is above 2**63 - 1; negative ones then wrap or are refused."""
+    """Return numbers as int64, or as uint64 if one is above 2**63 - 1; numbers below 0 then wrap or are refused."""
     if not made or max(made) <= LARGEST:
         return np.array(made, np.int64)
     if min(made) < 0 and not wrap:
