@@ -40,7 +40,7 @@ def under_conditions(
     long : path-like
         Compiled capture over which the first levels are simulated.
     shorter : path-like or empty list
-        Another compiled capture over which the size is also calibrated.
+        Another compiled capture over which the first level's size is also calibrated.
     table4, fig7 : path-like
         The results behind the calibrated first level.
     cache_mb : sequence of float
@@ -129,7 +129,7 @@ def with_rules(trace, levels, cache_mb, threads):
 
 
 def of_the_testbed(rates):
-    """Return Figure 7 with each of the testbed's varied parameters changed, one at a time.
+    """Return Figure 7 under each change of one of the testbed's parameters.
 
     Parameters
     ----------

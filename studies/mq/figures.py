@@ -43,7 +43,7 @@ WRITES = {"count": "writes are accesses", "ignore": "writes are ignored", "refre
 
 
 def capture_name(label):
-    """Return the text for a capture in figures: ``128mb`` is shown as ``behind 128 MB``."""
+    """Return the text for a capture in figures; ``128mb`` is shown as ``behind 128 MB``, other names as they are."""
     size = _first_level_mb(label)
     return label if size is None else f"behind {size:g} MB"
 
@@ -55,7 +55,7 @@ def _first_level_mb(label):
 
 @styled
 def table2(table):
-    """Hit ratio over reads by policy, storage cache and first level, with writes counted as accesses, ignored, or
+    """Hit ratio of reads by policy, storage cache and first level, with writes counted as accesses, ignored, or
     refreshing blocks in the cache (the paper's Table 2).
 
     OPT knows the future.
@@ -86,7 +86,7 @@ def table2(table):
 
 @styled
 def hit_ratio_curve(table):
-    """One panel of hit ratio over cache size, one line per policy.
+    """Hit ratio over cache size, with one line per policy.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ _FATES = {  # column -> label, keywords; hits blue, misses orange, first reads w
 
 @styled
 def table3(table, published=None):
-    """Where each policy's hits come from: re-accesses at temporal distances below and beyond the cache size C (the
-    paper's Table 3).
+    """Hits and misses of each policy at temporal distances below the cache size C and of C or more, and first reads, as
+    shares of the reads (the paper's Table 3).
 
     The first panel shows the published values, if they are given.
 
@@ -157,7 +157,7 @@ def fig2(table):
 def fig3(table):
     """Temporal distances of the re-accesses that reach the storage server (the paper's Figure 3).
 
-    There is one panel per first level. Most distances are longer than the first level.
+    There is one panel per first level. Most distances exceed the number of blocks in the first level.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ def _mark_first_level(axis, capture):
 
 @styled
 def fig4(table):
-    """Share of the blocks accessed at least f times, and the share of the accesses that go to them (the paper's Figure
-    4).
+    """Share of the blocks that are accessed at least f times, and share of the accesses that go to these blocks (the
+    paper's Figure 4).
 
     Parameters
     ----------
@@ -233,9 +233,9 @@ def fig4(table):
 
 @styled
 def first_level_fit(table, counts, published):
-    """The first level calibrated on Table 3: the share of re-accesses closer than 64 k references as its size grows,
-    with the published share dotted, the number of reproduced claims on hit ratios, and the hit ratios of MQ and LRU,
-    with the published ones as hollow marks at the size found.
+    """The first level calibrated on Table 3. Over its size, the panels show the share of re-accesses closer than 64 k
+    references (the dotted line is the published share), the number of reproduced claims on hit ratios, and the hit
+    ratios of MQ and LRU. A vertical line marks the size found; hollow marks on it are the published hit ratios.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
 
 
 def _rank(value):
-    """Return the sort key of a varied value: numbers by size, including those stored as text, then words."""
+    """Return the sort key of a varied value: numbers by size, including numbers stored as text, then words."""
     try:
         return 0, float(value), ""
     except ValueError:
@@ -436,7 +436,7 @@ def _written(value):
 
 @styled
 def first_level(table):
-    """Hit ratio of the storage cache behind simulated first levels, driven by the capture of almost every logical
+    """Hit ratio of the storage cache behind simulated first levels, which replay the capture of almost every logical
     reference.
 
     Parameters

@@ -50,7 +50,7 @@ def distances(trace, threshold_mb):
     dict of str to float
         ``short_share_pct``: percentage of short distances among the reads of blocks accessed before;
         ``first_reads_pct``: percentage of all reads whose block was not accessed before; ``short_of_reads_pct,
-        first_of_reads_pct``: the same where only reads count as accesses.
+        first_of_reads_pct``: the same percentages if only reads count as accesses.
     """
     read = slice(None) if trace.write is None else ~trace.write
 
@@ -102,7 +102,8 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     Raises
     ------
     ParameterError
-        No size in the range gives the published share.
+        The published share lies outside the shares that the smallest and the largest size give; or as in
+        `misspenalty_studies.mq.runs.behind`.
     """
     found = {}
 

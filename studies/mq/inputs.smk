@@ -54,7 +54,7 @@ def mq_facts(wildcards):
 
 
 def mq_shorter():
-    """Return the compiled capture over which the first level is calibrated as a condition; empty if none is set."""
+    """Return the other compiled capture over which the first level is also calibrated; an empty list if none is set."""
     name = MQ["calibrated"].get("shorter")
     return f"results/traces/{name}.trace" if name else []
 

@@ -2,8 +2,9 @@
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Results". Hits and misses come from replaying the trace; `misspenalty_studies.mq.storage_server.server`
-prices them. The database's processor time per transaction is stated nowhere: it is fitted to one published ratio, the
-rate of LRU with a larger cache over that of LRU with the smallest. Every other bar is a prediction.
+simulates how long they take. The database's processor time per transaction is stated nowhere: it is fitted to one
+published ratio, the rate of LRU with a larger cache over that of LRU with the smallest. Every other bar is a
+prediction.
 """
 
 from dataclasses import replace
@@ -43,13 +44,15 @@ class Rates(NamedTuple):
         (us) and utilisations of each point. In the live run, which represents the paper's implementation, the cache is
         inside the server and each terminal has its own stretch of the trace.
     components : DataFrame
-        ``cache_mb, policy, component, us``: mean time of a transaction.
+        ``cache_mb, policy, component, us``: mean time that a transaction spends in the component.
     fit : DataFrame
         One row: ``parameter, variant, value_us, target``, the ratio ``reached``, whether the target is out of the
-        model's reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range, and the times
-        whose ratio rounds to the target (``within_low_us, within_high_us``; empty where there are none).
+        model's reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range, and the range
+        of the times whose ratio rounds to the target (``within_low_us, within_high_us``; empty if there is no such
+        time).
     objective : DataFrame
-        ``cpu_us, ratio, target``: every processor time that was tried, which shows how flat the objective is.
+        ``cpu_us, ratio, target``: every processor time that was tried, with its ratio; they show how flat the objective
+        is.
     """
 
     rates: pd.DataFrame
@@ -118,7 +121,8 @@ def transaction_rates(
     Raises
     ------
     ParameterError
-        `found` lacks the fitted point or the baseline, or the two are the same point.
+        `found` lacks the fitted point or the baseline, the two are the same point, or `span` is empty or negative; or
+        as in `run` and `run_live`.
     """
     baseline = (min(mb for mb, _ in found), "lru")
     compared = (fitted_mb, "lru")
@@ -216,7 +220,7 @@ def _fit_row(fit, within, variant):
 
 
 def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, seed, references=None, threads=None):
-    """Simulate normalised rates as the testbed's parameters vary one at a time; the processor time stays as fitted.
+    """Simulate normalised rates as the testbed's parameters vary one at a time, without fitting again.
 
     Parameters
     ----------
@@ -230,7 +234,8 @@ def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, se
     Returns
     -------
     DataFrame
-        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows are the testbed's own.
+        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows, with parameter ``none``,
+        are for the unvaried testbed.
     """
     testbed = replace(machine.testbed, database_cpu_us=cpu_us)
     baseline = (min(mb for mb, _ in found), "lru")
@@ -297,7 +302,7 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
 
 
 def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
-    """Simulate transaction rates as the testbed's parameters vary one at a time, as in `fig7` (a workflow job).
+    """Simulate the transaction rates of `fig7` as the testbed's parameters vary one at a time (a workflow job).
 
     Returns
     -------

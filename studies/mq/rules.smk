@@ -1,5 +1,5 @@
-# The MQ study. Files with the suffix _calibrated are made from the stream behind a first level calibrated on Table 3,
-# those without it from the server's capture.
+# The MQ study. Some files are made from two streams: with the suffix _calibrated from the stream behind a first level
+# calibrated on Table 3, without it from the server's capture.
 plan = PLANS["mq"]
 
 

@@ -183,7 +183,7 @@ def frequency_curve(trace):
     -------
     DataFrame
         ``min_accesses`` (f, powers of two), ``blocks_pct``: share of the blocks accessed at least f times,
-        ``accesses_pct``: share of the accesses that go to them.
+        ``accesses_pct``: share of the accesses that go to these blocks.
     """
     count = np.bincount(trace.ids, minlength=trace.blocks)
     least = 2 ** np.arange(int(count.max()).bit_length(), dtype=np.int64)
@@ -208,7 +208,7 @@ def behind(trace, cache_mb, reads=None):
     Returns
     -------
     Trace
-        In memory, ids renumbered in order of first use.
+        A trace in memory; its ids are renumbered in order of first use.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
 
 
 def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads, known=None):
-    """Replay every policy on one capture, for its part of the paper's Table 2 (a workflow job).
+    """Replay every policy on one capture, as one part of the paper's Table 2 (a workflow job).
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
 
 
 def split_policies(trace, replays, capture, policies, cache_mb, threads):
-    """Split the hits of every policy by distance, with the parameters that its replay found best (a workflow job).
+    """Split each policy's hits and misses by distance, with the best parameters of its replay (a workflow job).
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from misspenalty.errors import ParameterError
 
 
 def write_rules(runs, published, cache_mb):
-    """Compare each treatment of writes with the paper's Table 3: hit ratios at its cache size, and their differences.
+    """Compare the hit ratios under each treatment of writes with those that the paper's Table 3 implies.
 
     Parameters
     ----------
@@ -16,12 +16,13 @@ def write_rules(runs, published, cache_mb):
     published : DataFrame
         ``studies/mq/published/table3.csv``, whose counts give the hit ratios of Table 2 at that size.
     cache_mb : float
+        Cache size of Table 3, MB.
 
     Returns
     -------
     DataFrame
         ``capture, policy, writes, published_pct, hit_ratio_pct, difference``; rows of policy ``all`` have the mean of
-        the absolute differences.
+        the absolute differences over the policies.
     """
     said = (100 * (published["hits_short"] + published["hits_long"]) / published["reads"]).set_axis(published["policy"])
     rows = runs[(runs["cache_mb"] == cache_mb) & runs["policy"].isin(said.index)]

@@ -92,7 +92,7 @@ cdef class Server(Kernel):
     cdef readonly int64_t writes    # writes sent
     cdef int64_t[2] _reads          # completed reads: hits, misses
     cdef int64_t[3][COMPONENTS] _spent  # components of hits, misses and completed transactions, ns
-    cdef int64_t[CLASSES] _done     # service time in the measurement, ns
+    cdef int64_t[CLASSES] _done     # service time during the measurement, ns
 
     def __cinit__(self, terminals, processors, servers, disks, **machine):
         self.machine = machine
@@ -143,7 +143,7 @@ cdef class Server(Kernel):
 
     @property
     def done(self):
-        """Service time in the measurement of database processors, servers, disks, link in and link out, ns."""
+        """Service time of database processors, servers, disks, link in and link out during the measurement, ns."""
         return [self._done[kind] for kind in range(CLASSES)]
 
     cdef int replay(self, const uint8_t* outcome, const uint8_t* disk, const uint32_t* access, Py_ssize_t step,
@@ -224,7 +224,7 @@ cdef class Server(Kernel):
             self.dealt += 1
 
     cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
-        """Send the writes before the terminal's next read and request the read; if none is left, stop the terminal."""
+        """Send the writes before a terminal's next read and request it; if no read is left, stop the terminal."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t arrival = event.time
         pop(&self.queue)
@@ -299,7 +299,7 @@ cdef class Server(Kernel):
         replace_first(&self.queue, make_event(done, AT_DISK_DONE, sequence_of(event), -1))
 
     cdef inline bint finish_read(self, terminal_t* terminal) noexcept nogil:
-        """Count a terminal's finished read, and its transaction if that has ended; return whether a new one begins."""
+        """Count a finished read and the transaction that it completes, if any; return whether a transaction begins."""
         cdef int i
         if terminal.outcome >= 0:
             for i in range(COMPONENTS):

@@ -27,7 +27,8 @@ class DatabaseCpuFit:
     highest, lowest : float
         Ratios that the model gives at `low` and at `high`: the range it can reach.
     reached : bool
-        Whether the target lies between these two; if not, `value` is the end of the range whose ratio is closer to it.
+        Whether the target lies between these two; if not, `value` is the end of the range whose ratio is closer to the
+        target.
     evaluations : int
         Number of processor times tried.
     """
@@ -75,7 +76,8 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     Returns
     -------
     DatabaseCpuFit
-        The closer of the two times that bracket the target (the smaller on a tie).
+        Its value is the closer of the two times that bracket the target (the smaller on a tie) or, if the target is out
+        of reach, the closer end of the range.
 
     Raises
     ------
@@ -149,6 +151,11 @@ def sensitivity(
     DataFrame
         ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows, with parameter ``none``,
         are for the unvaried testbed.
+
+    Raises
+    ------
+    ParameterError
+        `baseline` is not among the points; or as in `run`.
     """
     if baseline not in outcomes:
         raise ParameterError(f"baseline {baseline!r} is not one of the points {list(outcomes)}")

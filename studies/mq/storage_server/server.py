@@ -30,7 +30,8 @@ There are two ways to decide whether the cache has a block:
 Where the paper states nothing, ``studies/mq/machine.yaml`` gives the value assumed, and why. Log disks are left out, as
 in the paper. In a priced run, the cache follows the trace's order even where the timing would reorder two requests. In
 a live run, a block is in the cache as soon as a request for it has missed, so a second request hits although the disk
-is still busy; references are grouped into transactions by number, since a trace does not name their processes.
+is still busy. In both, transactions are formed by counting reads, since a trace does not name the process behind each
+reference.
 """
 
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ COMPONENTS = (
     "disk",
 )
 STATIONS = ("database_cpu", "server_cpu", "disk", "link_in", "link_out")
-CREDIT = 1 << 20  # one read, in the fixed point that spreads a fractional number of reads over transactions
+CREDIT = 1 << 20  # one read, in the fixed-point numbers that spread a fractional number of reads over transactions
 LONGEST_ACCESS = 0xFFFFFFFF  # longest disk service time that the kernel can hold, ns
 
 
@@ -183,7 +184,7 @@ def outcomes(hits, write):
     hits : bool, shape (n,)
         From `misspenalty.simulate`.
     write : bool, shape (n,) or None
-        Column of the trace.
+        The trace's column that marks the writes; None if all references are reads.
 
     Returns
     -------
@@ -202,7 +203,7 @@ def disks_of(trace, testbed):
 
 
 def run(outcome, disk, testbed, reads_per_transaction, generator=None):
-    """Price the outcomes of a trace's references in a closed loop; the GIL is released meanwhile.
+    """Run a trace whose references have given outcomes in a closed loop; the GIL is released meanwhile.
 
     Parameters
     ----------
@@ -223,8 +224,9 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
     Raises
     ------
     ParameterError
-        The arrays differ in shape or are empty, a value is invalid, the processor time is not fitted, or the trace is
-        too short to complete a transaction after the warm-up.
+        The arrays differ in shape or are empty, a value is invalid, the processor time is not fitted, the disks' times
+        are exponential but there is no `generator`, or the trace is too short to complete a transaction after the
+        warm-up.
     """
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
     server = _server(testbed, reads_per_transaction)
@@ -302,7 +304,7 @@ def disk_times(testbed, references, generator=None):
     Raises
     ------
     ParameterError
-        The distribution needs a `generator`, or a time is longer than `LONGEST_ACCESS`.
+        The distribution needs a `generator`, or the mean time is longer than `LONGEST_ACCESS`.
     """
     if testbed.disk_ns > LONGEST_ACCESS:
         raise ParameterError(f"a disk access takes {testbed.disk_ns} ns; expected at most {LONGEST_ACCESS}")

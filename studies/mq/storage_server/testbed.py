@@ -9,9 +9,10 @@ from misspenalty_studies.common.machine import MachineParameters, declared
 
 @dataclass(frozen=True)
 class StorageServerTestbed(MachineParameters):
-    """Parameters of `misspenalty_studies.mq.storage_server.server`, in the units their names end in.
+    """Parameters of `misspenalty_studies.mq.storage_server.server`, in the units that their names end in.
 
-    `database_cpu_us` is None until it is fitted. The model computes with the properties that end in ``_ns``.
+    `database_cpu_us` is None until it is fitted. The model computes in ns; members whose names end in ``_ns`` derive
+    its times from the parameters.
     """
 
     terminals: Annotated[

@@ -110,7 +110,7 @@ def test_a_first_level_passes_its_read_misses_and_evicted_dirty_blocks(busy):
     passed = mq.behind(busy, 8)
     expected = busy.address[busy.ids[~hits & ~busy.write]]
     assert np.array_equal(passed.address[passed.ids[~passed.write]], expected)
-    assert 0 < np.count_nonzero(passed.write) < np.count_nonzero(busy.write), "blocks written twice leave once"
+    assert 0 < np.count_nonzero(passed.write) < np.count_nonzero(busy.write), "two writes can share one write-back"
     assert passed.ids[0] == 0 and passed.ids.max() == passed.blocks - 1
 
 

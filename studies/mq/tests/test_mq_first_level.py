@@ -29,7 +29,7 @@ def test_shares_count_reads_whose_distances_count_all_accesses():
     assert found == {
         "short_share_pct": pytest.approx(200 / 3),
         "first_reads_pct": pytest.approx(50),
-        "short_of_reads_pct": pytest.approx(100),  # a again after 2 reads, c after 1; the write is no access
+        "short_of_reads_pct": pytest.approx(100),  # a is read again 2 reads later, c 1 later; the write is no access
         "first_of_reads_pct": pytest.approx(200 / 3),
     }
 
@@ -65,7 +65,7 @@ def test_every_stream_ends_with_the_reads_asked_for():
 
 
 def test_claims_are_counted_at_every_size():
-    """The printed hit ratios themselves must reproduce every claim that they alone decide."""
+    """More claims must be reproduced with the printed hit ratios than with the same ratios in reverse order."""
     printed = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv").rename(
         columns={"storage_cache_mb": "cache_mb"}
     )

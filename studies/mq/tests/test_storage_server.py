@@ -67,7 +67,7 @@ def test_one_terminal_that_always_misses_adds_a_disk_and_an_interrupt():
 
 
 def test_nobody_waits_for_writes_but_they_hold_the_disks():
-    """Each read must find its disk busy with the write sent just before it, or idle if writes stay in memory."""
+    """A read must wait for the write sent just before it, unless writes stay in memory or go to another disk."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0, server_request_us=0, database_cpu_us=0)
     outcome = np.array([MISS, WRITE] * 100 + [MISS], np.uint8)
     through = run(outcome, np.zeros(201, np.uint8), testbed, 1)
@@ -192,7 +192,7 @@ def test_tables_are_spread_evenly_over_the_disks():
 
 
 def test_a_larger_cache_is_worth_a_higher_rate():
-    """All steps from a trace to a rate must work together: the replay, its outcomes and their prices."""
+    """All steps from a trace to a rate must work together: the replay, its outcomes and the closed loop."""
     generator = np.random.default_rng(2)
     ids = (4000 * generator.random(40_000) ** 3).astype(np.uint32)
     trace = Trace(ids, generator.random(40_000) < 0.3, None, np.arange(4000, dtype=np.uint64), 8192, "made", "made")

@@ -93,7 +93,7 @@ def test_timing_changes_the_hits_but_not_the_references():
 @pytest.mark.parametrize("terminals", [1, 7, 48])
 @pytest.mark.parametrize("reads_per_transaction", [1, 6.3, 60])
 def test_every_reference_reaches_the_cache_once(terminals, reads_per_transaction, monkeypatch):
-    """All blocks differ, so if n look-ups find no block and add n, each reference was looked up once."""
+    """All blocks differ, so if n look-ups miss and leave n blocks in the cache, each reference was looked up once."""
     caches, make = [], storage_server.make_kernel
     monkeypatch.setattr(storage_server, "make_kernel", lambda *given: caches.append(make(*given)) or caches[0])
     write = np.random.default_rng(terminals).random(5000) < 0.4
