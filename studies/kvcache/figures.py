@@ -30,9 +30,10 @@ MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "ma
 
 @styled
 def capacity(table, published):
-    """Hits of one cache by its size, on the whole trace. Left: LRU, counted in three ways. Right: policies, as shares
-    of the possible hits. If the trace is the paper's, black marks on the left are the values of its Figure 9, which are
-    for LRU, and those on the right are these values as shares of the figure's highest value.
+    """Hits of one cache by its size, on the whole trace. The left panel shows LRU's hits, counted in three ways; the
+    right panel shows the hits of several policies as shares of the possible hits. If the trace is the paper's, black
+    marks on the left are the values of its Figure 9, which are for LRU; black marks on the right are the same values as
+    shares of the highest one.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ def second_level(table):
 
 @styled
 def prefixes(table):
-    """Block hits (hollow) and those in contiguous prefixes (filled), for every policy in one cache, on the whole trace;
-    one panel for each of two sizes. Only the latter avoid a prefill.
+    """Block hits (hollow) and block hits in contiguous prefixes (filled), for every policy in one cache, on the whole
+    trace; one panel for each of two sizes. Only hits in prefixes shorten a prefill.
 
     Parameters
     ----------

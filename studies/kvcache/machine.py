@@ -8,7 +8,7 @@ from misspenalty_studies.common.machine import MachineParameters, declared
 
 @dataclass(frozen=True)
 class KvCacheMachine(MachineParameters):
-    """Parameters of the kvcache study's machines, in the units their names end in."""
+    """Parameters of the kvcache study's machines, in the units that their names end in."""
 
     statuses = ("stated", "derived", "secondary", "assumed")
 

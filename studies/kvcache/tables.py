@@ -98,9 +98,9 @@ def second_level(levels):
     -------
     DataFrame
         One row per first level, policy, second level and part: ``workload, first_tokens, policy, second_tokens, part,
-        references`` (that reach the second level), ``block_hit_pct`` (share of these); ``first_hit_pct`` and
-        ``hit_pct``, the shares of the input tokens in prefixes found in the first level alone, and in the two levels
-        together.
+        references`` (that reach the second level), ``block_hit_pct`` (the percentage of these that hit);
+        ``first_hit_pct`` and ``hit_pct``, the shares of the input tokens in prefixes found in the first level alone,
+        and in the two levels together.
     """
     made = levels[["workload", "first_tokens", "policy", "second_tokens", "part", "references"]].copy()
     made["block_hit_pct"] = 100 * levels["hit_blocks"] / levels["references"]

@@ -24,8 +24,8 @@ MACHINE = ROOT / "studies/kvcache/machine.yaml"
 LEDGER = load_ledger(ROOT, "kvcache")
 VALUES = load_machine(MACHINE, KvCacheMachine).testbed
 
-# The columns are the blocks of a cache, the misses of LRU, OPT and FIFO, and LRU's hits in contiguous prefixes. An
-# independent program counted them.
+# The columns are the size of a cache in blocks, the misses of LRU, OPT and FIFO, and LRU's hits in contiguous prefixes.
+# An independent program counted these misses and hits.
 TRUTH = [
     (19, 281210, 274642, 282497, 7290),
     (1953, 273163, 215609, 273574, 15337),
