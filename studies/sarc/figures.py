@@ -29,7 +29,7 @@ PAPERS = ("sarc", "lru_bottom", "lru_top")
 SLOWEST = 1000  # ms; slower points, where the backlog grows for the whole phase, are off the axis
 FAR = 20  # largest ratio to the unvaried model's response that the sensitivity figure shows
 READS = 0.4  # share of reads among the paper's requests
-PURPOSES = {  # looks of operations: host reads blue, destaging orange; the smaller part of each is hatched
+PURPOSES = {  # looks of operations: reads for the cache blue, destaging orange; prefetches and destage reads hatched
     "demand_reads": {"facecolor": "#004c8c", "edgecolor": "#004c8c"},
     "prefetch_reads": {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "...."},
     "destage_reads": {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "////"},
@@ -110,11 +110,11 @@ def _published_mark(label):
 
 @styled
 def fig6(table, minutes, published):
-    """The paper's Figure 6 from the model: throughput against overall response, throughput against power (throughput
-    over response), and tracks staged over time with the steps of the load schedule.
+    """The paper's Figure 6 from the model: overall response and power (throughput divided by response) over throughput,
+    and tracks staged over time with the steps of the load schedule.
 
-    Top: cache-sensitive; bottom: cache-insensitive. Dashed: the paper's Table II weighted with 40 % reads, since the
-    paper prints no values for its figure.
+    The top row shows the cache-sensitive configuration, the bottom row the cache-insensitive one. Dashed lines are the
+    paper's Table II weighted with 40 % reads, since the paper prints no values for its figure.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def lists(minutes):
     """The paper's Figures 7 and 8 from the model: SEQ's share of the cache over time, and the ratio 2 s deltaL / L,
     which SARC holds near 1 and which is only observed under the two LRU variants.
 
-    Grey lines mark the steps of the load schedule.
+    The ratio is a running median over five minutes. Grey lines mark the steps of the load schedule.
 
     Parameters
     ----------
@@ -201,9 +201,9 @@ STRATEGIES = {
 def anomaly(table):
     """Sequential misses of interleaved streams in one LRU list, by cache size (the paper's Figures 1 and 3).
 
-    Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted) however large the cache. Asynchronous
-    prefetching leaves none in a large cache, but with plain LRU it loses unread tracks in a smaller one; the remedy
-    keeps them.
+    Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted), however large the cache is. Asynchronous
+    prefetching leaves almost none in a large cache, but with plain LRU unread tracks are evicted from a smaller one;
+    the remedy keeps them.
 
     Parameters
     ----------
@@ -228,10 +228,10 @@ def anomaly(table):
 
 @styled
 def other_policies(table):
-    """Policies that the paper does not have, behind the same prefetcher and on the same load: overall response over
-    throughput.
+    """Overall response over throughput under policies that the paper does not have, next to its own, behind the same
+    prefetcher and on the same load.
 
-    They see a prefetch as a reference, and keep no sequential list.
+    The further policies see a prefetch as a reference, and keep no sequential list.
 
     Parameters
     ----------
@@ -255,8 +255,8 @@ def other_policies(table):
 def sensitivity(table, orderings):
     """Overall response near the peak as one unknown of the machine varies, relative to the unvaried model.
 
-    A shaded line is a value at which the order of the three policies changes, where responses within 5 % count as
-    equal; an arrow marks a response more than twenty times as long, or less than a twentieth as long.
+    A shaded line is a value at which the order of the three policies changes (responses within 5 % of each other count
+    as equal); an arrow marks a response more than twenty times as long, or less than a twentieth as long.
 
     Parameters
     ----------
@@ -376,10 +376,10 @@ def _needed(policy):
 
 @styled
 def disk_operations(table):
-    """Operations of the drives per request by purpose, and what the published response would allow (marks).
+    """Operations of the drives per request by purpose, and the number that the published response would allow (marks).
 
-    A mark below a bar means that the paper's machine had less to do than the model. There is no mark where the
-    published response lies outside the model's range.
+    A mark below the top of its bar means that the paper's drives had less to do than the model's. There is no mark
+    where the published response lies outside the model's range.
 
     Parameters
     ----------

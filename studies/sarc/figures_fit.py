@@ -22,9 +22,8 @@ def fit_grid(table):
     Small marks are points of the coarse searches, which use one seed; large ones were run with all seeds. Top left: the
     load, one marker per number of host slots. Top right: the group of tracks that is prefetched, one marker per unit of
     staging; the lowest mark of each is the best that the other parameters can achieve. Bottom left: the insertion
-    point; several valleys would mean several optima. Bottom right: space and insertion together, where the size and
-    colour of a mark show the mean factor; a valley along a diagonal means that the two trade off. A cross marks the
-    point chosen.
+    point; several valleys would mean several optima. Bottom right: space and insertion together, where the colour of a
+    mark shows the mean factor; a valley along a diagonal means that the two trade off. A cross marks the point chosen.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def load_axis(table):
     """Responses near saturation over the load: model (filled) and paper (hollow).
 
     Vertical bars are 95 % confidence intervals over the seeds; the band is the model's response at the load factors
-    that fit as well as the one chosen. Horizontal bars shift a published point by the same range of load.
+    that fit as well as the one chosen. Horizontal bars extend a published point over the same range of load.
 
     Parameters
     ----------

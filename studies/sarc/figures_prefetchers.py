@@ -1,4 +1,4 @@
-"""Draw AMP next to prefetchers of a fixed degree: the figure of the SARC study that goes beyond its paper."""
+"""Draw AMP next to prefetchers of a fixed degree, a comparison that the SARC paper does not have."""
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
@@ -27,11 +27,11 @@ COLUMNS = ["workload", "load", "cache_mb", "policy", "prefetcher", "read_factor"
 def prefetchers(table):
     """AMP and prefetchers of a fixed degree, in front of two caches.
 
-    Top: the study's own load, mean read response relative to SARC's prefetcher (ahead, 8), over the load. Bottom: a
-    hundred sequential streams that ask for more than an array can deliver: the rate they get, and the share of the
-    prefetched tracks that are evicted before a read, over the cache's size at full scale. Bars are 95 % confidence
-    intervals over the seeds; "on misses" means prefetching a group only after a sequential miss. Factors beyond the end
-    of their axis are not shown.
+    The top row shows, for the study's own load, the mean read response relative to that with SARC's prefetcher (ahead,
+    8), over the load. The bottom row shows, for a hundred sequential streams that ask for more than an array can
+    deliver, the rate that they get and the share of the prefetched tracks that are evicted before a read, over the
+    cache's size at full scale. Bars are 95 % confidence intervals over the seeds; "on misses" means prefetching a group
+    only after a sequential miss. Factors beyond the end of their axis are not shown.
 
     Parameters
     ----------

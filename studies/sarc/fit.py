@@ -9,8 +9,8 @@ saturated, determine `controller_us` and `contention_us`. The space: the other r
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides
 (`misspenalty_studies.sarc.descent`). The coarse searches of the load and the space start from several points, use one
-seed and keep their strides; the second steps of these kinds compare the best points found over several seeds and go on
-from the best of all, down to the finest strides. The front end has only one step, which uses all seeds. Runs are not
+seed and keep their strides; the second steps of these kinds run the best of these points with several seeds and go on
+from the best one, down to the finest strides. The front end has only one step, which uses all seeds. Runs are not
 repeated for a parameter that does not affect them, and a new load factor only moves a run's line along the load axis.
 """
 
@@ -61,7 +61,7 @@ def try_values(shark, config, policy, seed, loads):
     shark : Shark
         Machine with the values to try and the phases of the trial.
     config, policy : str
-        One of a step's groups.
+        Configuration and policy of the rows.
     seed : int
     loads : sequence of float
         Load points, scaled IOPS.
@@ -175,7 +175,7 @@ class Search:
     step : str
         One of `STEPS`.
     targets : dict
-        As in `factors_by_seed`; a group's runs have the loads of its targets.
+        As in `factors_by_seed`; each configuration and policy is run at the loads of its targets.
     seeds : sequence of int
     threads : int
         Number of parallel runs.
@@ -244,7 +244,7 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
     threads : int
         Number of parallel runs.
     before : sequence of path-like
-        Tables of the earlier steps, in order; their best values replace the first ones.
+        Tables of the earlier steps, in order; their best values replace the first values in `begin`.
 
     Returns
     -------

@@ -29,8 +29,8 @@ def over_seeds(table, columns):
     Returns
     -------
     DataFrame
-        ``config, scaled_iops, policy``, `columns`, and for each ``<column>_ci95``: half width of the 95 % interval
-        (Student), NaN for a single seed; ``seeds``.
+        ``config, scaled_iops, policy``; `columns`, and for each of them ``<column>_ci95``, the half width of the 95 %
+        interval (Student), NaN for a single seed; ``seeds``, their number.
     """
     groups = table.groupby(KEYS, sort=False)
     result = groups[list(columns)].mean()

@@ -55,7 +55,7 @@ cdef struct port_t:                 # the front end of one array
 
 
 cdef class Array(BackEnd):
-    """A running array. Call `run` or `run_workload` with ever later times, and `drain_counters` after each call."""
+    """A running controller. Call `run` or `run_workload` with ever later times, and after each call `drain_counters`."""
 
     cdef readonly TrackCache cache
     cdef front_t front

@@ -62,7 +62,7 @@ NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 @dataclass(frozen=True)
 class Controller(MachineParameters):
-    """Parameters of a storage controller, in the units their names end in."""
+    """Parameters of a storage controller, in the units that their names end in."""
 
     statuses = ("stated", "derived", "secondary", "assumed", "fitted")
     varied = ()
@@ -191,7 +191,7 @@ class Controller(MachineParameters):
         Raises
         ------
         ParameterError
-            `divisor` doesn't divide the number of arrays.
+            `divisor` does not divide the number of arrays.
         """
         if divisor < 1 or self.arrays % divisor:
             divisors = ", ".join(str(n) for n in range(1, self.arrays + 1) if self.arrays % n == 0)
@@ -309,7 +309,8 @@ class StorageController:
     Raises
     ------
     ParameterError
-        A parameter is invalid, or the volume doesn't fit the drives or the cache.
+        A parameter is invalid, the volume does not fit on the drives or has more tracks than the cache covers, or a
+        strip is not a whole number of tracks.
     """
 
     def __init__(self, controller, drive, cache, pages):
@@ -365,7 +366,7 @@ class StorageController:
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
 
     def load(self, iops):
-        """Set the rate that the front end's contention is proportional to.
+        """Set the request rate that the delay for contention is proportional to.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ STRIPE = SMALL.stripe_pages
 )
 def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
     parameters = replace(DESTAGE_ALL, destages=1)
-    first = (0, STRIPE * 100, 1, True)  # keeps the one destage busy until the stripe is complete
+    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed, goes on until the stripe is complete
     interval = run(parameters, [first, *((1, page, pages, True) for page, pages in writes)])
     assert interval.counts["destages"] == 2
     assert interval.counts["full_destages"] == (reads_and_writes[0] == 0)
@@ -89,7 +89,7 @@ def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
 )
 def test_a_parity_from_the_read_cache_reads_what_it_does_not_hold(held, reads_and_writes):
     parameters = replace(DESTAGE_ALL, destages=1, parity_from_cache=True)
-    first = (0, STRIPE * 100, 1, True)  # keeps the one destage busy
+    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed, delays the other
     reads = [(1, page, pages, False) for page, pages in held]
     interval = run(parameters, [first, *reads, (2, 0, 1, True)])
     done = operations(interval)
@@ -167,14 +167,14 @@ def test_prefetched_tracks_of_a_strip_are_read_together():
     apart, together = run(SMALL, reads, prefetch=PREFETCH), run(wide, reads, prefetch=PREFETCH)
     assert apart.staged == together.staged == {"demand": 3, "synchronous": 8, "asynchronous": 0}
     assert apart.counts["stage_reads"] == 3 + 8
-    assert together.counts["stage_reads"] == 3 + 2, "five tracks are left of the first strip, three are of the next"
+    assert together.counts["stage_reads"] == 3 + 2, "five tracks are in the first strip, three in the next"
 
 
 def poisson_writes(rate, seconds, seed):
     generator = np.random.default_rng(seed)
     time = np.cumsum(generator.exponential(1e9 / rate, int(rate * seconds))).astype(np.int64)
     time = time[time < seconds * SECOND]
-    page = generator.integers(0, 8 * STRIPE, time.size)  # fits the write cache: nothing stalls, nothing is destaged
+    page = generator.integers(0, 8 * STRIPE, time.size)  # all fit in the write cache, so nothing stalls or is destaged
     return time, page, np.ones(time.size, np.int32), np.ones(time.size, bool)
 
 
@@ -282,7 +282,7 @@ def test_slices_of_time_change_nothing():
 
 
 def test_detection_is_judged_by_what_the_generator_knows():
-    """Without drives and queues the cache sees the requests in order, so the reference can be given the same ones."""
+    """Without drives and queues the cache sees the requests in order, so the reference can be given the same order."""
     workload, pages = Workload(400 << 20, bsus=4, seed=5), 102440
     bases = [0, 46096, 92192, pages]
     settings = {"degree": 8, "trigger": 4, "threshold": 3}

@@ -100,7 +100,7 @@ def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy,
         assert got.counts == {name: expected.counts.get(name, 0) for name in got.counts}
         assert (got.read_ns, got.write_ns) == (expected.read_ns, expected.write_ns)
         assert got.response_ns == expected.response_ns
-        assert sum(got.read_ns.values()) == got.response_ns[0], "the components are all there is"
+        assert sum(got.read_ns.values()) == got.response_ns[0], "the components add up to the response"
         assert sum(got.write_ns.values()) == got.response_ns[1]
         assert got.state["dirty_pages"] == reference.used
     assert got.state["backlog"] == 0 and not reference.on_the_way
