@@ -42,7 +42,7 @@ def claims(record, tables):
         also = {"limit as a rate gain": rate_limit.sel(at), "holds with it": (gain <= rate_limit).sel(at)}
         record.bound(f"mq.bound.end_performance.{mb}", gain.sel(at), limit=fewer_misses.sel(at), report=also)
 
-    gain_mq, gain_lru = 100 * (rate_mq - 1), 100 * (rate_lru - 1)  # over LRU with 128 MB
+    gain_mq, gain_lru = 100 * (rate_mq - 1), 100 * (rate_lru - 1)  # %, over LRU with 128 MB
     for id, large, twice, sizes in (
         ("mq.table4.double_size", mq, lru, [128, 256]),
         ("mq.table4.double_size.256", mq, lru, [256]),

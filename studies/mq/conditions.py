@@ -1,8 +1,8 @@
 """Compute the MQ study's Table 4 and Figure 7 under readings other than the judged one.
 
-They vary how the storage cache treats a write, how large the first level is, when MQ looks up its history, over which
-capture the first level is calibrated, and the parameters of Figure 7's model for which ``machine.yaml`` lists other
-values. Each is varied alone, except that the rules for writes are combined with every first level.
+The readings vary how the storage cache treats a write, how large the first level is, when MQ looks up its history, over
+which capture the first level is calibrated, and the parameters of Figure 7's model for which ``machine.yaml`` lists
+other values. Each of these is varied alone, except that the rules for writes are combined with every first level.
 """
 
 import pandas as pd

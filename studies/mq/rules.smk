@@ -1,5 +1,5 @@
-# The MQ study. Some files are made from two streams: with the suffix _calibrated from the stream behind a first level
-# calibrated on Table 3, without it from the server's capture.
+# The MQ study. A file that is made once from each of two streams has the suffix _calibrated if it is made from the
+# stream behind a first level calibrated on Table 3, and no suffix if it is made from the server's capture.
 plan = PLANS["mq"]
 
 

@@ -59,7 +59,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     """Find by bisection the processor time per transaction at which two rates have the published ratio.
 
     The more a transaction computes, the less a larger cache helps, so the ratio falls from its disk-bound value to 1.
-    Where the disks are the bottleneck, it is almost constant, and the model's noise can make it rise; there,
+    Where the disks are the bottleneck, the ratio is almost constant, and the model's noise can make it rise; there,
     `compatible` shows the range of processor times that would fit as well.
 
     Parameters
@@ -138,7 +138,7 @@ def sensitivity(
         Outcome of each reference, by point, such as ``(cache_mb, policy)``.
     reads_per_transaction : float
     baseline : hashable
-        The point by whose rate the rates are divided, under each variation.
+        The point by whose rate the rates of all points under the same variation are divided.
     seed : int
         Seed of the exponential service times; each run draws the same.
     references : int, optional

@@ -213,7 +213,8 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         Disk of each reference, below ``testbed.disks``.
     testbed : StorageServerTestbed
     reads_per_transaction : float
-        Mean, at least 1; it is rounded to a multiple of 2**-20. The reads are spread evenly over the transactions.
+        Mean number, 1 to 1 000 000; it is rounded to a multiple of 2**-20. The reads are spread evenly over the
+        transactions.
     generator : numpy.random.Generator, optional
         Draws the disks' service times where ``testbed.disk_time`` is exponential.
 

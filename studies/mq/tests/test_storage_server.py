@@ -49,7 +49,7 @@ def test_utilisation_equals_the_references_exact_one(changes):
 
 def test_one_terminal_that_always_hits_spends_the_sum_of_its_components():
     """With one process nobody waits, so each read must take the times of message, server and link, and 3000/4 us of
-    database processor."""
+    database processor time."""
     testbed = replace(TESTBED, terminals=1, warm_up_share=0)
     got = run(np.zeros(400, np.uint8), np.zeros(400, np.uint8), testbed, 4)
     assert (got.transactions, got.reads) == (100, 400)
