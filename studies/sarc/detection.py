@@ -1,11 +1,12 @@
 """Measure the errors of the SARC study's detection threshold: tracks labelled sequential that are not, and the reverse.
 
 The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
-ones for streams; high values detect them late. The generator knows which requests belong to a stream, so each threshold
-has a share of random accesses that are labelled sequential and a share of a stream's accesses that are not. The value
-of ``studies/sarc/machine.yaml`` is the one with the smallest mean of the two, over both configurations and several
-spaces, in LRU Top's cache at the lowest load. Neither response times nor published values are used. The caches are run
-without drives: requests look their tracks up in the same order as with drives, so the cached tracks are the same.
+ones for streams; high values detect them late. The generator knows which requests belong to a stream, so two shares can
+be measured for each threshold: that of random accesses labelled sequential, and that of streams' accesses not labelled
+so. The threshold in ``studies/sarc/machine.yaml`` is the one with the smallest mean of these two shares, over both
+configurations and several spaces, in LRU Top's cache at the lowest load. Neither response times nor published values
+are used. The caches are run without drives: requests look their tracks up in the same order as with drives, so the
+cached tracks are the same.
 """
 
 import sys

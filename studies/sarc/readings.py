@@ -3,7 +3,7 @@
 A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. This
 module counts the claims that are reproduced with one reading reversed at a time, with three readings (`JOINT`) reversed
 together, and with further mechanisms that the paper does not exclude. All runs have short phases and one seed. Where a
-reading affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows as in the fit: a new
+reading affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows; as in the fit, a new
 factor only moves a run's line along the load axis. The other values stay as fitted. The counts show the effect of a
 reading; no reading is chosen by them.
 """
@@ -232,8 +232,8 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
     Returns
     -------
     dict of str to DataFrame
-        ``table2, fig6, internals``, each with a column ``condition``; ``refits``: ``condition, load_factor`` of the
-        conditions under which it was fitted again.
+        ``table2, fig6, internals``, each with a column ``condition``; ``refits``: ``condition, load_factor`` for the
+        conditions under which the load factor was fitted again.
     """
     shark, _ = fitted_shark(machine, fitted, settings, short)
     wanted = {name: under(name) for name in (AS_READ, REFITTED, *READINGS, *JOINT)}
@@ -250,7 +250,7 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
         (name, config, policy): (config, policy, tuple(values[policy].items()))
         for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
     }
-    cases = list(dict.fromkeys(keys.values()))  # a policy that a reading does not affect is run once
+    cases = list(dict.fromkeys(keys.values()))  # runs that a reading does not affect are shared
     runs = map_in_threads(
         lambda case: points(simulate(shark.with_values(dict(case[2])), *case[:2], seed), shark.discarded_minutes),
         cases,

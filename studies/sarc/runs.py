@@ -139,7 +139,7 @@ class Shark(Controller):
     prefetcher: str = "sequential"
 
     def with_values(self, values):
-        """Return a copy with other values, converted to each field's type.
+        """Return a copy with other values; those of integer parameters are converted to int.
 
         Raises
         ------

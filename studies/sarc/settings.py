@@ -233,7 +233,7 @@ class SarcSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check that the policies exist, and that every machine that the study builds is valid."""
+        """Check the policies beyond the paper, all machines that the study builds, and the fit's starts and targets."""
         for name in self.beyond:
             _check_beyond(name)
         root = (info.context or {}).get("root")

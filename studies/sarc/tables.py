@@ -289,7 +289,7 @@ def from_runs(runs, seed, machine, values, published, fit):
     machine : path-like
         ``machine.yaml``.
     values : dict
-        Values of its parameters that differ from the file's.
+        Values of the machine's parameters that differ from the file's.
     published : DataFrame
         The paper's Table II.
     fit : DataFrame
@@ -320,9 +320,9 @@ def other_policies(runs, beyond, seed, machine, values):
     Parameters
     ----------
     runs, seed, machine, values
-        As in `from_runs`; the runs of one seed are shown.
+        As in `from_runs`; of `runs`, only those with this seed are shown.
     beyond : DataFrame
-        The same runs of further policies.
+        Runs of the further policies.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Kernel of the storage controller's front end; the model is defined in controller.py.
 
-Host requests come from the workload's generator or from arrays, one buffer at a time; the events that follow from them
-are in the back end's queue.
+Host requests come from the workload's generator or from NumPy arrays, one buffer at a time; the events that follow from
+them are in the back end's queue.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ cdef struct port_t:                 # the front end of one array
 
 
 cdef class Array(BackEnd):
-    """A running controller. Call `run` or `run_workload` with ever later times, and after each call `drain_counters`."""
+    """A running controller. Call `run` or `run_workload` with ever later times, each followed by `drain_counters`."""
 
     cdef readonly TrackCache cache
     cdef front_t front

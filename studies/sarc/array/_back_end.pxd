@@ -24,7 +24,7 @@ cdef enum:                          # what is counted
     READ_WAITS = 3                  # reads that waited for drives
     DIRTY_READS = 4                 # reads that missed pages but waited for no drive (pages dirty, or no drives)
     STAGE_READS = 5                 # drive operations that read for the cache
-    DESTAGE_READS = 6               # drive operations that read old contents for a parity
+    DESTAGE_READS = 6               # drive operations that read what is needed to compute a parity
     DESTAGE_WRITES = 7              # drive operations that write
     DESTAGES = 8                    # destages begun
     FULL_DESTAGES = 9               # destages begun that need no read

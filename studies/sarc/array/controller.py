@@ -8,7 +8,7 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
    service time for every request; with "none" that service is a constant time at the end;
 3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher decide what is read from the
    drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those already in
-   flight. A write puts its pages into the read cache and into the write cache, and waits for room there (FCFS);
+   flight. A write puts its pages into the read cache and, once there is room (FCFS), into the write cache;
 4. the array's host adapter, which moves the data (FCFS);
 5. a delay proportional to the request rate of the whole machine (`contention_us`). It stands for contention in the
    front end, whose buses and locks are not modelled.
