@@ -233,9 +233,9 @@ def fig4(table):
 
 @styled
 def first_level_fit(table, counts, published):
-    """The first level calibrated on Table 3. Over its size, the panels show the share of re-accesses closer than 64 k
-    references (the dotted line is the published share), the number of reproduced claims on hit ratios, and the hit
-    ratios of MQ and LRU. A vertical line marks the size found; hollow marks on it are the published hit ratios.
+    """The first level calibrated on Table 3. The panels show, for each of its sizes, the share of re-accesses closer
+    than 64 k references (the dotted line is the published share), the number of reproduced claims on hit ratios, and
+    the hit ratios of MQ and LRU. A vertical line marks the size found; hollow marks on it are the published hit ratios.
 
     Parameters
     ----------
