@@ -10,8 +10,8 @@ cdef enum:
 
 
 cdef class Kernel:
-    cdef bint in_use               # whether a call is using it with the GIL released
-    cdef list kernels                 # kernels that it drives, or None
+    cdef bint in_use               # whether a call that has released the GIL is using this kernel
+    cdef list kernels                 # kernels that this one drives, or None
 
     # Register a kernel that this one drives: it is in use while this one is.
     cdef int uses(self, Kernel part) except -1

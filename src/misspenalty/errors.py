@@ -65,8 +65,9 @@ class MissPenaltyWarning(UserWarning):
 
 
 def is_number(value: Any) -> bool:
-    """Return whether `value` is a real number; a bool does not count, nor does NumPy's ``timedelta64``, although NumPy
-    registers it as a number.
+    """Return whether `value` is a real number; a bool does not count as one.
+
+    Nor does NumPy's ``timedelta64``, although NumPy registers it as a number.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def check_choice(what: str, value: Any, choices: Iterable[str], why: str = "") -
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the known name nearest to `name`, ignoring case; an empty text if none is near.
+    """Return a question that suggests the known name nearest to `name`, ignoring case; an empty string if none is near.
 
     Examples
     --------

@@ -20,7 +20,7 @@ PATIENCE = 5  # seconds within which a run should end after a signal; a signal a
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
-_since: float | None = None  # when the last signal raised an exception
+_since: float | None = None  # time at which a signal last raised an exception; None if none has
 
 
 class Stopped(SystemExit):
