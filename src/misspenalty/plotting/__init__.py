@@ -1,6 +1,6 @@
 """Draw all figures in the same style, and save them in the same way.
 
-`style` defines the look and `save_figure`, `parts` draws what figures of several studies share, and `curve` what the
+`style` defines the look and `save_figure`; `parts` draws what figures of several studies share; `curve` draws what the
 command line plots. Each study's own functions take its tidy tables and return a Matplotlib figure.
 """
 

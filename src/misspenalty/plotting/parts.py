@@ -31,7 +31,7 @@ def size_axis(axis, sizes, ticks=7):
 
 
 def legend_above(figure, handles, columns=9):
-    """Draw one legend for all panels, with as few rows as fit the figure's width and at most `columns` entries each."""
+    """Draw one legend for all panels, in as few rows as the figure's width and `columns`, the most per row, allow."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     for rows in range(-(-len(handles) // columns), len(handles) + 1):
         ncols = -(-len(handles) // rows)
@@ -57,7 +57,9 @@ def hit_ratio_lines(axis, table):
 
 
 def size_and_policy_lines(axis, table, x, y):
-    """Draw `y` over `x`, one line per cache size and policy; colour and marker show the size, filled markers show MQ.
+    """Draw `y` over `x`, one line per cache size and policy.
+
+    Colour and marker show the size; the lines with filled markers are MQ's.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
     form : str
         Format of a bar's value.
     fitted : iterable of (cache_mb, policy)
-        Bars whose values a parameter was fitted to; they are marked.
+        Bars whose values were used to fit a parameter; these bars are labelled "fitted".
     """
     sizes = sorted(set(table["cache_mb"]))
     policies = policy_order(table["policy"])[::-1]  # policies that use more information stand further right

@@ -140,7 +140,7 @@ def policy_line(label):
 
 
 def policy_bar(label):
-    """Return the keywords of `Axes.bar` for a policy: MQ is dark and plain, all others are light and hatched."""
+    """Return the keywords of `Axes.bar` for a policy: MQ is dark and plain; all others are light and hatched."""
     colour = policy_line(label)["color"]
     if label == "mq":
         return {"facecolor": colour, "edgecolor": colour}
