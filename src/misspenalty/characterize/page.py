@@ -21,7 +21,7 @@ HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the ga
 
 
 def draw(folder, output):
-    """Draw the figures of a trace next to its tables, and typeset the page.
+    """Draw the figures of a trace into the folder of its tables, and typeset the page.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def _device(text: str) -> str:
 
 
 def parse_load(text: str) -> dict[str, Any]:
-    """Parse how requests arrive into arguments of `misspenalty.penalty`.
+    """Convert a load, the text that says how requests arrive, to arguments of `misspenalty.penalty`.
 
     Raises
     ------
@@ -188,7 +188,8 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     Raises
     ------
     InputError
-        The file cannot be read, or a cell is invalid; the message names line, row and column.
+        The file cannot be read, its header is missing or invalid, or a row has too many cells, an invalid cell or the
+        name of an earlier row. The message names the line, row and column as far as they are known.
     """
     path = Path(path)
     try:

@@ -70,7 +70,9 @@ def _check_sum(path: Path, sha256: str) -> None:
 
 
 def open_row(path: str, row: Mapping[str, Any]) -> tuple[Trace, int, TraceRow]:
-    """Open the trace that a row selects from its raw file, and count the references that warm up the caches.
+    """Open the trace that a row selects from its raw file.
+
+    Return the trace, the number of references that warm up the caches, and the checked row.
 
     Parameters
     ----------
@@ -135,7 +137,7 @@ def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
 
 
 def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> pd.DataFrame:
-    """Move ``cache_blocks, cache_share, cache_bytes`` to columns 1 to 3; for sizes in bytes, the first is NaN."""
+    """Put ``cache_blocks, cache_share, cache_bytes`` after column 0; for sizes in bytes, ``cache_blocks`` is NaN."""
     block = block_bytes_of(trace)
     size = table.pop("cache_blocks" if block else "cache_bytes")
     table.insert(1, "cache_blocks", size if block else np.nan)
@@ -145,9 +147,10 @@ def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> p
 
 
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
-    """Replay every compiled policy: hit ratios as in `hit_ratio_curve`, with ``cache_share, cache_bytes, offline``.
+    """Return the hit ratios of every compiled policy at the sizes of `SHARES`.
 
-    For objects of different sizes, replay every policy that supports them, with sizes in bytes, and add OPT's bounds.
+    The table is that of `hit_ratio_curve` with three further columns: ``cache_share, cache_bytes, offline``. For
+    objects of different sizes, it has every policy that supports them, with sizes in bytes, and the bounds of OPT.
     """
     in_bytes = block_bytes_of(trace) is None
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
@@ -162,8 +165,8 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
     """Simulate response times at the sizes of `TIMED`, as `penalty` does, for each compiled online policy and OPT.
 
-    For objects of different sizes, simulate every policy that supports them. The table is that of `penalty`, with the
-    columns ``cache_blocks, cache_share, cache_bytes``.
+    For objects of different sizes, simulate every policy that supports them. The table is that of `penalty`, in which
+    each size has the columns ``cache_blocks, cache_share, cache_bytes``.
     """
     in_bytes = block_bytes_of(trace) is None
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
@@ -181,10 +184,11 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per size: ``cache_blocks, cache_share, cache_bytes``; ``policy``, the online policy with the most hits
-        (the first by name if ``ties`` others have as many); its ``hit_ratio``; those of ``lru`` and ``opt`` (for
-        objects of different sizes, an upper bound); ``of_gap``, the share of the way from LRU to OPT; if times were
-        simulated, ``fastest``, the online policy with the shortest mean response time, which is ``mean_us``; and
-        ``mean_us_most_hits``, that of ``policy``.
+        (the first by name if ``ties`` others have as many); its ``hit_ratio``; ``lru`` and ``opt``, the hit ratios of
+        these two (for objects of different sizes, ``opt`` is an upper bound); ``of_gap``, the share of the way from
+        LRU to OPT that ``policy`` covers, NaN if OPT has no more hits than LRU; ``fastest``, the online policy with
+        the shortest mean response time; ``mean_us``, this time; and ``mean_us_most_hits``, the mean response time of
+        ``policy``. The last three are missing if no times were simulated at this size.
     """
     rows = []
     for size, group in curves.groupby("cache_bytes", sort=True):
