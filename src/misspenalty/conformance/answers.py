@@ -24,7 +24,8 @@ class Answer:
         Blocks that a reference evicted, ascending, by the number of the reference; None if the policy does not report
         evictions.
     cached, ghosts : list of str or None
-        Digest of the blocks in the cache, and of those that are remembered, after each reference; None if not reported.
+        Digest of the blocks in the cache, and of the evicted blocks that are remembered, after each reference; None if
+        not reported.
     """
 
     hits: str
@@ -39,7 +40,7 @@ Run = Callable[[int, Sequence[int], dict[str, Any], bool], Answer | None]
 def answer_reference(
     make: Callable[..., Any], capacity: int, trace: Sequence[int], parameters: dict, details: bool
 ) -> Answer:
-    """Run the readable definition ``make(capacity, [future,] **parameters)``; report only its hits unless `details`.
+    """Run the readable definition ``make(capacity, [future,] **parameters)``; without `details`, report only its hits.
 
     Examples
     --------
@@ -116,7 +117,8 @@ def run_class(cls: type) -> Run:
     Raises
     ------
     ParameterError
-        The class is not a policy; or, when the function runs, it raised an exception or did not return a boolean.
+        The class is not a policy. The returned function raises it, too, if the constructor or ``access`` raises an
+        exception, or if ``access`` does not return a boolean.
     """
     definition: Definition = define(cls)
 

@@ -91,7 +91,7 @@ class ReclaimFirst2Q(TwoQ):
 
 
 class AuthorsLIRS(LIRS):
-    """LIRS as in the authors' program: at least two blocks are for HIR blocks; an immediate repetition is ignored."""
+    """LIRS as in the authors' program: it has room for at least two HIR blocks, and ignores immediate repetitions."""
 
     def __init__(self, capacity, hirs=0.01, stack_limit=None):
         super().__init__(capacity, hirs, stack_limit)
@@ -105,8 +105,9 @@ class AuthorsLIRS(LIRS):
 
 
 class AlgorithmS3FIFO(S3FIFO):
-    """S3-FIFO exactly as in algorithm 1: a miss evicts before it searches G, and a block that moves from S to a full M
-    evicts another from M at once.
+    """S3-FIFO exactly as in algorithm 1.
+
+    A miss evicts before it searches G, and a block that moves from S to a full M evicts another from M at once.
     """
 
     def access(self, block):
@@ -130,8 +131,9 @@ class AlgorithmS3FIFO(S3FIFO):
 
 
 def with_exact_counts(policy):
-    """Return a function ``make(capacity, **parameters)`` that makes the policy with exact counts instead of a sketch,
-    so that no hash affects its outcomes.
+    """Return a function ``make(capacity, **parameters)`` that makes the policy with exact counts instead of a sketch.
+
+    No hash affects the outcomes of that policy.
     """
     counts = UnboundedCounts if policy == "merlin" else ExactCounts
 
@@ -144,7 +146,7 @@ def with_exact_counts(policy):
 
 
 class ExactCounts:
-    """Exact counts of up to 15 per block, which are all halved when `sample` accesses have been counted."""
+    """Exact counts of up to 15 per block, which are all halved whenever they add up to `sample`."""
 
     def __init__(self, sketch):
         self.sample, self.size, self.counts = sketch.sample, 0, {}
@@ -183,7 +185,7 @@ class UnboundedCounts:
 
 
 def with_hash(policy):
-    """Return a function ``make(capacity, seed, **parameters)`` that numbers blocks, and thus hashes them, by `seed`."""
+    """Return a function ``make(capacity, seed, **parameters)``; `seed` determines how its policy hashes blocks."""
 
     def make(capacity, seed, **parameters):
         made = find_policy(policy).reference(capacity, **parameters)
@@ -234,8 +236,8 @@ class DefinedReading:
     parameters : dict
         Parameters that are passed to `make` unless a vector sets them.
     victims : callable or None
-        Set if a reading allows several victims: ``victims(counts)`` lists them, where `counts` has the number of
-        references to each cached block since it was loaded.
+        Set if a reading allows several victims: ``victims(counts)`` lists them, where `counts` maps each cached block
+        to the number of references to it since it was loaded, including the one that loaded it.
     by_seed : callable or None
         Set if the outcome of a long trace depends on chance: ``by_seed(capacity, seed)`` makes the policy.
     """
