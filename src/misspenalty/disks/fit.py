@@ -4,7 +4,7 @@ A host can only see when a request was issued and when it completed. The fit ass
 (Ruemmler and Wilkes, An introduction to disk drive modeling, IEEE Computer 27(3), 1994):
 
 1. *Media reads* begin far from the end of the previous request and are not cache hits. Their service time is overhead,
-   seek, rotational wait and transfer; the wait is uniform over a revolution.
+   seek, rotational wait and transfer; the wait is uniformly distributed over a revolution.
 2. *Rotation* follows from the spread of their service times about the curve of step 3; if a standard spindle speed is
    near, that is used.
 3. *Seek curve, overhead, zones* come from one robust fit (`scipy.optimize.least_squares`) of a sum: overhead, half a
@@ -16,7 +16,7 @@ A host can only see when a request was issued and when it completed. The fit ass
 
 Steps 1 to 5 see only the first half of the requests. The demerit of the other half shows the quality of the fit. The
 number of heads cannot be inferred from service times, and the part common to all seeks cannot be separated from the
-overhead; heads only determine into how many tracks a cylinder is divided.
+overhead; the number of heads determines only into how many tracks a cylinder is divided.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from misspenalty.errors import ParameterError
 
 LEAST = 200  # fewest media reads for a meaningful fit
 SPEEDS = (3600, 4500, 5400, 7200, 10_000, 12_000, 15_000)  # revolutions per minute of drives that were sold
-NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by it
+NEAR = 0.06  # a speed that differs from a standard one by less than this share is replaced by the latter
 ZONES = 8
 HEADS = 4
 STEPS = 150  # maximum number of simulations in the last step
@@ -79,7 +79,10 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     Raises
     ------
     ParameterError
-        The requests are too few or not measured, `blocks` leaves some of them out, or `heads` is not from 1 to 64.
+        The requests are too few, not measured or mostly took no time, `blocks` leaves some of them out, or `heads` is
+        not from 1 to 64.
+    InputError
+        The name is invalid.
     """
     if requests.measured is None:
         raise ParameterError("the requests have no measured service times, which the fit needs")
@@ -125,7 +128,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     Raises
     ------
     ParameterError
-        There are fewer than 200 such reads, or most took no time.
+        Fewer than 200 reads begin far from the end of the previous request, or most of these took no time.
     """
     lbn, count, write = requests.lbn, requests.count, requests.write.astype(bool)
     end = np.concatenate([[0], lbn[:-1] + count[:-1]])

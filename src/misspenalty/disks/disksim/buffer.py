@@ -11,10 +11,10 @@ reproduces.
     holds the most blocks of the read.
 ``disk_buffer_select_write_segment``
     A write uses a segment that it overlaps, else an empty one, else the least recently used, but never the one being
-    read ahead into: a drive whose only segment is being read ahead into leaves the bus first. No segment is reserved
-    for writes.
+    read ahead into: a drive whose only segment is that one leaves the bus and stops reading ahead first. No segment is
+    reserved for writes.
 ``disk_buffer_set_segment``
-    Blocks that a write overwrites are lost, except those in a segment that is being read ahead into.
+    A segment that holds a block which a write overwrites is emptied, unless it is being read ahead into.
 ``disk_release_hda``
     Once a write is on the medium, its segment becomes empty if the drive cannot read written blocks from its cache.
 ``disk_buffer_block_available, disk_buffer_update_outbuffer``
@@ -44,9 +44,9 @@ reproduces.
 
 Sectors that pass before a read's first one are not kept in any of the answers, whatever ``read_free_blocks`` says.
 
-Two things are not modelled. On a drive that reads in any order (Atlas 10K), read-ahead that lands within a track keeps
-sectors from there on, and gives up blocks at the segment's front for them (``immedstart`` and ``immedend`` of
-``disk_buffer_sector_done``, ``disk_buffer_segment_wrap``). The first of these sectors depends on the track's skew, from
+Two things are not modelled. First, on a drive that reads in any order (Atlas 10K), read-ahead that lands within a track
+keeps sectors from there on, and gives up blocks at the segment's front for them (``immedstart`` and ``immedend`` of
+``disk_buffer_sector_done``, ``disk_buffer_segment_wrap``). Which sector is the first depends on the track's skew, from
 which DiskSim subtracts the offset of the zone's first block twice (``g1_access_block``, ``g1_convert_atop``). Second,
 an appended write that does not fit in its segment is transferred in pieces (``disk_buffer_transfer_size``).
 """

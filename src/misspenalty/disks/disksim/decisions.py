@@ -1,13 +1,13 @@
-"""Decide where a description imported from DiskSim is read differently from DiskSim 4.0.
+"""Decide where we read a description imported from DiskSim differently than DiskSim 4.0 does.
 
 Each decision follows from the description itself or from the literature; none is fitted, and each can be switched off.
 The scope of a decision is found by leave-one-out, except for ``seek_slip``, ``read_caching`` and ``buffer``. Of the
-drives with available measured requests, those that meet its condition are examined: if there are at least two, and for
-each one the others support the decision, which then brings the one left out closer to its measurements, the decision
-applies to every drive that meets the condition. Otherwise it applies only to the drive on which it was seen
-(`MEASURED`): there is no other one to leave out, or the others contradict it. ``python benchmarks/disks.py demerit``
-prints the tables. A description notes in its sources what was decided and DiskSim's value, so that
-``Description.as_disksim`` can restore it.
+drives with available measured requests, those that meet its condition are examined, each left out in turn. If there are
+at least two, and if each time the others support the decision and it brings the one left out closer to its
+measurements, the decision applies to every drive that meets the condition. Otherwise it applies only to the drive on
+which it was seen (`MEASURED`): there is no other drive to examine, or the others contradict it. ``python
+benchmarks/disks.py demerit`` prints the tables. The sources of a description record what was decided and DiskSim's
+value, so that ``Description.as_disksim`` can restore that value.
 
 ``head_switch``
     A head switch takes as long as a single-cylinder seek, but no longer than the track skew leaves for it once a write
@@ -28,7 +28,7 @@ prints the tables. A description notes in its sources what was decided and DiskS
 ``write_water``
     A write's watermark is understood like a read's: the drive begins to write the medium when this share of the request
     is in the cache. A drive whose bus is slower than its medium would otherwise run out of data in most writes. DiskSim
-    begins with the first block. This was seen on the HP C3323A.
+    begins as soon as the first block is there. This was seen on the HP C3323A.
 ``seek_slip``
     A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
     error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file alone shows
@@ -54,8 +54,8 @@ prints the tables. A description notes in its sources what was decided and DiskS
 from misspenalty.disks.drive.layout import skew_ms
 
 NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
-UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # defaults
-FAR = 10  # cylinders; differences between the times of shorter seeks may be mere noise of their measurement
+UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # for absent keys
+FAR = 10  # cylinders; differences between the times of shorter seeks may be mere measurement noise
 MEASURED = {  # by decision: the only drive for which measured requests support it, as named in the parameter files
     "sequential_ahead": "QUANTUM_QM39100TD-SW",
     "write_water": "HP_C3323A",

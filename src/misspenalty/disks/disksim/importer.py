@@ -1,7 +1,7 @@
 """Import drive descriptions from DiskSim 4.0's parameter files (``.parv``, ``.diskspecs``, ``.model``, ``.seek``).
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
-sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); for layout G4, only zones are read
+sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, only zones and skew are read
 (`misspenalty.disks.disksim.layout_g4`). Parameters that cannot be expressed are rejected by name; those without effect
 in our model (statistics, host-side queues) are ignored.
 """
@@ -200,7 +200,10 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Return the times of a block read and a block written on the bus directly above the disk, ms; 0 if no topology."""
+    """Return how long the bus directly above the disk takes for a block read and a block written, ms.
+
+    Without a topology, both times are 0.
+    """
     if not topology:
         return 0, 0
     above = _above_disk(topology, None)
@@ -258,7 +261,7 @@ def _zone(zone):
         "slips": zone.list("slips"),
         "defects": [list(pair) for pair in zip(defects[::2], defects[1::2], strict=True)],
     }
-    if all(isinstance(slip, int) for slip in made["slips"]):  # the schema rejects others
+    if all(isinstance(slip, int) for slip in made["slips"]):  # the schema rejects other types
         made["slips"].sort()
     return {key: value for key, value in made.items() if value or key in list(made)[:5]}
 
@@ -296,8 +299,9 @@ def _seek(part, path):
 def seek_file(path):
     """Read the points of a measured seek curve, ``[distance, ms]``, from a ``.seek`` file.
 
-    A line holds distance and mean, and perhaps the standard deviation and the mean before a write, which are not used.
-    The first line, which counts the points, may be missing if there is a standard deviation, as in DIXtrac's output.
+    A line holds the distance and the mean time. The standard deviation and the mean time before a write may follow, but
+    are not used. The first line, which counts the points, may be missing if there is a standard deviation, as in
+    DIXtrac's output.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()

@@ -33,7 +33,8 @@ def geometry(layout, heads, cylinders, path):
     Raises
     ------
     InputError
-        The number of surfaces is below 1, the index is empty or malformed, or its runs are not contiguous.
+        The number of surfaces is below 1; the index is missing, empty, malformed or without tracks; or a run does not
+        follow the previous one, has no cylinder, or has fewer blocks than tracks.
     """
     index = layout.get("IDX")
     if not isinstance(index, list) or not index or not all(isinstance(node, list) for node in index):

@@ -40,7 +40,8 @@ def read(path, _depth=0, _opened=None):
     Raises
     ------
     InputError
-        The file is missing, too large, not text, or violates the grammar.
+        A file is missing, too large, not text, or violates the grammar; or files source each other in a cycle, or too
+        many are sourced.
     """
     return _Parser(path, _depth, [] if _opened is None else _opened).file()
 

@@ -110,7 +110,7 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
-    """Start read-ahead when a read has finished on the medium; return `end`, the time its last block leaves the bus."""
+    """Start read-ahead when a read has finished on the medium; return `end`, when its last block leaves the bus."""
     d.arm_free = medium
     sends(d, lbn, count, end)
     start(d, chosen, limit, medium)
@@ -191,7 +191,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Tell whether a write continues where the one being written to the medium ends."""
+    """Tell whether a write continues the only one being written behind, whose segment still has room."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts

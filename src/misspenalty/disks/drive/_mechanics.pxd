@@ -26,7 +26,7 @@ cdef struct track_t:
 
 
 cdef struct run_t:
-    int64_t lbn                     # first block; the next run's lbn ends it (one more run follows the last)
+    int64_t lbn                     # first block; the next run's lbn ends it (a closing entry follows the last run)
     int32_t track                   # index of the track that contains all of it
     int32_t sector                  # sector of its first block on the track
 
@@ -36,7 +36,7 @@ cdef struct mechanics_t:
     const int32_t* buckets          # run of the first block of each bucket
     const track_t* tracks           # tracks by cylinder, then in the order of their blocks
     const int32_t* by_track         # runs by (track, sector)
-    const int64_t* seeks            # time of a seek over that many cylinders, ns; [0] = 0
+    const int64_t* seeks            # by distance in cylinders: time of a seek, ns; [0] = 0
     int64_t blocks                  # blocks of the drive; valid lbns are below it
     int64_t rpm                     # revolutions per minute; ticks per ns
     int64_t head_switch             # time of a head switch, ns
@@ -75,7 +75,7 @@ cdef inline int32_t find_run(const mechanics_t* m, int64_t lbn) noexcept nogil:
 
 cdef inline int64_t sector_angle(const track_t* track, int64_t sector) noexcept nogil:
     """Return the ticks from the track's angle to the start of a sector, whose number is below 2 * sectors."""
-    # TURN = width * sectors + rest, and sector * rest < 2 * sectors ** 2 fits 32 bits: no track has 2**15 sectors
+    # TURN = width * sectors + rest, and sector * rest < 2 * sectors ** 2 fits in 32 bits: no track has 2**15 sectors
     cdef int64_t rest = TURN - track.width * track.sectors
     return sector * track.width + divide(sector * rest + track.sectors - 1, track.reciprocal)
 
@@ -105,7 +105,7 @@ cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexc
 
 
 cdef inline int64_t lbn_at(const mechanics_t* m, int32_t track, int32_t sector) noexcept nogil:
-    """Return the block of a sector; -1 = none (spare, slipped, remapped or unused)."""
+    """Return the block of a sector, or -1 if it holds none (it is spare, slipped, remapped or unused)."""
     cdef int32_t i, run
     for i in range(m.tracks[track].first, m.tracks[track + 1].first):
         run = m.by_track[i]

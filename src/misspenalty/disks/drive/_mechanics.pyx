@@ -76,17 +76,17 @@ cdef class Mechanics:
 
     @property
     def blocks(self):
-        """Blocks of the drive."""
+        """Number of blocks of the drive."""
         return self.m.blocks
 
     @property
     def tracks(self):
-        """Tracks of the drive."""
+        """Number of tracks of the drive."""
         return self.m.tracks_n
 
     @property
     def cylinders(self):
-        """Cylinders of the drive, including unused ones."""
+        """Number of cylinders of the drive, including unused ones."""
         return self.m.cylinders
 
     @property

@@ -9,7 +9,7 @@ from misspenalty.disks.drive._state cimport drive_t, segment_t
 cdef struct flow_t:                 # how the bus follows the medium in a read
     int64_t block                   # time of a block on the bus, ns
     int64_t water                   # number of blocks that must have been read before the bus is requested
-    int64_t ready                   # when they have been read, ns
+    int64_t ready                   # when that many have been read, ns
     int64_t done                    # earliest time at which the bus can have carried all blocks, ns
 
 

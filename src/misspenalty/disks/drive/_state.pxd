@@ -49,7 +49,7 @@ cdef struct record_t:
 
 cdef struct segment_t:
     int64_t first                   # first block it holds
-    int64_t end                     # one past the last block it holds; = first: empty
+    int64_t end                     # one past the last block it holds; equal to `first` if it is empty
     int64_t limit                   # read-ahead ends before this block
     int64_t used                    # number of the request that used it last
     int64_t clean                   # dirty until this time, ns; 0 = clean
@@ -76,7 +76,7 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t reselect_again          # … after an extra disconnect
     int64_t read_disconnect[2]      # leaving the bus; [0] after a write, [1] after a read
     int64_t write_disconnect
-    int64_t extra_command           # command overhead of a write that does not continue the last one; -1 = as usual
+    int64_t extra_command           # command overhead of a write after a write that it does not continue; -1 = as usual
     int64_t extra_bus               # … from its command to its data: disconnect, pause, reselect, preparation
     int64_t extra_seek              # … delay of the arm's start after the command
     int64_t extra_disconnect        # … leaving the bus after its data
@@ -146,16 +146,16 @@ cdef struct drive_t:
     int64_t turned                  # time by which its own clock, used below, is ahead of the caller's, ns
     segment_t* segments             # s.segments of them
     int32_t track                   # track on which the arm is, or will be at arm_free
-    int32_t ahead                   # segment that is being read ahead into; -1 = none
+    int32_t ahead                   # segment that is being read ahead into, or -1
     int32_t direction               # direction of LOOK: 1 = towards higher cylinders, -1 = towards lower ones
     int64_t arm_free                # end of the arm's work that cannot be stopped, ns
     int64_t ahead_lbn               # read-ahead: this block is next
     int64_t ahead_time              # … and the arm, on `track`, is free for it from this time on, ns
-    int64_t dirty_until             # some segment may be dirty until then, ns; 0 = none is
+    int64_t dirty_until             # some segment may be dirty until then, ns; 0 = all are clean
     int64_t now                     # when it last finished, by the caller's clock, ns: no request begins earlier
     int64_t requests                # requests served so far
     int64_t busy                    # total time spent on requests, ns
-    int64_t read_end                # one past the last block of the last read; -1 = none yet
+    int64_t read_end                # one past the last block of the last read; -1 = no read yet
     bint after_read                 # the last command was a read
     # state of a buffer that works like DiskSim's
     behind_t[2] behind              # writes in progress: the one being written to the medium, and one appended to it

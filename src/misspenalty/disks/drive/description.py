@@ -66,7 +66,7 @@ class Kind:
         return type(self)(check(data, self.path), self.path)
 
     def decisions(self):
-        """Return the source entries, by key, of the values that are read differently from DiskSim."""
+        """Return the source entries, by key, of the values that we read differently than DiskSim does."""
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
@@ -86,7 +86,10 @@ class Kind:
         return self.data["sources"].get("cache", {}).get("source", "").startswith("DiskSim")
 
     def source(self, key):
-        """Return the ``status`` and ``source`` of a value by its key, such as ``source("mechanics.rpm")``, or None."""
+        """Return the entry of a value's source, such as ``source("mechanics.rpm")``; None if it has none.
+
+        The entry has ``status`` and ``source``. A value without its own entry has that of its section.
+        """
         while key not in self.data["sources"]:
             key, dot, _ = key.rpartition(".")
             if not dot:
@@ -116,7 +119,7 @@ class Description(Kind):
 
     @property
     def blocks(self):
-        """Blocks (sectors) of the drive."""
+        """Number of blocks (sectors) of the drive."""
         return self.mechanics.blocks
 
     def drive(self, scheduler="fcfs", depth=256, turned=0):
@@ -203,6 +206,8 @@ def load(name_or_path, kind=None):
     ------
     InputError
         There is no such drive, it is of another kind, or the file is not a valid description.
+    ParameterError
+        `name_or_path` is neither a name nor a path, or `kind` is unknown.
     """
     if not isinstance(name_or_path, str | os.PathLike):
         raise ParameterError(f"drive is {name_or_path!r}; expected a name or the path of a description")
@@ -256,7 +261,7 @@ def _merged(base, changes):
 
 
 def check(data, path=None):
-    """Check a description against its kind's schema, and return it with defaults filled in; raise InputError."""
+    """Check a description against its kind's schema, and return it with defaults filled in, or raise InputError."""
     kind = data.get("kind") if isinstance(data, dict) else None
     kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
     worst = worst_error(data, _schema(kind))
@@ -283,7 +288,7 @@ def _schema(kind):
 
 
 def _known(kind, above, last):
-    """Tell whether the schema has such a key."""
+    """Tell whether the schema of a kind has the key `last` under the keys `above`."""
     part = _schema(kind)
     for key in [*above, last]:
         part = part.get("properties", {}).get(key)
@@ -346,7 +351,7 @@ def seek_table(seek, cylinders, left_out=()):
         raise ParameterError(f"seek_left_out: {min(strange)} is not a distance of the seek table, or is its first")
     if "table_ms" in seek:
         kept = [point for point in seek["table_ms"] if point[0] not in left_out]
-        finite = all(abs(value) < 1e300 for point in kept for value in point)  # an int may exceed a float
+        finite = all(abs(value) < 1e300 for point in kept for value in point)  # an int may be too large for a float
         points = np.array(kept if finite else [[0, 0]], float)
         if points[0, 0] < 1 or (np.diff(points[:, 0]) <= 0).any():
             raise ParameterError("seek table: expected distances from 1 on, in rising order")

@@ -64,8 +64,8 @@ def build(geometry):
     Raises
     ------
     ParameterError
-        Zones overlap, a slip or defect lies outside its zone, a sector is remapped twice or gets two blocks, or spares
-        leave no room.
+        Zones overlap or have no cylinder, a slip or defect lies outside its zone, a sector is remapped twice or gets
+        two blocks, or no zone has room for a block.
     """
     heads, mapping, sparing = geometry["heads"], geometry["mapping"], geometry["sparing"]
     tracks, runs, first_lbn, next_cylinder = [], [], 0, 0
@@ -201,7 +201,7 @@ def _kept_back(scheme, spares, sectors, slips, full):
 
 
 def _bad(zone, slots, sectors, scheme, number):
-    """Return the slipped slots and the (bad, spare) slots, both in order.
+    """Return the slipped slots, and the pairs of a bad slot and its spare, both in order.
 
     With sparing by tracks, the zone lists tracks, and all slots of these tracks are returned.
     """

@@ -1,9 +1,9 @@
-"""Make a smaller drive from the first cylinders of a described drive's outermost zone; its tracks are identical.
+"""Make a smaller drive, whose tracks are all alike, from the first cylinders of a described drive's outermost zone.
 
-The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its disk had to
-fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its latencies have
-no such component. Spares, slips, defects and unused sectors are left out too, and every cylinder begins on the first
-head. Everything else is as described, unless a change is requested.
+The virtual-log paper simulates such slices (36 cylinders of the HP 97560, 11 of the ST19101), because its simulated
+disk had to fit into 24 MB of memory. The bus is left out: the paper's simulator moved data by memory copies, and its
+latencies have no such component. Spares, slips, defects and unused sectors are left out too, and every cylinder begins
+on the first head. Everything else is as described, unless a change is requested.
 """
 
 from misspenalty.errors import ParameterError
@@ -22,8 +22,8 @@ def cut(description, cylinders, **changes):
     cylinders : int
         From 2 to the number of cylinders of the outermost zone.
     **changes
-        New values, by the names of `CHANGES`; ``overhead_ms`` is the overhead of every command, ``seek_factor``
-        multiplies all seek times.
+        New values, by the names of `CHANGES`; ``overhead_ms`` is the overhead of every command, and
+        ``seek_factor`` multiplies all seek times.
 
     Returns
     -------

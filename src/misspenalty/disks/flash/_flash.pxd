@@ -40,17 +40,17 @@ cdef class Flash(Kernel):
     cdef uint8_t[::1] state         # by block: FREE, OPEN or FULL
     cdef int32_t[::1] free_blocks   # by die: number of free blocks
     cdef int32_t[::1] looked        # by die: where the search for a free block continues
-    cdef int32_t[::1] host_block    # by die: block that requests fill; NONE = none
+    cdef int32_t[::1] host_block    # by die: block that requests fill, or NONE
     cdef int32_t[::1] host_page     # … its next page
-    cdef int32_t[::1] moved_block   # by die: block that collection fills; NONE = none
+    cdef int32_t[::1] moved_block   # by die: block that collection fills, or NONE
     cdef int32_t[::1] moved_unit    # … its next unit
-    cdef int32_t[::1] victim        # by die: block being collected; NONE = none
+    cdef int32_t[::1] victim        # by die: block being collected, or NONE
     cdef int32_t[::1] victim_page   # … its next page
     cdef int32_t[::1] gain          # … pages that its collection frees
     cdef int64_t[::1] paid          # … pages programmed for requests since it was chosen
     cdef int64_t[::1] slot_free     # by slot of the buffer: when it is free, ns; NEVER = not yet issued to the flash
     cdef int32_t[::1] slot_unit     # … its unit
-    cdef int32_t[::1] slot_of       # by unit: its last slot + 1; 0 = none
+    cdef int32_t[::1] slot_of       # by unit: its last slot + 1, or 0
     cdef int32_t[::1] gathered      # units of the page being gathered
     cdef int32_t[::1] gathered_slot # … their slots
     cdef int64_t in_page            # units gathered

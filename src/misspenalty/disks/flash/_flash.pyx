@@ -15,8 +15,8 @@ cdef enum:
     FREE = 0                        # an erased block
     OPEN = 1                        # a block that is being filled
     FULL = 2
-    OWN_WRITE = 2                   # an internal request, without command and interface
-    FEW = 4                         # a die collects while it has fewer free blocks
+    OWN_WRITE = 2                   # an internal write, which needs no command and does not cross the interface
+    FEW = 4                         # a die collects while it has fewer free blocks than this
 
 cdef int64_t LATEST = 1 << 60       # 36 years, ns
 FEW_BLOCKS = FEW
@@ -30,9 +30,9 @@ cdef class Flash(Kernel):
     now : int
         End of the last request, ns; after `one_by_one`, end of the delay that follows it.
     host_units, moved_units : int
-        Units written for requests, and units moved by collection.
+        Number of units written for requests, and number moved by collection.
     programs, erases : int
-        Pages programmed, including those of collection and padded ones, and blocks erased.
+        Number of pages programmed, including those of collection and padded ones, and of blocks erased.
     """
 
     def __cinit__(self, settings, int64_t units):
@@ -64,7 +64,7 @@ cdef class Flash(Kernel):
         lbn, count : int
             First sector and number of sectors.
         write : {0, 1, 2}
-            1 = write; 2 = an internal write, without command and interface.
+            1 = write; 2 = an internal write, which needs no command and does not cross the interface.
         """
         made = np.zeros(1, RECORD)
         cdef uint8_t[::1] view = made.view(np.uint8)
@@ -79,9 +79,9 @@ cdef class Flash(Kernel):
         self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
         bint records=True,
     ):
-        """Serve requests, each `delay` ns after the previous one completes; return their records, or service times.
+        """Serve requests, each `delay` ns after the previous one completes; return their records.
 
-        Service times, in ns, are returned if `records` is False.
+        If `records` is False, return their service times in ns instead.
         """
         cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
@@ -189,7 +189,7 @@ cdef class Flash(Kernel):
     cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil:
         cdef int64_t slot = self.slot_of[unit] - 1, ended, i
         if slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] == NEVER:
-            return  # the unit takes its older copy's slot
+            return  # the unit takes over the slot of its older copy
         slot = self.next_slot
         self.next_slot = (slot + 1) % self.s.slots
         if self.slot_free[slot] > self.end:
@@ -322,7 +322,7 @@ cdef class Flash(Kernel):
         return slot >= 0 and self.slot_unit[slot] == unit and self.slot_free[slot] > t
 
     cdef int64_t page_of(self, int64_t unit) noexcept nogil:
-        """Return the page of a unit; units never written have made-up ones, in order, with larger numbers."""
+        """Return the page of a unit; units never written have made-up pages, in order, with larger numbers."""
         if self.place[unit]:
             return (self.place[unit] - 1) // self.s.page_units
         return self.owner.shape[0] + unit // self.s.page_units

@@ -18,9 +18,10 @@ The model is deliberately small:
   units had been laid out in order across the dies.
 
 The model leaves out wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory,
-idle-time collection, and concurrent requests: the next one starts when the last has completed. A read that interrupts a
-program delays what the die does next, but the program's units leave the buffer at the time they would have left without
-the interruption.
+and idle-time collection. The methods of `Flash` serve one request at a time: the next one starts when the last has
+completed. In the replays of `misspenalty.penalty`, requests overlap on different dies. A read that interrupts a program
+delays what the die does next, but the program's units leave the buffer at the time they would have left without the
+interruption.
 
 A request's record is that of `misspenalty.disks.Drive`: ``overhead`` is command processing, ``bus`` the interface,
 ``transfer`` pages read or programmed and moved over their channels, ``cache`` waiting for room in the buffer or for a
@@ -64,7 +65,7 @@ class FlashDescription(Kind):
 
     @property
     def blocks(self):
-        """Blocks (sectors) of the drive."""
+        """Number of blocks (sectors) of the drive."""
         return self.units * self.unit_sectors
 
     @property
@@ -137,7 +138,7 @@ def _places(settings):
 
 
 def _check_room(units, settings):
-    """Check that the units leave enough room that collecting some block always frees a page."""
+    """Check that the units leave so much room that collecting some block always frees a page."""
     pages = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
     most = pages * settings["page_units"]
     if not 1 <= units <= most:
