@@ -11,7 +11,7 @@ from misspenalty.engine._pool cimport LAST, grow
 cdef class FlashDrive(Device):
     """A flash drive whose reads wait only for dies that earlier requests keep busy.
 
-    The wait of the page that a read finishes last is recorded as `queue`.
+    How long the last page of a read waited for its die is recorded as `queue`.
     """
 
     def __cinit__(self, Flash flash not None):

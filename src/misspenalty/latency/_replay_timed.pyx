@@ -27,7 +27,7 @@ cdef enum:
     TURNS = 1 << 12                 # events between checks for signals; each event may search a disk's queue
     HALF = 32                       # a sum of times is kept in two parts: multiples of 1 << HALF, and the rest
 
-cdef int64_t UNCOUNTED = -1         # latency of a write, and of the warm-up
+cdef int64_t UNCOUNTED = -1         # latency recorded for writes and for the warm-up
 cdef int64_t LATEST = _LATEST       # latest simulated time, ns; the sum of four such times fits in 64 bits
 
 
@@ -192,7 +192,7 @@ cdef class Replay(Kernel):
         RuntimeError
             The device has requests in progress.
         BaseException
-            The exception that a policy written in Python raised.
+            The exception that `advance` or a policy written in Python raised.
         """
         cdef Py_ssize_t n = ids.shape[0], i
         check_ids(ids, self.cache.blocks)

@@ -77,7 +77,7 @@ cdef class StepCache(Kernel):
         return 0
 
     cdef uint32_t lowest(self, uint8_t name, int64_t step, int64_t z) noexcept nogil:
-        """Return the object of a list with the lowest rank; on a tie, the one whose first request was earliest."""
+        """Return the object with the lowest rank in a list; on a tie, the one whose first request was earliest."""
         cdef uint32_t head = self.objects + name, what = self.first(name), best = what
         cdef double least = self.rank(what, step, z), rank
         while True:

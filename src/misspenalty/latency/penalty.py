@@ -30,7 +30,7 @@ completes before a request arrives.
   and ``opt_bypass``; so can, slowly, classes with ``access`` and ``__contains__``. A cache of bytes takes only policies
   that are defined for sizes. ``opt`` evicts the block whose next reference is farthest away in the trace;
   ``opt_bypass`` does not insert the fetched block if its own next reference is the farthest. These rules aim at the
-  most hits, not the least waiting.
+  most hits, not at the least waiting.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def penalty(
     warm_up : int
         References at the start of the trace that are not counted.
     threads : int, optional
-        Replays in parallel; by default one per processor. The result does not depend on it.
+        Number of replays in parallel; by default one per processor. The result does not depend on it.
     **parameters
         The policy's parameters. With several policies, each takes those that it has.
 
@@ -147,7 +147,7 @@ def penalty(
     ParameterError
         A policy, parameter, size, time or combination is invalid, or the trace does not fit on the drive.
     InputError
-        There is no such drive, or its description is wrong.
+        The trace cannot be read, there is no such drive, or its description is wrong.
 
     Examples
     --------

@@ -67,13 +67,13 @@ class Server:
         return self.layers * 2 * self.width / self.shared_heads * self.element_bytes
 
     def prefill_s(self, tokens: int | np.ndarray, reused: int | np.ndarray = 0) -> np.ndarray:
-        """Return the seconds to compute prompts of which the first `reused` tokens are in the cache."""
+        """Return how many seconds it takes to compute prompts whose first `reused` tokens are in the cache."""
         whole, saved = (self.layers * (self.attention * n**2 * self.width + self.linear * n * self.width**2)
                         for n in (np.asarray(tokens, float), np.asarray(reused, float)))  # fmt: skip
         return np.asarray((whole - saved) / (self.tflops * 1e12))
 
     def load_s(self, tokens: int | np.ndarray, gb_s: float) -> np.ndarray:
-        """Return the seconds to load the keys and values of tokens at `gb_s`, 10**9 bytes/s."""
+        """Return how many seconds it takes to load the keys and values of tokens at `gb_s`, 10**9 bytes/s."""
         return np.asarray(tokens) * self.token_bytes / (gb_s * 1e9)
 
 
@@ -83,7 +83,7 @@ def bandwidth(place: str) -> float:
     Raises
     ------
     ParameterError
-        The place is unknown.
+        The place is unknown, or the bandwidth is not above 0.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def time_to_first_token(
     place : str or sequence of str
         Where the cache is; see `bandwidth`.
     server : Server, optional
-        Model and GPUs; by default `Server`'s.
+        Model and GPUs; by default those of Table 1.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def time_to_first_token(
     Raises
     ------
     InputError, ParameterError
-        As in `prefix_hit_ratio_curve`, or the place is unknown.
+        As in `prefix_hit_ratio_curve`, or the place is unknown or the server invalid.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class DelayedHits:
     policy : str
     cache_blocks, fetch_steps : int
     hits, delayed_hits, misses : int
-        Requests by outcome.
+        Number of requests by outcome.
     total_latency : int
         Total wait of all requests, steps.
     """
@@ -83,9 +83,9 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     policy : {"lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad"}
         The policy; ``_mad`` marks the variants that rank by aggregate delay.
     cache_blocks : int
-        Objects that fit into the cache.
+        Number of objects that fit into the cache.
     fetch_steps : int
-        Steps that a fetch takes, z; with 1 there are no delayed hits.
+        Number of steps that a fetch takes, z; with 1 there are no delayed hits.
 
     Returns
     -------
