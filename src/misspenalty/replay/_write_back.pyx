@@ -33,7 +33,7 @@ def pass_down(const uint32_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capa
     Raises
     ------
     IndexError
-        An array is too short, a block is unknown, or the capacity is below 1.
+        An array is too short, a block is not below `blocks`, `blocks` is above 2^31 - 1, or the capacity is below 1.
     """
     cdef Py_ssize_t i, n = ids.shape[0], held = 0, out = 0
     cdef int32_t block, first = -1, last = -1, victim

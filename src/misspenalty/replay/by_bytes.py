@@ -2,7 +2,7 @@
 
 `misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, and what happens
 to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a lower and an
-upper bound on what the best cache reaches; see `misspenalty.replay.byte_bounds`.
+upper bound on what the best cache can reach; see `misspenalty.replay.byte_bounds`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def byte_hit_ratio_curve(
     threads: int | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Replay a trace of objects through caches of these sizes in bytes.
+    """Replay a trace of objects through caches whose sizes are given in bytes.
 
     Parameters
     ----------

@@ -11,7 +11,8 @@ occupies its bytes for that long and makes the second reference a hit, or it doe
   cache that knows the future could follow this schedule, so the best one has at least as many hits. For bytes, the
   shortest intervals are considered first.
 
-Both bounds allow a cache to leave an object out, which no policy here but GDSF does.
+Both bounds allow a cache to leave an object out. Of the policies here only GDSF does so and, in effect, W-TinyLFU with
+objects larger than its window, which it may evict at once.
 
 Paper: D. S. Berger, N. Beckmann, M. Harchol-Balter, "Practical bounds on optimal caching with variable object sizes",
 Proceedings of the ACM on Measurement and Analysis of Computing Systems 2(2), 2018 (SIGMETRICS).
@@ -38,7 +39,7 @@ class Intervals:
     sizes : int64, shape (n,)
         Bytes that each reference requests.
     counted : bool, shape (n,), or None
-        Which references count; None = all.
+        Which references count; None: all do.
     changes : {"keep", "replace", "new"}
         See `misspenalty.policies.sized.reference`.
     """
@@ -61,7 +62,7 @@ class Intervals:
             self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
         else:
             self.low = self.high = sizes[self.begin]
-        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed at both ends
+        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed for a hit
 
     def at_most(self, room: int) -> tuple[int, int]:
         """Return upper bounds on the hits, and on the bytes of hits, of a cache of `room` bytes."""

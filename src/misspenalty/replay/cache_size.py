@@ -30,7 +30,8 @@ class CacheSizes:
     sizes : list of int
         The sizes in bytes, blocks or objects.
     in_bytes : bool
-        Whether `sizes` are bytes of a cache of objects of different sizes; otherwise they are blocks, or objects.
+        Whether `sizes` are bytes of a cache of objects of different sizes; otherwise they are numbers of blocks or
+        objects.
     block_bytes : int or None
         Bytes of a block; None if `sizes` are bytes, or numbers of objects of different sizes.
     """
@@ -68,12 +69,12 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     ----------
     trace : Trace
     sizes : int, float or str, or a sequence of these
-        A whole number is blocks, or objects; a float above 0 and up to 1 is a share of the footprint; text is a
-        number, a share or bytes with a unit: ``65536``, ``5%``, ``64MB``.
+        A whole number is a number of blocks or objects; a float above 0 and up to 1 is a share of the footprint; text
+        is a number, a share or bytes with a unit: ``65536``, ``5%``, ``64MB``.
     unit : {"bytes", "objects"}, optional
-        With ``bytes``, all sizes, even plain numbers, are bytes of a cache of objects; with ``objects``, shares are
-        shares of the number of objects. By default, for objects of different sizes, plain numbers are objects and
-        everything else is bytes; for blocks, everything is converted to blocks.
+        With ``bytes``, all sizes, even plain numbers, are bytes of a cache of objects. With ``objects``, shares are
+        shares of the number of objects. By default, for objects of different sizes, plain numbers are numbers of
+        objects, and all other sizes are converted to bytes; for blocks, all sizes are converted to blocks.
 
     Raises
     ------

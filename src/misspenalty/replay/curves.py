@@ -135,8 +135,8 @@ def lru_curve(
     Returns
     -------
     DataFrame
-        As in `hit_ratio_curve`. With a sample, hits, misses and evictions are estimates, requests and cold misses are
-        exact, and ``hit_ratio_error`` is the error bar of the hit ratio.
+        As in `hit_ratio_curve`, with ``total_evictions``. With a sample, hits, misses and evictions are estimates,
+        whereas requests and cold misses are exact; ``hit_ratio_error`` is the error bar of the hit ratio.
 
     Raises
     ------

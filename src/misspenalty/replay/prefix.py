@@ -73,8 +73,8 @@ def prefix_hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        A policy other than ``opt`` looks into the future, looks at neighbours or exists only in Python, or a size is
-        invalid.
+        A policy other than ``opt`` looks into the future, looks at neighbours or exists only in Python, or a size or
+        another argument is invalid.
 
     Examples
     --------

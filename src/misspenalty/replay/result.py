@@ -59,7 +59,7 @@ class Result(Shown):
 
     @property
     def misses(self) -> int:
-        """Requests that did not find their block."""
+        """Number of requests that did not find their block."""
         return self.requests - self.hits
 
     @property
@@ -133,7 +133,7 @@ class ByteResult(Shown):
     refused : int
         References to objects too large for the cache, including warm-up and writes.
     evictions : int or None
-        Number over the whole replay, including warm-up and writes; None for a bound.
+        Number of evictions over the whole replay, including warm-up and writes; None for a bound.
     """
 
     policy: str
@@ -147,7 +147,7 @@ class ByteResult(Shown):
 
     @property
     def misses(self) -> int:
-        """Requests that did not find their object."""
+        """Number of requests that did not find their object."""
         return self.requests - self.hits
 
     @property

@@ -60,7 +60,7 @@ def scaled(blocks: Any, rate: float) -> Any:
 
 
 def estimated(misses: Any, rate: float, requests: int) -> Any:
-    """Estimate the hit ratio of all requests from a sample's misses; it can be below 0 if the sample has too many.
+    """Estimate the hit ratio of all requests from a sample's misses; the estimate is below 0 if there are too many.
 
     If the sample has fewer or more references than its share, the difference is counted as hits (SHARDS-adj), because
     it comes from the few blocks with the most references; so only the sample's misses are needed.
@@ -74,7 +74,7 @@ def adjusted(misses: Any, rate: float, requests: int) -> Any:
 
 
 def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
-    """Compute the error bar of a sample's hit ratios, from `estimated` of the sample and of its eight parts.
+    """Compute the error bar of a sample's hit ratios, from what `estimated` gives for it and its eight parts.
 
     It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by two
     differences: from the sample to the mean of the parts, and from the sample to the same sample in a cache scaled by
@@ -85,9 +85,9 @@ def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
 
     Parameters
     ----------
-    whole : float or float, shape (sizes,)
+    whole : float or array of float, shape (sizes,)
     parts : array of float, shape (8,) or (8, sizes)
-    at_own_rate : float or float, shape (sizes,)
+    at_own_rate : float or array of float, shape (sizes,)
         As `whole`, but for a cache scaled by the share of the blocks that the sample actually contains.
 
     Examples

@@ -1,4 +1,4 @@
-"""Replay a trace through policies: `simulate` one cache size, `hit_ratio_curve` many, in one pass or in threads."""
+"""Replay a trace through policies: `simulate` at one cache size, `hit_ratio_curve` at many."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def simulate(
     trace : Trace, path-like or array of integers
         From `open_trace`; or the path of a trace; or block addresses in order of reference.
     policy : str or type, or a sequence of them
-        Name of a policy, in upper or lower case, see `policies`; or a class with ``access(block)``, see
-        `misspenalty.policies.python_policy`. If there are several, each has its own cache.
+        Name of a policy, in upper or lower case (see `policies`), or a class with ``access(block)`` (see
+        `misspenalty.policies.python_policy`). If there are several, each has its own cache.
     cache_blocks : int, float or str
         Cache size: blocks (``65536``), a share of the footprint (``0.05`` or ``"5%"``), or bytes (``"64MB"``). For a
         trace of objects of different sizes, shares and bytes are bytes of a cache in which each object takes its own
-        size, see `byte_hit_ratio_curve`; a whole number is a number of objects that each count the same.
+        size (see `byte_hit_ratio_curve`); a whole number is a number of objects that each count the same.
     unit : {"bytes", "objects"}, optional
         Take every size as bytes, or as objects; see `misspenalty.replay.cache_size`.
     size_changes : {"replace", "keep", "new"}
@@ -92,8 +92,8 @@ def simulate(
     Returns
     -------
     Result, ByteResult or DataFrame
-        A `ByteResult` for a cache of bytes. For several policies, or ``opt`` in a cache of bytes, a table of results
-        with the columns of `hit_ratio_curve`.
+        A `Result`, or a `ByteResult` for a cache of bytes. For a list of policies, or ``opt`` in a cache of bytes, a
+        table of results with the columns of `hit_ratio_curve`.
 
     Raises
     ------
@@ -325,7 +325,7 @@ def _policies(
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:
-    """Tell whether OPT must be replayed, though not requested, to check a policy that exists only in Python."""
+    """Tell whether OPT, which was not requested, must be replayed to check a policy that exists only in Python."""
     return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 
