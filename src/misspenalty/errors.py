@@ -10,7 +10,7 @@ from typing import Any
 
 
 class MissPenaltyError(ValueError):
-    """Base of every error that bad input causes; the command line prints it and exits with 2."""
+    """Base of every error that bad input causes; the command line prints it and exits with status 2."""
 
 
 class InputError(MissPenaltyError):

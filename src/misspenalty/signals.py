@@ -43,7 +43,7 @@ def is_command() -> bool:
 
 
 def _handle(handler: Callable[[int, FrameType | None], Any]) -> None:
-    """Install `handler` for the signals that would end the process; ignored ones, as under nohup, remain ignored."""
+    """Install `handler` for the signals that would end the process, except those that are ignored, as under nohup."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)

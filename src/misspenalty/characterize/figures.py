@@ -46,7 +46,7 @@ def profile(over_time, request_sizes, runs, reuse, frequency, block_bytes, objec
         Tables of `misspenalty.replay.characteristics`.
     block_bytes : int
     objects : bool
-        Whether the trace has objects of different sizes; runs and distances are then numbers of objects.
+        Whether the trace has objects of different sizes; runs and distances are then counted in objects.
 
     Returns
     -------

@@ -101,7 +101,7 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
         The raw file; see `open_row`.
     row : mapping
     threads : int
-        Caches replayed in parallel.
+        Number of caches replayed in parallel.
 
     Returns
     -------

@@ -98,7 +98,7 @@ def check_run(suite: Suite, run: Run) -> Verdict:
 
 
 def check_results(suite: Suite, results: Iterable[Result]) -> Verdict:
-    """Compare the answers of a library with a suite; results of other policies are ignored."""
+    """Compare the answers of a library with a suite; results with ids that the suite lacks are ignored."""
     answers: dict[str, list[Answer]] = defaultdict(list)
     for result in results:
         answers[result.id].append(Answer(result.hits, result.evicted))

@@ -24,7 +24,7 @@ class Pattern:
 
 
 def _schema(description: str | None = None, **limits: Any) -> dict[str, Any]:
-    """Return the metadata of a field that pydantic copies into the schema."""
+    """Return a field's metadata, which pydantic copies into the schema."""
     return {"description": description} | limits
 
 
@@ -225,7 +225,7 @@ def load_suite(policy: str) -> Suite:
 
 
 def _suite(record: dict[str, Any]) -> Suite:
-    """Return the suite that a file's contents describe, without checking it; tests check the files by the schema."""
+    """Return the suite that a file's contents describe, without checking it; tests check files against the schema."""
 
     def outcome(each: dict[str, Any]) -> Outcome:
         return Outcome(**each | {"evicted": _numbered(each.get("evicted"))})

@@ -5,8 +5,8 @@ A host can only see when a request was issued and when it completed. The fit ass
 
 1. *Media reads* begin far from the end of the previous request and are not cache hits. Their service time is overhead,
    seek, rotational wait and transfer; the wait is uniformly distributed over a revolution.
-2. *Rotation* follows from the spread of their service times about the curve of step 3; if a standard spindle speed is
-   near, that is used.
+2. *Rotation* follows from the spread of the media reads' service times about the curve of step 3; if a standard
+   spindle speed is near, that is used.
 3. *Seek curve, overhead, zones* come from one robust fit (`scipy.optimize.least_squares`) of a sum: overhead, half a
    revolution, a root and a line in the distance, and a time per block that changes linearly across the drive.
 4. *Cache*: whether writes complete once they are in the drive's memory, and whether the drive reads ahead; the

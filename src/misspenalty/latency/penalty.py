@@ -26,9 +26,9 @@ completes before a request arrives.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
-- **Policies.** All policies of the registry that do not look into the future can be timed, and of the others ``opt``
-  and ``opt_bypass``; so can, slowly, classes with ``access`` and ``__contains__``. A cache of bytes takes only policies
-  that are defined for sizes. ``opt`` evicts the block whose next reference is farthest away in the trace;
+- **Policies.** All policies of the registry that do not look into the future can be timed, as well as ``opt`` and
+  ``opt_bypass``. Classes with ``access`` and ``__contains__`` can be timed, too, but slowly. A cache of bytes takes
+  only policies that are defined for sizes. ``opt`` evicts the block whose next reference is farthest away in the trace;
   ``opt_bypass`` does not insert the fetched block if its own next reference is the farthest. These rules aim at the
   most hits, not at the least waiting.
 """

@@ -59,7 +59,7 @@ def byte_hit_ratio_curve(
     warm_up : int
         References at the start that are not counted.
     threads : int, optional
-        Caches replayed in parallel; by default one per processor.
+        Number of caches replayed in parallel; by default one per processor.
     **parameters
         The policy's parameters. With several policies, each takes those that it has.
 

@@ -30,7 +30,7 @@ NAMES = ("opt_at_least", "opt_at_most")
 
 
 class Intervals:
-    """The intervals between references to the same object whose second reference would count as a hit.
+    """The intervals between successive references to an object of which the second could be a hit that counts.
 
     Parameters
     ----------

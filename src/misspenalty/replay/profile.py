@@ -21,8 +21,8 @@ def profile(trace: Trace) -> dict[str, Any]:
         _max``, counting each object once; ``sequential_share``, the share of references to the block after that of the
         previous reference; ``used_once_share``, the share of blocks used only once; ``reused_share``, the share of
         references to a block used before; the quantiles ``reuse_distance_p50, _p90, _p99`` of these references, each
-        the size in blocks of the LRU cache that serves that share of them. A value that the trace does not contain is
-        None.
+        the size in blocks of the LRU cache that serves that share of them. A value that the trace does not determine
+        is None.
 
     Examples
     --------

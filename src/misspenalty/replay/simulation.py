@@ -159,8 +159,8 @@ def hit_ratio_curve(
 ) -> pd.DataFrame:
     """Replay a trace through caches of several sizes.
 
-    LRU is a stack algorithm: one pass over the trace gives all sizes at once, and is used for three or more of them or
-    for a sample (`lru_curve`), except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with its whole
+    LRU is a stack algorithm: one pass over the trace (`lru_curve`) gives the hits at all sizes. It is used for three or
+    more sizes or for a sample, except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with its whole
     history are stack algorithms as well, but their stacks are not ordered by recency alone, so an update takes time
     proportional to the depth. Like all other policies they are replayed size by size, in parallel threads.
 
@@ -171,7 +171,7 @@ def hit_ratio_curve(
     cache_blocks : int, float or str, or a sequence of these, optional
         Cache sizes, as in `simulate`; by default every number of blocks from 1 to the footprint, for LRU only.
     threads : int, optional
-        Caches replayed in parallel; by default one per processor. The result does not depend on it.
+        Number of caches replayed in parallel; by default one per processor. The result does not depend on it.
     sample : float, optional
         Share of the blocks to sample: LRU's curve is estimated by SHARDS (`lru_curve`), any other policy's by a small
         cache on the same sample (`misspenalty.replay.miniature`). Estimates for caches of fewer than 100 / `sample`
