@@ -25,7 +25,7 @@ class Requests:
     write : array of uint8
         1 = write.
     delay : array of int64
-        From this request's completion to the next one's issue, ns.
+        Time from this request's completion to the issue of the next one, ns.
     measured : array of float64 or None
         Measured service times, ms.
     """

@@ -64,7 +64,7 @@ MEASURED = {  # by decision: the only drive for which measured requests support 
 
 
 def decide(data, facts, first_seek_ms):
-    """Apply every decision whose condition the description meets; `data` is modified in place.
+    """Apply to a description every decision that concerns it, except ``buffer``; `data` is modified in place.
 
     Parameters
     ----------
