@@ -20,7 +20,7 @@ cdef object zeros(str form, Py_ssize_t n):
 
 
 cdef class Kernel:
-    """Base of objects whose methods release the GIL; ``with self, nogil:`` keeps a second thread out meanwhile.
+    """Base of objects whose methods release the GIL; ``with self, nogil:`` refuses calls from other threads meanwhile.
 
     Memory is allocated in ``__cinit__``, so no object exists without its memory, and calling ``__init__`` again does
     nothing. Kernels that grow allocate more in some of their methods.

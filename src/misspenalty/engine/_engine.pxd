@@ -1,4 +1,4 @@
-# The event engine keeps integer time, a total order of events and FCFS servers. Everything here is inlined where it is
+# The event engine has integer times, a total order of events, and FCFS servers. Everything here is inlined where it is
 # cimported.
 #
 # An event's key is (time, priority, sequence number). The priority determines which kind of event goes first at equal
@@ -17,7 +17,7 @@ cdef enum:
 cdef struct event_t:
     int64_t time                    # when it happens, ns
     uint64_t rank                   # priority << SEQUENCE_BITS | sequence number
-    int64_t what                    # what the event is about, chosen by the model: a terminal, request or disk
+    int64_t what                    # what the event is about, as the model numbers its terminals, requests or disks
 
 
 cdef struct queue_t:
@@ -125,6 +125,6 @@ cdef inline int64_t serve(server_t* server, int64_t arrival, int64_t service) no
 cdef inline int64_t done_by(server_t* server, int64_t now) noexcept nogil:
     """Return the service time completed by `now`.
 
-    If work that arrives later has already been given, the idle time before it is treated as work still to do.
+    If the server already has work that arrives after `now`, the idle time before that work is treated as work to do.
     """
     return max(server.busy - max(server.free - now, <int64_t>0), <int64_t>0)

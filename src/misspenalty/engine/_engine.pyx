@@ -35,7 +35,8 @@ cdef class EventQueue(Kernel):
     def push(self, int64_t time, int priority, int64_t what, sequence=None):
         """Add an event at `time` ns.
 
-        Without a `sequence` number, it follows earlier events of the same time and priority that had none.
+        Events without a `sequence` number follow each other, at the same time and priority, in the order in which they
+        were added.
         """
         self.check_unused()
         if not 0 <= priority < 2 ** (64 - int(SEQUENCE_BITS)):
@@ -61,7 +62,7 @@ cdef class EventQueue(Kernel):
         Parameters
         ----------
         delays : int64, shape (n,)
-            ns.
+            Delay of each popped event, ns.
         fused : bool
             Whether pop and push are done in one pass, as when a request moves to its next station.
 
