@@ -1,6 +1,7 @@
-"""Replacement policies: ``<name>.py`` defines one (paper, parameters, reference); most kernels are ``_<name>.pyx``.
+"""Replacement policies, each defined in a module of its own.
 
-The package can be called: ``misspenalty.policies()`` returns all known policies by name.
+``<name>.py`` has the policy's paper, parameters and reference; most kernels are in ``_<name>.pyx``. The package can be
+called: ``misspenalty.policies()`` returns all known policies by name.
 """
 
 import sys

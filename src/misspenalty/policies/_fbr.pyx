@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef struct Node:
-    Link link                   # section or history
+    Link link                   # neighbours in the section or in the history
     Link chain                  # blocks of the old section with the same count, least recently used first
     uint32_t count              # accesses outside the new section, after halvings; kept while in the history
     uint32_t place              # ABSENT, a section or HISTORY
@@ -144,7 +144,7 @@ cdef class FBR(Policy):
                 self.remembered -= 1
 
     cdef inline block_t choose(self) noexcept nogil:
-        """Return the least recently used block of the lowest chain that has blocks, else of the old section."""
+        """Return the least recently used block of the lowest nonempty chain, or of the old section if all are empty."""
         cdef uint64_t count
         cdef block_t head
         for count in range(1, self.c_max + 1):

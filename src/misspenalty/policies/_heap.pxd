@@ -32,11 +32,11 @@ cdef struct Newcomer:
 
 
 cdef struct Ranking:
-    Entry* heap                 # room for one per resident block
-    Newcomer* ring              # room for one per resident block
+    Entry* heap                 # room for one entry per resident block
+    Newcomer* ring              # room for one newcomer per resident block
     uint32_t size               # entries in the heap
     uint32_t max_resident       # entries that the heap and the ring each have room for
-    uint32_t front              # place of the ring's oldest
+    uint32_t front              # place of the oldest newcomer in the ring
     uint32_t waiting            # newcomers in the ring
 
 

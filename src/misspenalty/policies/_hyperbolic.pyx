@@ -11,7 +11,7 @@ cdef enum:
 
 cdef struct Entry:
     block_t block
-    uint32_t references         # since it was loaded
+    uint32_t references         # references from the one that loaded it on
     uint32_t loaded             # number of the reference that loaded it
 
 

@@ -14,7 +14,7 @@ from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.traces._splitmix cimport GOLDEN, mix
 
 cdef enum:
-    CACHED = 1                  # `place` of a block in the cache; above: its position in a history
+    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in a history
     BY_LFU = 0                  # numbers of the histories
     BY_LRU = 1
 

@@ -8,7 +8,7 @@ from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
-    CACHED = 1                  # `place` of a block in the cache; above: its position in the history
+    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Node:

@@ -215,7 +215,7 @@ cdef class LHD(Policy):
 
 
 cdef void stretch(double* counts, uint32_t by) noexcept nogil:
-    """Spread the count of each age over the 2**by finer ages that it covers; counts beyond the range go to the last."""
+    """Spread each age's count over the 2**by finer ages that it covers; counts beyond the range go to the last age."""
     cdef uint32_t age, back
     for age in range(<uint32_t>AGES >> by, AGES - 1):
         counts[AGES - 1] += counts[age]

@@ -1,4 +1,4 @@
-# Doubly linked lists threaded through an array of nodes, one node per block, by dense id.
+# Doubly linked lists are threaded through an array of nodes, which has one node per block, at the block's dense id.
 #
 # Any node struct whose first member is a Link can be in a list; `size` is sizeof(node), a constant after inlining. The
 # heads of lists are nodes after those of the blocks; the head of an empty list is linked to itself.

@@ -3,7 +3,7 @@
 # A block's node begins with its position in the log. An entry is stale if its block's node holds another position,
 # because the block has moved or left. Moving a block to the newest end takes one write to its node and one at the
 # log's end, and touches no neighbour. The oldest block is that of the first entry that is not stale. When the array is
-# full, the stale entries are squeezed out. The array has room for three times the blocks that can be live, so this
+# full, the stale entries are squeezed out. The array has three entries for each block that can be live, so squeezing
 # copies at most half an entry per append on average.
 #
 # Several logs may share one array of entries; a node's position then also tells which log its block is in.
@@ -22,7 +22,7 @@ cdef struct Log:
     block_t* entries            # blocks, oldest first; may be shared with other logs
     uint32_t first              # lowest position
     uint32_t limit              # one past the last position
-    uint32_t begin              # all entries below are stale
+    uint32_t begin              # all entries below this position are stale
     uint32_t end                # position of the next append
 
 

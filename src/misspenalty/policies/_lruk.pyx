@@ -11,7 +11,7 @@ from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
 cdef enum:
-    CACHED = 1                  # `place` of a block in the cache; above: its position in the history
+    CACHED = 1                  # `place` of a block in the cache; a higher value is its position in the history
 
 
 cdef struct Node:
@@ -29,7 +29,7 @@ cdef class LRUK(Policy):
     cdef uint32_t k             # known uses per block
     cdef Ranking ranking        # ranking of the cached blocks that are not set aside
     cdef Entry* aside           # blocks set aside within their correlated period: a binary heap by last use
-    cdef uint32_t n_aside       # entries in it
+    cdef uint32_t n_aside       # entries in `aside`
     cdef History history        # history of evicted blocks
     cdef uint64_t period        # correlated reference period, accesses
     cdef uint32_t now           # number of the coming access, from 1
@@ -95,9 +95,9 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """Remove and return the lowest block outside its correlated period, or the lowest of all if there is none.
+        """Remove and return the lowest-ranked block outside its correlated period, or of all blocks if none is outside.
 
-        Blocks that are passed over are set aside.
+        Blocks that are passed over, because they are within their periods, are set aside.
         """
         cdef Entry entry
         self.bring_back(now, size)
@@ -125,7 +125,7 @@ cdef class LRUK(Policy):
                 self.settle(0, entry)
 
     cdef inline block_t lowest_aside(self, const size_t size) noexcept nogil:
-        """Remove and return the lowest of the blocks set aside."""
+        """Remove and return the lowest-ranked of the blocks set aside."""
         cdef Entry entry, lowest
         cdef const Rank* node
         cdef uint32_t i, at = 0

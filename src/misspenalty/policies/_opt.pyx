@@ -50,7 +50,7 @@ cdef class OPT(Policy):
     cdef uint32_t spare         # slots never used
     cdef bint bypass
     cdef block_t newest         # most recently used block
-    cdef bint begun             # whether there is one
+    cdef bint begun             # whether any block has been used
 
     def __cinit__(self, capacity, blocks):
         self.offline = True

@@ -1,9 +1,9 @@
-# A cache of tracks with sequential detection and prefetching in front of its lists; called by a controller.
+# A cache of tracks, which a controller calls, has sequential detection and prefetching in front of its lists.
 #
 # A track has up to eight pages, of which any may be cached. `request` makes one access to pages of one track: it sets
-# the track's counter, moves the track, makes room, puts the pages that have to be read into the cache, and lists their
-# reads. The cache is only a directory: pages are in it from the moment their read is issued, and the caller has to know
-# which reads are still in flight.
+# the track's counter, moves the track, makes room, puts missing and prefetched pages into the cache, and lists the
+# reads to issue. The cache is only a directory: pages are in it from the moment their read is issued, and the caller
+# has to know which reads are still in flight.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
@@ -69,7 +69,7 @@ cdef class TrackCache(Policy):
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read, by why
-    cdef readonly int64_t unused        # fetched tracks (including those cached earlier) that were evicted unaccessed
+    cdef readonly int64_t unused        # prefetched tracks, even if cached before, that were evicted without an access
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
@@ -90,9 +90,9 @@ cdef class TrackCache(Policy):
     cdef mark_t* mark(self, int64_t track) noexcept nogil
     # Observe an access to a cached track before anything moves; `hit` tells whether all requested pages were cached.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
-    # Handle an access to a track that may move it up, if it is still cached; `pages` were cached before the access.
+    # Move up a track that has been accessed, if it is still cached; `pages` were requested and already cached.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
-    # Move up a prefetched track that a trigger renews.
+    # Move up an unread track of a group whose trigger was read.
     cdef void renew(self, int64_t track) noexcept nogil
     # Put pages into the cache, after evicting others, as sequential data or not; a cached track changes to that kind.
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil
@@ -111,7 +111,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else what that leads to.
+    # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else what that refers to.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------

@@ -236,7 +236,7 @@ cdef class TrackCache(Policy):
         self.arrive_late(track)
 
     def kept(self, int64_t track):
-        """Return ``(p, g)`` that AMP keeps in a track: (0, 0) if it is not a set's last, None if it is not cached."""
+        """Return AMP's ``(p, g)`` of a track: (0, 0) if the track is not a set's last, None if it is not cached."""
         cdef mark_t* mark
         if not 0 <= track < self.tracks:
             raise IndexError(f"track {track}; expected one below {self.tracks}")

@@ -12,7 +12,7 @@ cdef class TrackLists(TrackCache):
     """Base of the policies on tracks, with the lists SEQ and RANDOM."""
 
     cdef int set_up(self, dict settings) except -1:
-        """Take all settings out of `settings`, raise TypeError if others remain, and allocate the lists."""
+        """Take the known settings out of `settings`, raise TypeError if any are left, and allocate the lists."""
         cdef int i
         self.delta = settings.pop("delta", 0.05) * <double>self.capacity
         self.large_ratio = settings.pop("large_ratio", 20)

@@ -1,4 +1,4 @@
-"""CLOCK: second-chance FIFO; the hand clears reference bits until it meets a block without one, the victim.
+"""CLOCK: second-chance FIFO; the hand clears reference bits until it meets the victim, a block whose bit is clear.
 
 The blocks of the cache are arranged in a circle. A hit sets the block's reference bit and moves nothing. On a miss the
 hand advances: it clears the bit of a block whose bit is set and moves on; it stops at the first block whose bit is

@@ -1,8 +1,8 @@
 """CLOCK-Pro: LIRS on a clock, with a share of cold pages that adapts; a hit only sets a bit.
 
 All pages are in one list, ordered by when they were put at its head. A page is hot or cold; cold pages are in their
-test period from entering until they become older than the oldest hot page, and evicted ones stay in the list for the
-rest of that period. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that
+test period from when they enter until they become older than the oldest hot page, and evicted ones stay in the list for
+the rest of that period. Three hands start from the old end. HAND_cold evicts the oldest cold page in the cache; if that
 page was used, it goes to the head instead, and becomes hot if it was in test. An evicted page that is requested in its
 test becomes hot, too. HAND_hot then makes the oldest unused hot page cold, and ends the tests it passes. HAND_test ends
 the oldest test when more evicted pages are in the list than the cache has blocks. The target m_c of the number of cold

@@ -1,4 +1,4 @@
-"""Draw random numbers for policies that decide by chance: SplitMix64, as in the kernels."""
+"""Draw random numbers, for policies that decide by chance, from SplitMix64, as the kernels do."""
 
 from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 

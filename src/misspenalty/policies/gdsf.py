@@ -1,8 +1,9 @@
 """GDSF: greedy dual size frequency, for objects of different sizes; for blocks, LFU with dynamic ageing.
 
-In a cache of bytes it prefers small objects: `misspenalty.policies.sized.ranked` defines that form. If all blocks have
-the same size, the rank of a block is its number of uses plus the clock when it was last used, and the clock is the rank
-of the block that was evicted last. The block with the lowest rank is evicted, the least recently used on a tie.
+If the cache size is in bytes, GDSF prefers small objects; `misspenalty.policies.sized.ranked` defines that form. If all
+blocks have the same size, the rank of a block is its number of uses plus the clock when it was last used, and the clock
+is the rank of the block that was evicted last. The block with the lowest rank is evicted, the least recently used on a
+tie.
 
 Paper: L. Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
 Laboratories HPL-98-69 (R.1), 1998; with blocks of one size it is LFU-DA of M. Arlitt et al., "Evaluating content

@@ -13,7 +13,8 @@ stated below.
 
 Deviations and decisions:
 
-- Each history holds `histories` times the cache, half by default, and forgets the oldest eviction.
+- Each history holds `histories` times as many names as the cache has blocks, half as many by default, and forgets the
+  oldest eviction first.
 - A block that both experts choose enters no history.
 - The count of a block that returns from a history is, for LFU, the count with which it was evicted, plus one; that of
   any other missed block is 1. (In libCacheSim's LeCaR.c, the count of every missed block is 1: `recall` = 0.)

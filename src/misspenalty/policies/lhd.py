@@ -4,7 +4,7 @@ The age of a block is the time since its last reference. From the ages at which 
 estimates for each age the hit density: the probability of another hit divided by the expected time until a hit or an
 eviction. Blocks are divided into classes by the logarithm of the sum of the ages at their last two hits. The victim is
 the block with the lowest density among `candidates` blocks drawn at random and the last eight blocks that, when they
-were loaded, had a density below the mean of recent victims.
+were loaded, had a density below the mean density of recent victims.
 
 Paper: N. Beckmann, H. Chen, A. Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018.
 Authors' code: CMU-CORGI/LHD, which libCacheSim contains (LHD/lhd.cpp) and from which most of the following is taken.
@@ -70,7 +70,7 @@ class LHD(Reference):
         self.explorers = int(capacity * EXPLORERS)  # how many more may be kept
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims
-        self.objects = self.mass = 0.0  # decaying sums of the number of blocks in the cache, and of 1
+        self.objects = self.mass = 0.0  # decaying sums, over the estimates, of the cache's blocks and of 1
         self.hit_ages, self.eviction_ages = np.zeros((CLASSES, AGES)), np.zeros((CLASSES, AGES))
         self.density = (initial + np.arange(CLASSES))[:, None] / np.arange(1.0, AGES + 1)
 
@@ -110,7 +110,7 @@ class LHD(Reference):
         return min((self.now - self.last[block]) >> self.shift, AGES - 1)
 
     def _class(self, block):
-        """Return the class of a block: the lower the ages at its last two hits, the higher; highest if both are 0."""
+        """Return the class of a block: higher for lower ages at its last two hits, and the highest if both are 0."""
         age, doublings = sum(self.ages[block]), 0
         if age == 0:
             return CLASSES - 1

@@ -21,9 +21,9 @@ W-TinyLFU:
   paper.
 - If the window is below one block, nothing is loaded: with 1 %, a cache of fewer than 100 blocks misses all references.
 
-LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. A hit on
-a block that is in Q but not in S moves the lowest LIR block to Q although no block takes its place; the block that was
-hit may be the one that Q evicts for it, but still counts as being in the cache.
+LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. A hit on a
+block that is in Q but not in S moves the lowest LIR block to Q although no block takes its place; the block that was
+hit may be the one that Q evicts for that LIR block, but still counts as being in the cache.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
 found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace
@@ -60,7 +60,7 @@ class Segments:
         return sum(map(len, self.segments))
 
     def hit(self, block):
-        """Handle a use of a block; return whether it is in a segment."""
+        """Handle a use of a block; return whether it was in a segment."""
         k = next((k for k, segment in enumerate(self.segments) if block in segment), None)
         if k is None:
             return False

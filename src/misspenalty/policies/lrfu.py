@@ -4,14 +4,14 @@ Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in ac
 with lam = 1 a use outweighs all earlier ones, so the policy is LRU. A block's uses are forgotten when it is evicted.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "LRFU: a spectrum of policies that subsumes
-the least recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001; first in
-SIGMETRICS 1999, whose abstract states that a block's history covers only its time in the cache.
+the least recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001; first at
+SIGMETRICS 1999, in a paper whose abstract states that a block's history covers only its time in the cache.
 Authors' code: none published.
 
 Deviations and decisions:
 
-- As in LFRU without its history (see lfru.py), with which LRFU shares the kernel, log2(CRF) + lam * (time of last use)
-  ranks the blocks, and on a tie the least recently used is evicted.
+- LRFU shares the kernel of LFRU (see lfru.py), without the history. Blocks are ranked by log2(CRF) + lam * (time of
+  last use), as there, and on a tie the least recently used is evicted.
 - `correlated_period` follows the sense of the paper's correlated period: a use followed by another of the same block
   within that many accesses no longer counts, so that only the last use of a burst counts.
 - The default lam = 0.001 is of the order of the best values in the paper as we remember it, found with small caches; as

@@ -1,7 +1,7 @@
 """LRU: evict the least recently used block.
 
 Paper: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, "Evaluation techniques for storage hierarchies", IBM
-Systems Journal 9(2), 1970, which also shows that it is a stack algorithm: a larger cache holds everything that a
+Systems Journal 9(2), 1970, which also shows that LRU is a stack algorithm: a larger cache holds everything that a
 smaller one does. Deviations: none.
 """
 

@@ -5,8 +5,8 @@ an evicted block is retained for a while, so that its next use adds to the earli
 
 Correlated reference period: uses of a block that are at most this number of accesses apart (by one transaction, say)
 count as one use, which lasts from the first of them to the last. A block within that period after its last use is not
-evicted unless all blocks are. At the next uncorrelated use, the duration of the previous use is removed by moving the
-older uses closer, so that only the intervals between uses count.
+evicted unless all blocks in the cache are within theirs. At the next uncorrelated use, the duration of the previous use
+is removed by moving the older uses closer, so that only the intervals between uses count.
 
 Paper: E. J. O'Neil, P. E. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering",
 SIGMOD 1993, section 2 and Figure 2.1, with LRU as the subsidiary policy.

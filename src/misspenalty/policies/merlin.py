@@ -1,17 +1,16 @@
-"""Merlin: three FIFO queues and a history; the counts of all blocks decide how popular a block must be to enter the
-core.
+"""Merlin: three FIFO queues and a history; all blocks' counts decide how popular a block must be to enter the core.
 
 A new block enters `filter`. A block whose name the history remembers enters `core` if its count reaches the guard, else
 `staging`. A hit adds one to the block's three-bit count and moves nothing. The guard is the count that is reached by
 about as many blocks and names as `core` holds blocks; it is adjusted whenever room is made.
 
-If the filter has its share, it makes room: its oldest blocks whose count reaches the guard move to the core, with their
-count cleared, and the first one with a lower count is evicted and its name remembered. But if staging's oldest block
-has no hit and a lower count in the sketch, that block is evicted, and the filter's block moves to staging. The sketch
-counts exits from the filter, returns to staging, and promotions. If the filter is below its share, staging makes room:
-the oldest blocks of a core above its share move to staging, the oldest of staging with hits are promoted to the core,
-with one hit less, and the first one without hits is evicted; then, too, the filter's oldest block moves to staging if
-its count in the sketch is higher.
+If the filter has reached its share, it makes room: its oldest blocks whose count reaches the guard move to the core,
+with their count cleared, and the first one with a lower count is evicted and its name remembered. But if staging's
+oldest block has no hit and a lower count in the sketch than that one, staging's block is evicted, and the filter's
+moves to staging. The sketch counts exits from the filter, returns to staging, and promotions. If the filter is below
+its share, staging makes room: the oldest blocks of a core above its share move to staging, the oldest of staging with
+hits are promoted to the core, with their count lowered by one, and the first one without hits is evicted; then, too,
+the filter's oldest block moves to staging if its count in the sketch is higher.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
 was not at hand; the definition follows its authors' code.

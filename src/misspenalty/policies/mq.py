@@ -1,11 +1,11 @@
 """MQ: several LRU queues ranked by the logarithm of the access count, with expiry and a history of evicted blocks.
 
 The f-th access to a block puts it into queue floor(log2 f). At each access the oldest block of each queue above the
-lowest moves one queue down if it has not been used for lifeTime accesses. The victim is the oldest block of the lowest
-queue that holds any; its count stays in the history Qout and is resumed when the block returns. A miss in a full cache
-first evicts a block, then adds it to Qout, which may drop its oldest entry, and then looks up the missed block in Qout:
-this is the order in the paper's text. With `recall_first`, the missed block is looked up in Qout, and removed from it,
-before another is evicted.
+lowest moves one queue down if it has been neither used nor moved for lifeTime accesses. The victim is the oldest block
+of the lowest queue that holds any; its count stays in the history Qout and is resumed when the block returns. A miss in
+a full cache first evicts a block, then adds it to Qout, which may drop its oldest entry, and then looks up the missed
+block in Qout: this is the order in the paper's text. With `recall_first`, the missed block is looked up in Qout, and
+removed from it, before another is evicted.
 
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "MQ Algorithm" and "Simulation set-up": 8 queues, Qout of four times the cache, lifeTime from the statistics

@@ -2,8 +2,9 @@
 
 Your own class has ``access(block) -> bool``, which references a block, given by its address in the trace, and returns
 whether the block was in the cache. Its constructor takes the cache size in blocks and, by name, the policy's
-parameters; a second argument called ``future`` makes it an offline policy, which is given a list of the addresses of
-all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``, too.
+parameters; a second argument called ``future`` makes the class an offline policy, which is given a list of the
+addresses of all references to come. A class with ``__contains__(block)`` can be replayed with ``writes="refresh"``,
+too.
 """
 
 import copy
@@ -82,9 +83,10 @@ class PythonPolicy:
         Raises
         ------
         ParameterError
-            A method of the policy raised an exception; ``access`` returned something other than a boolean, contradicted
-            ``__contains__``, or claimed a hit that a cache of this capacity cannot have; the policy's own count of
-            evictions is not a whole number; or `refresh` is given and the policy has no ``__contains__``.
+            A method of the policy raised an exception; ``access`` returned neither a boolean nor an integer,
+            contradicted ``__contains__``, or claimed a hit that a cache of this capacity cannot have; the policy's own
+            count of evictions is not a whole number from 0 on; or `refresh` is given and the policy has no
+            ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
@@ -186,7 +188,7 @@ def was_held(name: str, block: int, found: Any) -> bool:
     Raises
     ------
     ParameterError
-        The result is not a boolean; most likely the method lacks a ``return``.
+        The result is neither a boolean nor an integer; most likely the method lacks a ``return``.
 
     Examples
     --------
@@ -234,14 +236,14 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
     offline : bool
         Whether the second argument is ``future``.
     parameters : dict
-        Name to default; `inspect.Parameter.empty` if there is none.
+        Default of each parameter, by name; `inspect.Parameter.empty` if it has none.
     further : bool
         Whether the constructor takes further parameters of any name.
 
     Raises
     ------
     ParameterError
-        The class has no ``access``, or its constructor no argument for the capacity.
+        The class has no ``access``, or its constructor takes no positional argument for the capacity.
     """
     if not callable(getattr(cls, "access", None)):
         raise ParameterError(f"class {cls.__name__} has no method access(block); a policy needs one")
@@ -262,7 +264,7 @@ def load_class(text: str) -> type:
     Raises
     ------
     InputError
-        The file is missing or cannot be run.
+        The file is missing, is not a Python file, or cannot be run.
     ParameterError
         The file has no such class or, if the text names none, does not have exactly one with ``access``.
     """

@@ -1,8 +1,8 @@
 """Random: evict any block of the cache, each with equal probability.
 
-Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
-1966, where it is one of the algorithms simulated. E. Gelenbe, "A unified approach to the evaluation of a class of
-replacement algorithms", IEEE Transactions on Computers C-22(6), 1973, proves that its hit ratio under independent
+Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966,
+where it is one of the algorithms simulated. E. Gelenbe, "A unified approach to the evaluation of a class of replacement
+algorithms", IEEE Transactions on Computers C-22(6), 1973, proves that the hit ratio of Random under independent
 references is that of FIFO.
 Authors' code: none.
 

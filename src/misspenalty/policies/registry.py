@@ -55,7 +55,7 @@ class Parameter:
     accesses: int = 0
 
     def in_sample(self, value: Any, rate: float) -> Any:
-        """Return the value, kept in its range, for a cache that sees a share `rate` of blocks, and so of accesses.
+        """Return the value, kept in its range, for a cache that sees a share `rate` of the blocks and accesses.
 
         Examples
         --------
@@ -226,7 +226,7 @@ class OwnDefinition(Definition):
         return self.further or super().takes(name)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters, as in `Definition`."""
+        """Return all parameters, as in `Definition`, and any further ones that the constructor takes."""
         own = {p.name for p in self.parameters}
         beyond = {name: value for name, value in parameters.items() if self.further and name not in own}
         return super().check({n: v for n, v in parameters.items() if n not in beyond}) | beyond
@@ -265,9 +265,7 @@ _admissions: dict[str, Callable[[Definition], Definition]] = {}
 
 
 def register_admission(name: str) -> Callable[[Any], Any]:
-    """Decorate a function that turns a `Definition` into that of the filtered policy, which is known as
-    ``name+policy``.
-    """
+    """Decorate a function that turns a policy's `Definition` into that of the filtered policy, ``name+policy``."""
 
     def enter(filtered: Callable[[Definition], Definition]) -> Any:
         _admissions[name] = filtered
@@ -291,7 +289,7 @@ def register(
     name : str
         Lower case.
     kernel : callable, optional
-        Its compiled form; without one the class itself is used, like a user's own class.
+        The policy's compiled form; without one the class itself is used, like a user's own class.
     parameters : iterable of Parameter
         The policy's parameters; if it has no kernel and none are given, those of the class's constructor.
     offline, spatial, check
@@ -376,7 +374,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Raises
     ------
     ParameterError
-        No policy has this name, or the class is not a policy.
+        No policy has this name, the class is not a policy, or the policy cannot be filtered by TinyLFU.
 
     Examples
     --------

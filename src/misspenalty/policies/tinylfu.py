@@ -1,5 +1,4 @@
-"""TinyLFU: a filter before any policy (``tinylfu+lru``, ``tinylfu+arc``, …) that decides which missed blocks are
-admitted.
+"""TinyLFU: a filter before a policy (``tinylfu+lru``, ``tinylfu+arc``, …) that decides which missed blocks to admit.
 
 All accesses, hits and misses, are counted approximately in the sketch of wtinylfu.py, whose counters age. If the block
 is in the cache or the cache has room, the policy behind the filter sees the access. If the cache is full, a missed
@@ -8,7 +7,8 @@ missed block is not admitted, the policy does not see the access, and its hand, 
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017, section 3: the filter (3.1), counting with ageing (3.2, 3.3).
-Authors' code: ben-manes/caffeine, FrequencySketch (00b1503), for the sketch; on a tie the victim stays, as there.
+Authors' code: ben-manes/caffeine, FrequencySketch (00b1503), for the sketch; on a tie the victim stays, as in
+Caffeine.
 
 Deviations and decisions:
 
@@ -18,9 +18,9 @@ Deviations and decisions:
   ``opt_bypass`` is the bound.
 
 ``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies in `FAST` have a
-kernel that can tell its victim in advance. Any other policy that is defined in Python runs as defined here, slowly: its
-victim is the block that a copy of it evicts. Policies that look into the future or at neighbouring blocks, and
-policies that already have this filter, cannot be filtered.
+kernel that can tell its victim in advance. Any other policy that has a `Reference` runs as defined here, slowly: its
+victim is the block that a copy of it evicts. Classes that are no `Reference`, policies that look into the future or at
+neighbouring blocks, and policies that already have this filter cannot be filtered.
 """
 
 import copy

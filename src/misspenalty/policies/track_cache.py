@@ -110,10 +110,13 @@ class Tracks(Reference):
         """Handle an access to a cached track, before anything moves."""
 
     def renew(self, track):
-        """Move up a prefetched track that a trigger renews."""
+        """Move up an unread track of a group whose trigger was read (`remedy`)."""
 
     def arrive_late(self, track):
-        """Handle the arrival of an operation that begins with this track, which a read waits for; only AMP reacts."""
+        """Handle the arrival of an operation that begins with this track while a read waits for the track.
+
+        Only AMP reacts.
+        """
 
     def count_sequential_miss(self):
         """Handle a read that missed a sequential track."""

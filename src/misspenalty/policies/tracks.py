@@ -40,7 +40,7 @@ class TrackLists(Tracks):
         return self.pages.get(track, 0)
 
     def ratio(self):
-        """Return the ratio of the marginal utility of SEQ to that of RANDOM."""
+        """Return the ratio of the marginal utility of SEQ to that of RANDOM; 0 if SEQ is empty."""
         return 2 * self.seq_miss * self.delta / self.size(self.seq) if self.seq else 0
 
     def observe(self, track, hit, write):
@@ -65,14 +65,14 @@ class TrackLists(Tracks):
         self.seq_miss += 1
 
     def use(self, track, pages):
-        """Move the track to MRU, unless its own prefetch has evicted it."""
+        """Move the track to the MRU end of its list, unless its own prefetch has evicted it."""
         if track in self.pages:
             sequential = track in self.seq
             self.detach(track)
             self.attach(track, sequential)
 
     def renew(self, track):
-        """Move to MRU a track that a trigger renews."""
+        """Move an unread track of a group whose trigger was read to the MRU end of its list."""
         self.use(track, 0)
 
     def add_pages(self, track, pages):

@@ -1,11 +1,11 @@
 """2Q: blocks used once pass through a short FIFO; those requested again after they left it enter the main LRU queue.
 
 Full version: a new block enters A1in, a FIFO, and hits there change nothing (references close together count as one).
-When A1in holds more than Kin blocks, its oldest is the victim and its name goes to A1out, a FIFO of Kout names;
+When A1in holds more than Kin blocks, its oldest is the victim, whose name goes to A1out, a FIFO of Kout names;
 otherwise the victim is the least recently used of Am and is forgotten. A block found in A1out enters Am.
 
 Simplified version (`simplified=1`): a new block enters A1, a FIFO, and a hit there moves it to Am. When A1 holds more
-blocks than a threshold, its oldest is the victim, otherwise the least recently used of Am; neither is remembered.
+blocks than a threshold, its oldest is the victim, otherwise the least recently used of Am; no victim is remembered.
 `kin` is then the threshold, and `kout` is ignored.
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
@@ -18,8 +18,8 @@ Deviations and decisions:
 - A block found in A1out leaves it before the slot is reclaimed. In the paper's order (reclaim first) a full A1out
   could drop one more name.
 - Kin and Kout are rounded down to whole blocks.
-- If Am is empty, the victim comes from A1in (or A1) although it holds no more than Kin (possible when Kin is the whole
-  cache).
+- If Am is empty, the victim comes from A1in (or A1) although it holds no more than Kin, which is possible if Kin is the
+  whole cache.
 """
 
 from collections import OrderedDict

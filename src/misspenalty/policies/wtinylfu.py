@@ -1,4 +1,4 @@
-"""W-TinyLFU: a small LRU window; a sketch of recent access counts decides which blocks that leave it stay in the cache.
+"""W-TinyLFU: a small LRU window; a sketch of recent access counts decides which blocks are kept when they leave it.
 
 New blocks enter the window, an LRU list for a share `window` of the cache. A block that overflows the window is the
 candidate for the main region, an SLRU. It is admitted while there is room; after that, its count is compared with that
@@ -60,7 +60,7 @@ class Sketch:
         return [(row, draw >> (44 + 5 * k) & 31) for k, row in enumerate(line)]
 
     def frequency(self, number):
-        """Return the count of a block, or more if another block shares all four counters."""
+        """Return the count of a block, or more if other blocks share all four of its counters."""
         return min(row[column] for row, column in self._counters(number))
 
     def increment(self, number):

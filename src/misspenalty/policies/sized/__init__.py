@@ -28,13 +28,13 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Name of the policy for blocks that this policy equals when every object has one byte (except for `fixed`).
+        Name of the policy for blocks; this one equals it if every object has one byte, except for what `fixed` changes.
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str
         Parameters of the policy for blocks that this one does not have.
     fixed : mapping
-        Further arguments of the kernel, which differ from those for blocks.
+        Further arguments of the kernel, whose values differ from those for blocks.
     """
 
     name: str

@@ -33,7 +33,7 @@ cdef class SizedCache(Policy):
     cdef node_t* nodes                  # one per object, then the heads of the lists
     cdef int64_t[LISTS] bytes           # bytes of the objects in each list
     cdef int changes                    # KEEP, REPLACE or NEW
-    cdef const int64_t* sizes           # bytes requested by each reference of this call; NULL = those requested last
+    cdef const int64_t* sizes           # bytes requested by each reference of this call; NULL = `asked` stays
     cdef const block_t* first           # where the references of this call begin
 
     # Policies override these. `load` makes room and puts an object of at most `largest` bytes into a list. `evict`

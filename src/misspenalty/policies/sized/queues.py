@@ -6,7 +6,8 @@ cache are shares of its bytes, and if all objects have one byte, each policy equ
 Deviations and decisions, beyond those of the policies for blocks:
 
 - S3-FIFO: as in libCacheSim, with equal misses, except that an object larger than the small queue's share, which
-  libCacheSim never caches, is loaded. G holds the names of objects of up to `ghost` times the cache's bytes.
+  libCacheSim never caches, is loaded. G holds the names of objects that together have up to `ghost` times the cache's
+  bytes.
 - ARC: a ghost hit moves the target by the object's bytes times the ratio of the ghost lists, as in OpenZFS (arc.c);
   the paper moves it by one block times that ratio. If T2 is empty, T1 provides the victim, whatever the target is. In
   libCacheSim the target moves by a few bytes per ghost hit, so that its misses differ.
@@ -228,7 +229,7 @@ class ARC(SizedReference):
         self._replace()
 
     def settle(self):
-        """Evict, and forget names beyond the limits."""
+        """Evict objects and forget names until everything is within its limits."""
         super().settle()
         while self.t1.bytes + self.b1.bytes > self.room:
             self.b1.popitem(last=False)

@@ -1,7 +1,7 @@
 """LFU, LRU-K and GDSF for objects of different sizes: the object with the lowest rank is evicted.
 
 LFU and LRU-K are the policies for blocks (`misspenalty.policies.lfu`, `misspenalty.policies.lruk`) without a correlated
-period; their histories hold the names of objects of up to `history` times the cache's bytes.
+period; their histories hold the names of objects that together have up to `history` times the cache's bytes.
 
 GDSF, greedy dual size frequency: the rank of an object is the value of ``clock + uses / bytes`` at its last use, where
 ``clock`` is the rank of the object that was evicted last. So small objects and often used ones stay, and objects that
