@@ -49,7 +49,7 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
     cdef bint longest               # only the longest context that can predict anything predicts
-    cdef bint runs                  # nodes have runs: a child's likelihood is the same wherever prediction begins
+    cdef bint runs                  # nodes have runs, as a child's likelihood is the same wherever prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # partitions halved
     cdef readonly int64_t ignored   # nodes that were not made because there was no room

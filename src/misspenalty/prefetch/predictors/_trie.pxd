@@ -23,7 +23,7 @@ cdef struct partition_t:
 
 
 cdef inline int32_t child_of(const node_t* nodes, int32_t node) noexcept nogil:
-    """Return the most frequent child of `node`."""
+    """Return the most frequent child of `node`, or NOTHING."""
     return node + 1 if nodes[node].child < NOTHING else nodes[node].child
 
 
@@ -33,7 +33,7 @@ cdef inline int32_t run_of(const node_t* nodes, int32_t node) noexcept nogil:
 
 
 cdef inline int32_t alike(const node_t* nodes, const node_t* others, int32_t same, int32_t end) noexcept nogil:
-    """Count how many of the `end` nodes after the first match `others` in file; the first `same` are known to match."""
+    """Count the nodes after the first that match `others` in file, up to a mismatch; the first `same` are known to."""
     same = max(min(same, end), 0)
     while same < end and nodes[same + 1].file == others[same + 1].file:
         same += 1

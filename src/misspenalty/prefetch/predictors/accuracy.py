@@ -18,9 +18,9 @@ class Accuracy(NamedTuple):
     predicted : int
         Events before which at least one file was predicted.
     first : int
-        Events that were the first of the files predicted.
+        Events whose file was the first of those predicted.
     among : int
-        Events that were among the files predicted.
+        Events whose file was among those predicted.
     files : float
         Mean number of files predicted after an event.
     memory : int

@@ -5,7 +5,7 @@ most one node, and prediction continues from a likely child to its likely child,
 threshold. With a threshold above 0.5 this yields one sequence of files per context.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
-2001, section 2.3; partition size 64 with order 45 is the run of Figure 8.
+2001, section 2.3; the run of Figure 8 has a partition size of 64 and an order of 45.
 Authors' code: none published.
 
 Deviations and decisions, beyond those of context.py:

@@ -1,4 +1,4 @@
-"""Put any replacement policy behind the sequential prefetcher: the policy's blocks are pages.
+"""Put any online replacement policy behind the sequential prefetcher; the policy's blocks are pages.
 
 A page gets its id when its track is first touched, so that the policy's arrays are used from their beginning.
 """

@@ -134,7 +134,7 @@ def track_cache(
     prefetch : mapping or str, optional
         Settings of the prefetcher, as in `check`; by default nothing is prefetched.
     observe : mapping, optional
-        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of SARC's ratio, which these compute but do not use.
+        For LRU Top and LRU Bottom: ``delta`` and ``count_writes`` of SARC's ratio, which both compute but do not use.
     **parameters
         The policy's own parameters.
 
@@ -193,7 +193,7 @@ def _settings(definition, prefetch, parameters):
 
 
 def _observed(definition, observe):
-    """Check, like SARC's, the parameters of the ratio that LRU Top and LRU Bottom compute but do not use."""
+    """Check the parameters of the ratio that LRU Top and LRU Bottom compute but do not use; return them."""
     known = {p.name: p for p in find_policy("sarc").parameters if p.name in OBSERVED}
     if observe and (not definition.spatial or known.keys() <= {p.name for p in definition.parameters}):
         raise ParameterError(f"{definition.name}: observe is only for lru_top and lru_bottom; leave it out")
@@ -203,7 +203,10 @@ def _observed(definition, observe):
 
 
 class BehindReference(Tracks):
-    """Any policy's kernel behind the prefetcher's reference; pages are numbered by track and page."""
+    """Any policy behind the prefetcher's reference; pages are numbered by track and page.
+
+    The policy has ``capacity``, ``__contains__(page)`` and ``access_block(page)``, so a kernel has to be wrapped.
+    """
 
     def __init__(self, policy, track_pages=1, **settings):
         super().__init__(policy.capacity, track_pages, **settings)
