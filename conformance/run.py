@@ -118,7 +118,7 @@ def check_cache(command, listed):
 
 
 def _hits(text, vector):
-    """Return the mean hits of a long vector in an adapter's output; None if it was not run."""
+    """Return the mean number of hits on a long vector in an adapter's output, rounded; None if it was not run."""
     found = [record["hits"].count("1") for record in map(json.loads, text.splitlines()) if record["id"] == vector]
     return round(sum(found) / len(found)) if found else None
 

@@ -63,7 +63,8 @@ func numbers(text string) []uint64 {
 	return trace
 }
 
-// replay returns the outcomes (1 for a hit) and, if tell is set, the blocks that each reference evicted.
+// replay returns the outcomes (1 for a hit) and, if tell is set and the cache is a holder, the blocks that each
+// reference evicted.
 func replay(e entry, capacity int, trace []uint64, writes []int, tell bool) map[string]any {
 	c, hits, evicted, cached := e.open(capacity), make([]byte, len(trace)), map[int][]uint64{}, []uint64{}
 	h, tells := c.(holder)

@@ -109,7 +109,10 @@ def caches():
 
 
 def replay(open_cache, capacity, trace, writes=(), tell=False):
-    """Return the outcomes of a trace (1 for a hit) and, if `tell`, the evictions; None if the cache cannot run it."""
+    """Return the outcomes of a trace (1 for a hit); None if the cache cannot run it.
+
+    With `tell`, return the evictions as well, if the cache can tell which blocks it holds.
+    """
     if capacity < getattr(open_cache, "least", 1) or (writes and not getattr(open_cache, "writes", True)):
         return None
     reference, hits, evicted, cached, written = open_cache(capacity), "", {}, set(), set(writes)

@@ -1,6 +1,7 @@
 # theine.Cache, capacity 1000, trace n n-20 for n to 100000: prints over 80000 hits; wtinylfu has under 4000 hits
 #
-# A window of 1 %, 10 blocks, is too small to hold a block until its second reference; a larger one hits nearly all.
+# A window of 1 %, 10 blocks, is too small to hold a block until its second reference; with a larger window, nearly all
+# second references are hits.
 from theine import Cache
 
 cache, hits = Cache(1000), 0

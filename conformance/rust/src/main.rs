@@ -22,7 +22,8 @@ enum Ask {
 type Reference = Box<dyn FnMut(u64, Ask) -> bool>;
 type Open = fn(usize) -> Reference;
 
-/// Make a `Reference` of a cache from three functions: tell whether it holds a block, look it up as a use, and load it.
+/// Make a `Reference` of a cache from three functions: one tells whether the cache holds a block, one looks a block up
+/// as a use, and one loads a block.
 fn cache<C: 'static>(
     mut c: C, holds: fn(&C, u64) -> bool, finds: fn(&mut C, u64) -> bool, load: fn(&mut C, u64),
 ) -> Reference {
