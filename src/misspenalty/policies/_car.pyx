@@ -17,10 +17,10 @@ cdef enum:
 
 
 cdef struct Ring:
-    block_t* blocks             # block in each place
-    uint32_t places             # number of places, enough for all blocks that it will hold
+    block_t* blocks             # the block in each place
+    uint32_t places             # number of places, enough for all blocks that the ring will hold
     uint32_t hand               # place of the next block to leave
-    uint32_t held               # blocks in it
+    uint32_t held               # blocks in the ring
 
 
 cdef inline void enter(Ring* ring, block_t block) noexcept nogil:

@@ -30,7 +30,7 @@ cdef class FBR(Policy):
     cdef uint64_t total         # sum of the counts of the blocks in the cache
     cdef double a_max           # average count above which all counts are halved
     cdef uint64_t room          # entries the history may hold
-    cdef uint64_t remembered    # entries in it
+    cdef uint64_t remembered    # entries in the history
 
     def __cinit__(self, capacity, blocks, f_new, f_old, c_max, a_max, history):
         self.most[OLD] = max(<uint64_t>(f_old * capacity), 1)

@@ -21,7 +21,7 @@ cdef struct Rank:
 
 
 cdef struct Entry:
-    uint64_t key                # lowest leaves first
+    uint64_t key                # the entry with the lowest key leaves first
     uint32_t last               # number of the last access when `key` was taken; breaks ties, lowest first
     block_t block
 

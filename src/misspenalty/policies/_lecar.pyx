@@ -20,7 +20,7 @@ cdef enum:
 
 
 cdef struct Node:
-    uint32_t place              # CACHED, NOWHERE, or its position in a history, which also tells in which one
+    uint32_t place              # CACHED, NOWHERE, or its position in a history, which also tells which history
     Link used                   # neighbours by last use
     Link same                   # neighbours of the same count; in a history: `older` is the time of eviction
     uint32_t group              # group of its count; in a history: the count
@@ -41,7 +41,7 @@ cdef class LeCaR(Policy):
     cdef uint64_t state         # state of SplitMix64
     cdef double weight          # weight of LRU
     cdef double rate
-    cdef double discount        # factor of a regret per reference since the eviction
+    cdef double discount        # factor by which a regret shrinks per reference since the eviction
     cdef bint keeps             # whether a returning block keeps its count
 
     def __cinit__(self, capacity, blocks, rate, discount, lru, histories, recall, seed):

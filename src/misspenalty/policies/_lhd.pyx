@@ -48,7 +48,7 @@ cdef class LHD(Policy):
     cdef uint32_t shift
     cdef uint32_t now           # references so far
     cdef uint32_t estimates
-    cdef Py_ssize_t explorers   # how many more may be kept
+    cdef Py_ssize_t explorers   # how many more explorers may be kept
     cdef double victims         # mean density of recent victims
     cdef double objects
     cdef double mass

@@ -29,7 +29,7 @@ cdef struct Lists:
     Node* nodes                 # one per block, then one per list
     block_t heads               # the node of list 0
     uint32_t lists
-    uint32_t blocks[MAX_LISTS]  # in each list
+    uint32_t blocks[MAX_LISTS]  # number of blocks in each list
     uint32_t limit[MAX_LISTS]
     uint32_t capacity           # capacity of the segments together
 
@@ -38,7 +38,7 @@ cdef struct Sketch:
     uint32_t* counts
     uint32_t n
     uint32_t hashes
-    uint64_t hits               # in the segments, since counters were halved
+    uint64_t hits               # hits in the segments since counters were halved
     uint64_t sample
 
 
@@ -255,9 +255,9 @@ cdef class WTinyLFU(Segmented):
 
 
 cdef struct LirsNode:
-    Link s                      # in the stack
-    Link q                      # in the queue
-    Link gone                   # among the evicted blocks of the stack
+    Link s                      # neighbours in the stack
+    Link q                      # neighbours in the queue
+    Link gone                   # neighbours among the evicted blocks of the stack
     uint8_t in_s
     uint8_t in_q
     uint8_t in_gone

@@ -37,8 +37,8 @@ cdef struct State:
     Ring filter
     Ring staging
     Ring core
-    uint32_t filter_share       # blocks
-    uint32_t core_share
+    uint32_t filter_share       # number of blocks that the filter should hold
+    uint32_t core_share         # number of blocks that the core should hold
     uint32_t guard
     uint32_t epoch              # a count in the sketch above this number never wins a comparison
     uint64_t rounds             # rounds of making room since the sketch was last halved

@@ -45,9 +45,9 @@ cdef inline bint give(uint32_t* lower, uint32_t at, uint32_t end, uint32_t* spar
 cdef class OPT(Policy):
     cdef uint32_t* since        # by block: position from which a stay up to its next access would take a slot
     cdef uint32_t* lower        # the position itself if marked, else a lower one, with no mark in between
-    cdef uint32_t end           # position of the coming access; `lower` is known below it
+    cdef uint32_t end           # position of the coming access; `lower` is set at all positions below
     cdef uint32_t limit         # length of the axis
-    cdef uint32_t spare         # slots never used
+    cdef uint32_t spare         # number of slots never used
     cdef bint bypass
     cdef block_t newest         # most recently used block
     cdef bint begun             # whether any block has been used

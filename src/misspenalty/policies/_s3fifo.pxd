@@ -19,9 +19,9 @@ cdef enum:
 
 cdef struct Ring:
     block_t* blocks
-    uint32_t size               # blocks it can hold
+    uint32_t size               # blocks that the ring can hold
     uint32_t front              # place of the oldest
-    uint32_t held               # blocks in it
+    uint32_t held               # blocks in the ring
 
 
 cdef struct State:

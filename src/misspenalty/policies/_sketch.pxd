@@ -11,7 +11,7 @@ cdef extern from *:
     int count_ones "__builtin_popcountll" (unsigned long long) noexcept nogil
 
 cdef enum:
-    ROWS = 4                    # counters of a block
+    ROWS = 4                    # rows of a line, and counters of a block: one per row
     WORDS = 8                   # words of a line; two per row
     LINE_BYTES = 64             # bytes of a line, and of a line of the processor's cache
     MAX_COUNT = 15                   # highest value of a counter
@@ -19,7 +19,7 @@ cdef enum:
 
 cdef struct Sketch:
     uint64_t* words             # 16 counters each
-    uint64_t lines              # a power of two
+    uint64_t lines              # number of lines, a power of two
     uint64_t sample             # increments after which counters are halved
     uint64_t size               # increments since the last halving, plus what halvings left of earlier ones
 

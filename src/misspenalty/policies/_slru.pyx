@@ -14,8 +14,8 @@ cdef enum:
 
 cdef struct Segment:
     Log log
-    uint32_t blocks             # number of blocks in it now
-    uint32_t limit              # maximum number that it may hold
+    uint32_t blocks             # blocks in the segment now
+    uint32_t limit              # maximum number of blocks in the segment
 
 
 cdef struct State:

@@ -65,10 +65,10 @@ cdef class TrackCache(Policy):
     cdef const uint32_t* place_of       # track of each block id of a trace; NULL = the id itself
     cdef int64_t now                    # requests so far: the clock of the stamps
     cdef read_t reads[MOST_READS]       # reads of the last request, its own first
-    cdef int n_reads                    # number of reads
+    cdef int n_reads                    # number of reads in `reads`
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
-    cdef int64_t[3] staged              # tracks read, by why
+    cdef int64_t[3] staged              # tracks read for each reason (`why`)
     cdef readonly int64_t unused        # prefetched tracks, even if cached before, that were evicted without an access
 
     # --- for a controller -------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ cdef struct slot_t:                 # a cached track
     Link list                       # neighbours in SEQ or RANDOM
     Link merged                     # neighbours in the one list of LRU Bottom
     int64_t stamp                   # number of the request that last moved it to MRU
-    uint32_t track                  # which track; of a free slot: the next free one
+    uint32_t track                  # number of the track; in a free slot, the next free slot
     mark_t mark                     # counter and flags
     uint8_t pages                   # mask of cached pages
     uint8_t sequential              # 1 = in SEQ, 0 = in RANDOM

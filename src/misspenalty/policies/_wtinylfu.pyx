@@ -24,12 +24,12 @@ cdef struct State:
     Log window
     Log probation
     Log protected
-    uint32_t seen               # blocks numbered
-    uint32_t in_window          # blocks
-    uint32_t in_probation
-    uint32_t in_protected
-    uint32_t window_limit       # blocks
-    uint32_t protected_limit
+    uint32_t seen               # blocks numbered so far
+    uint32_t in_window          # blocks in the window
+    uint32_t in_probation       # blocks in probation
+    uint32_t in_protected       # protected blocks
+    uint32_t window_limit       # maximum number of blocks in the window
+    uint32_t protected_limit    # maximum number of protected blocks
 
 
 cdef inline void expect(const State* s, const Log* log) noexcept nogil:

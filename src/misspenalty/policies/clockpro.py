@@ -63,7 +63,7 @@ class ClockPro(Reference):
         self.cold_target = self.least  # m_c
         self.room = int(history * capacity)
         self.clock = OrderedDict()  # block -> Page, oldest first
-        self.hot = self.resident = self.absent = 0  # numbers of pages
+        self.hot = self.resident = self.absent = 0  # numbers of hot pages, of pages in the cache, and of evicted ones
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

@@ -42,7 +42,7 @@ class Hyperbolic(Reference):
         self.draws = Draws(seed)
         self.now = 0
         self.places = []  # blocks; a new one takes the place of the evicted one
-        self.entries = {}  # references, and the time of loading, of each block in the cache
+        self.entries = {}  # number of references and time of loading of each block in the cache
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""

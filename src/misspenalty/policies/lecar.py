@@ -7,7 +7,7 @@ is `discount` to the power of 1 / capacity, and the weights are scaled to a sum 
 
 Paper: G. Vietri, L. V. Rodriguez, W. A. Martinez, S. Lyons, J. Liu, R. Rangaswami, M. Zhao, G. Narasimhan, "Driving
 cache replacement with ML-based LeCaR", HotStorage 2018, section 3 and algorithm 1, which multiplies the other expert's
-weight by the inverse: the same after scaling.
+weight by the inverse, which is the same after scaling.
 Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which we follow in what the paper leaves open, except as
 stated below.
 
@@ -71,7 +71,7 @@ class LeCaR(Reference):
         self.recall = recall
         self.draws = Draws(seed)
         self.now = 0
-        self.count = OrderedDict()  # references of the blocks in the cache, least recently used first
+        self.count = OrderedDict()  # numbers of references to the blocks in the cache, least recently used first
         self.lru_history = OrderedDict()  # count and time of eviction, oldest eviction first
         self.lfu_history = OrderedDict()
 

@@ -43,7 +43,7 @@ PARAMETERS = (
     ),
     Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),
 )
-AGES = 20_000  # units of age that are told apart
+AGES = 20_000  # number of ages, in units, that are told apart
 CLASSES = 16
 ADMITTED = 8  # loaded blocks that are remembered as likely victims
 EARLY_SAMPLE, EARLY = 8, 50  # number of blocks drawn as long as there are at most `EARLY` estimates
@@ -67,7 +67,7 @@ class LHD(Reference):
         self.now = self.estimates = 0
         self.places, self.place = [], {}  # blocks by place, and the place of each
         self.last, self.ages, self.explores = {}, {}, set()  # time of the last reference; ages at the last two hits
-        self.explorers = int(capacity * EXPLORERS)  # how many more may be kept
+        self.explorers = int(capacity * EXPLORERS)  # how many more explorers may be kept
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims
         self.objects = self.mass = 0.0  # decaying sums, over the estimates, of the cache's blocks and of 1

@@ -53,7 +53,7 @@ HASHES = math.ceil(-math.log2(ERROR))
 
 
 def counters(capacity, sketch):
-    """Return the number of counters of the sketch of a cache.
+    """Return how many counters the sketch of a cache has.
 
     Examples
     --------

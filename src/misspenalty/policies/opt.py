@@ -6,7 +6,7 @@ the cache can have fewer: on 1 2 1 2 … a cache of one block that keeps block 1
 hits none.
 
 ``opt_bypass`` leaves out the missed block if the cache is full and no cached block has a later next use. No cache that
-holds only referenced blocks has fewer misses, whether or not it loads every miss.
+holds only referenced blocks has fewer misses, whether or not it loads every block that it misses.
 
 Both maximise the hits over all references that they are given. If a trace has writes or a warm-up, another policy may
 therefore have more hits among the references that are counted.

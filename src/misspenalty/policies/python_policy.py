@@ -47,7 +47,7 @@ class PythonPolicy:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
         self.blocks, self.requests, self.misses = len(address), 0, 0
         self._claims, self._found = Claims(capacity, len(address)), np.empty(1, np.uint8)
-        self._said = -1  # id of the block that the policy has just said it holds
+        self._said = -1  # id of the block that the policy has just said it holds; -1 = none
 
     @property
     def evictions(self) -> int:

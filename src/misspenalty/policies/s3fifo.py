@@ -51,7 +51,7 @@ class S3FIFO(Reference):
         self.threshold = threshold
         self.filling = bool(fill_main)
         self.small, self.main = deque(), deque()  # oldest first
-        self.ghost = OrderedDict()  # hits in S, oldest first
+        self.ghost = OrderedDict()  # hits in S of each name, oldest name first
         self.count = {}  # counts of the blocks in the cache
 
     def access(self, block):

@@ -15,10 +15,10 @@ cdef enum:
 cdef class WTinyLFU(SizedCache):
     cdef Sketch sketch
     cdef uint32_t* number               # number of each object in order of first use, from 1; 0 = not yet used
-    cdef uint32_t seen                  # objects numbered
-    cdef int64_t window_room            # bytes
-    cdef int64_t main_room
-    cdef int64_t protected_room
+    cdef uint32_t seen                  # objects numbered so far
+    cdef int64_t window_room            # maximum bytes of the window
+    cdef int64_t main_room              # maximum bytes of the main region
+    cdef int64_t protected_room         # maximum bytes of the protected segment
 
     def __cinit__(
         self, Py_ssize_t capacity, Py_ssize_t blocks, *args, window=0.01, protected=0.8, sample_size=10.0, mean_bytes=1, **parameters

@@ -13,15 +13,15 @@ cdef enum:
 
 
 cdef struct rank_t:
-    double key                          # lowest leaves first
+    double key                          # the object with the lowest key leaves first
     uint64_t last                       # number of the last access; breaks ties
     uint64_t count                      # uses, kept while in the history
-    uint32_t place                      # in the heap
+    uint32_t place                      # place in the heap
 
 
 cdef class Ranked(SizedCache):
     cdef rank_t* ranks                  # one per object
-    cdef block_t* heap                  # lowest first
+    cdef block_t* heap                  # objects, the lowest key first
     cdef uint32_t size                  # objects in the heap
     cdef uint64_t now                   # accesses so far
     cdef int64_t history                # maximum bytes of the evicted objects that are remembered

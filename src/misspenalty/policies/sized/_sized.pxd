@@ -20,8 +20,8 @@ cdef struct node_t:
     Link link
     int64_t held                    # bytes it takes up in the cache, or took up when it was evicted
     int64_t asked                   # bytes with which it was last requested
-    uint8_t list                    # ABSENT, or where it is
-    uint8_t uses                    # counted by some policies
+    uint8_t list                    # number of the list that the object is in; ABSENT = none
+    uint8_t uses                    # number of uses, which only some policies count
 
 
 cdef class SizedCache(Policy):
