@@ -35,7 +35,7 @@ cdef class ContextModel(Predictor):
     cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
     cdef Py_ssize_t ahead           # while an event is learnt, first of the contexts that have not learnt it
     cdef Py_ssize_t old             # while an event is learnt, end of the contexts that have not learnt it
-    cdef int32_t last               # last of the siblings searched without success; NOTHING = unknown, or none
+    cdef int32_t last               # last sibling of a search without success; NOTHING = unknown, or no sibling
     cdef int64_t ways               # runs that contexts have walked along, numbered from 1
     cdef node_t* halved             # a partition while it is halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
@@ -43,7 +43,7 @@ cdef class ContextModel(Predictor):
     cdef uint32_t partition         # maximum number of nodes in a partition
     cdef bint limited               # whether a full partition is halved
     cdef uint32_t order             # depth of the deepest nodes
-    cdef double threshold           # smallest likelihood that is predicted
+    cdef double threshold           # smallest likelihood at which a file is predicted
     cdef bint one_node              # a walk ends where it makes a node (EPCM)
     cdef bint chained               # prediction follows likely children (EPCM)
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
@@ -51,8 +51,8 @@ cdef class ContextModel(Predictor):
     cdef bint longest               # only the longest context that can predict anything predicts
     cdef bint runs                  # nodes have runs, as a child's likelihood is the same wherever prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
-    cdef readonly int64_t halvings  # partitions halved
-    cdef readonly int64_t ignored   # nodes that were not made because there was no room
+    cdef readonly int64_t halvings  # how often a partition was halved
+    cdef readonly int64_t ignored   # nodes not made: there was no room, or a halving removed the parent
 
     def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
                   product=0, longest=0):
