@@ -13,7 +13,7 @@ cdef class Kernel:
     cdef bint in_use               # whether a call that has released the GIL is using this kernel
     cdef list kernels                 # kernels that this one drives, or None
 
-    # Register a kernel that this one drives: it is in use while this one is.
+    # Register a kernel that this one drives, so that it is in use whenever this one is.
     cdef int uses(self, Kernel part) except -1
     # Raise RuntimeError if another thread is in the middle of a call; every method that could disturb a call starts
     # with this.

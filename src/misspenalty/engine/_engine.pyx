@@ -1,4 +1,4 @@
-"""Call the event engine from Python, for tests and slow models; kernels cimport it, which inlines every call."""
+"""Call the event engine from Python, for tests and slow models; kernels cimport it instead, so that every call is inlined."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
