@@ -1,4 +1,4 @@
-"""Call the event engine from Python, for tests and slow models; kernels cimport it instead, so that every call is inlined."""
+"""Call the event engine from Python, for tests and slow models; kernels cimport it instead and inline every call."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free

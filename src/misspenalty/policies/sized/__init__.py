@@ -58,7 +58,7 @@ class SizedPolicy:
         Raises
         ------
         ParameterError
-            A name is unknown, or is that of a parameter left out, or a value is invalid.
+            A name is unknown or one of `left_out`, or a value is invalid.
         """
         for name in self.left_out:
             if name in parameters:
