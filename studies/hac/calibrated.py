@@ -90,7 +90,7 @@ class Variant:
         return sized(mean_over_seeds(tables, ["server_cache_mb"]), published["value"])
 
     def installation(self, server_mb):
-        """Fit the instructions of installing an object, given the size of the server's cache; see
+        """Fit the number of instructions that it takes to install an object, given the size of the server's cache; see
         `misspenalty_studies.hac.tables.fit`."""
         (published,) = self.install.published
         runs = [(one.sweeps["T1"], _priced(one.costs, server_mb)) for one in self.seeds]
@@ -102,7 +102,7 @@ class Variant:
         Parameters
         ----------
         server_mb, install : float
-            Size of the server's cache, and instructions of installing an object.
+            Size of the server's cache, MB, and number of instructions that it takes to install an object.
         least_share : float
             As in `misspenalty_studies.hac.tables.fig9`.
         iterations : int

@@ -71,7 +71,7 @@ TABLES = {
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``hac``."""
+    """Record every claim of the ledger whose id begins with ``hac``."""
     sweep = tables["fig9"].us
     at_point = [POINT[traversal] == mb for traversal, mb, _ in sweep.index]
     fig9 = sweep[at_point].droplevel("cache_mb").to_xarray().sel(traversal=TRAVERSALS)
@@ -241,7 +241,8 @@ def logged(server, fit):
 
 
 def logged_calibrated(server, fit):
-    """Return the results of the calibrated variant's fits, as notes of the claims that read their targets.
+    """Return the results of the calibrated variant's fits, as notes on the claims that compare the same published
+    values.
 
     Parameters
     ----------

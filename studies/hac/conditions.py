@@ -110,7 +110,8 @@ def under_conditions(
     Parameters
     ----------
     total, frames : sequence of path-like
-        HAC's sweeps, in the order of `STATIC`; cache sizes are frames and table together, and frames alone.
+        HAC's sweeps, in the order of `STATIC`; a cache size covers frames and table in `total`, and frames alone in
+        `frames`.
     others_total, others_frames : sequence of path-like
         The same for the other databases, concatenated.
     calls : sequence of path-like
@@ -166,7 +167,7 @@ def under_conditions(
             [
                 mean_over_seeds(tables, KEYS[item]).assign(condition=words)
                 for words, tables in sorted(each.items(), key=lambda entry: entry[0].count("; "))
-                if len(tables) == len(frames)  # every seed
+                if len(tables) == len(frames)  # all seeds have this table
             ],
             ignore_index=True,
         )
@@ -271,7 +272,7 @@ def at_client(one, fetches, cache_mb, costs):
 
 
 def hit_times(data, cache_mb, testbed):
-    """Yield Table 3 with each alternative of `PER_OBJECT` in the testbed's file.
+    """Yield Table 3 with each alternative value that the testbed's file gives for a cost in `PER_OBJECT`.
 
     Yields
     ------

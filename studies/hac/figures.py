@@ -65,8 +65,8 @@ def _part_legend(figure, parts, further=(), columns=4):
 
 @styled
 def fig9(table, published):
-    """Miss penalty by component at the published client cache sizes (left), and its shares of the fetch time with the
-    published ones as marks (right; Figure 9).
+    """Miss penalty by component at the published client cache sizes (left), and replacement and conversion as shares of
+    the fetch time, with the published shares as marks (right; Figure 9).
 
     Operations are counted while the traversal runs on a cache, and priced for the paper's 133 MHz Alpha. The only free
     cost was fitted to the share of conversion in T1, so that share is no evidence. The layout of OO7's objects rests on
@@ -148,8 +148,8 @@ def fig10(table, published):
 def fig11(table):
     """Fetch time, split as in the paper's Figure 11.
 
-    The size of the server's cache is recollected; with it, hot traversals find every page there. The layout of OO7's
-    objects rests on shares of a page that are recollected from the paper.
+    The size of the server's cache is recollected; in a cache of this size, hot traversals find every page. The layout
+    of OO7's objects rests on shares of a page that are recollected from the paper.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
     """How much replacement and conversion, as shares of T1's fetch time, change as each cost or parameter takes its
     other values, one at a time.
 
-    The lines mark the study's own values.
+    The vertical lines mark the study's own values.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ _LOOKS = {
 
 @styled
 def hit_time(table, published):
-    """Hit time of hot traversals in a cache that holds everything, in the lines of the paper's Table 3: as printed
-    there, and priced for the paper's Alpha.
+    """Hit time of hot traversals in a cache that holds everything, split into the lines of the paper's Table 3, as
+    printed there and as priced for the paper's Alpha.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ def hit_time(table, published):
 
 @styled
 def hit_time_measured(table, priced, published):
-    """Hit time measured on the machine that made this report: what each mechanism adds to the bare program, in the
-    lines of the paper's Table 3, next to the published and the priced shares.
+    """Hit time measured on the machine that made this report: what each mechanism adds to the bare program, split into
+    the lines of the paper's Table 3, next to the published and the priced shares.
 
     Whiskers are quartiles. A measurement varies between runs; no claim depends on it.
 
     Parameters
     ----------
     table : DataFrame
-        ``traversal, line, seconds`` with ``low, high``, from `misspenalty_studies.hac.measured.hit_time`; the values
+        ``traversal, line, seconds, low, high, accesses``, from `misspenalty_studies.hac.measured.hit_time`; the values
         vary between runs.
     priced, published : DataFrame
         As in `hit_time`.

@@ -67,7 +67,8 @@ def other_tables(
     dynamic : dict
         Settings of the dynamic traversal.
     shares : sequence of float
-        Splits of the dual buffer to try; the first seed on which a size can run decides that size's split.
+        Splits of the dual buffer to try at each size; the first seed on which the dual buffer can run at this size
+        decides the split.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Measure how much of the pages that a traversal touches is used by it, for several layouts of the database.
 
-The representation of objects was chosen to match shares of a page and a database size that are recollected from the
-paper (``data/calibration.yaml``); this table shows our values next to the recollected ones.
+The representation of objects was chosen to match used shares of pages and a database size that are recollected from the
+paper (``data/calibration.yaml``). The table `layouts` shows our values next to the recollected ones.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def layouts(calibration, seeds, sizes):
     -------
     DataFrame
         Columns of `used`, with the half width of a 95 % confidence interval of each mean; then columns
-        ``recollected_<column>``, filled in the rows for which the paper's value is recollected.
+        ``recollected_<column>``, which have a value only in the rows for which the paper's value is recollected.
     """
     tables = [
         pd.concat([used(database(seed, **sizes | {"documents": where}), where) for where in ("between", "apart")])
@@ -47,7 +47,8 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Compute the number of pages that each traversal touches, and the share of them that it uses, without evictions.
+    """Compute how many pages each traversal touches, and which share of their bytes and objects it uses, without
+    evictions.
 
     Parameters
     ----------

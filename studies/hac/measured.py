@@ -79,7 +79,7 @@ def _seconds(program, name):
 
 
 def penalty(data, points_mb, iterations=3):
-    """Measure the median time of each operation in a fetch over the last iteration.
+    """Measure the time of each operation of a fetch, as the median over the fetches of the last iteration.
 
     Each timer around an operation costs some 20 ns, so conversion, which is timed object by object, is overestimated by
     that much per object.

@@ -2,7 +2,8 @@
 
 Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching for Distributed Storage Systems", SOSP
 1997, section 4.4. Miss penalty = fetch time + replacement overhead + conversion overhead, as means per fetch. One cost,
-the instructions of installing an object, is fitted to one published share; all others are the testbed's.
+the number of instructions that it takes to install an object, is fitted to one published share; all others are the
+testbed's.
 """
 
 from typing import NamedTuple
@@ -60,7 +61,8 @@ class Costs(NamedTuple):
     pages : int
         Pages of the database.
     seed : int
-        Seed of the random parts: the server's hits if their share is given, and pages' places unless contiguous.
+        Seed of the random parts: the server's hits if their share is given, and the pages' places unless they are
+        contiguous.
     """
 
     testbed: object
@@ -247,8 +249,8 @@ class InstallFit(NamedTuple):
 
 
 def fit_install(runs, cache_mb, target, low, high):
-    """Fit the instructions of installing an object to the published ratio of conversion to fetch time, averaged over
-    seeds.
+    """Fit the number of instructions that it takes to install an object to the published ratio of conversion to fetch
+    time, averaged over seeds.
 
     Parameters
     ----------
@@ -258,7 +260,7 @@ def fit_install(runs, cache_mb, target, low, high):
     target : float
         Published ratio, %.
     low, high : float
-        Range of the instructions.
+        Range of instruction counts to search.
 
     Returns
     -------

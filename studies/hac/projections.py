@@ -1,7 +1,8 @@
 """Compute the HAC study's projections to other machines, networks, servers, programs and systems, as in section 4.4.
 
-In each case the points of Figure 9 are priced or run again with some of these replaced. Cases that the paper names
-without a number (a faster network, many clients) get their numbers from ``studies/hac/machine.yaml``.
+In each case, the points of Figure 9 are priced or run again after one or several of these have been replaced. Cases
+that the paper names without a number (a faster network, many clients) get their numbers from
+``studies/hac/machine.yaml``.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ SERVER_HIT = 0.23  # hit rate of file servers according to Blaze, which section 
 
 
 class OtherRuns(NamedTuple):
-    """Runs that the projections need besides those of Figure 9.
+    """Runs, and counts of references, that the projections need besides the runs of Figure 9.
 
     Attributes
     ----------

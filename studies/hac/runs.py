@@ -202,7 +202,8 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
 def sweeps(
     machine, traversal, seeds, sizes, iterations, total_mb, frames_mb=None, others_mb=None, shares=(), threads=1
 ):
-    """Run one traversal on HAC and on every other system, at every cache size, for every seed (a workflow job).
+    """Run one traversal on HAC and, if sizes are given for them, on FPC and the dual buffer, for every seed (a workflow
+    job).
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Point:
 
 
 def runs_at(sweeps, points_mb):
-    """Return a `Point` of each traversal, from its sweep."""
+    """Return a dict with a `Point` for each traversal, from its sweep."""
     return {name: Point(at_size(sweeps[name], points_mb[name]), points_mb[name]) for name in STATIC}
 
 
@@ -123,8 +123,8 @@ def fig9(traversal, runs, costs, least_share):
     Returns
     -------
     DataFrame
-        ``traversal, cache_mb, component, us`` (fetch, replacement, conversion, and total, which is measured on the
-        clock, not summed), ``fetches`` of one hot iteration, ``frames_mb, table_mb``.
+        ``traversal, cache_mb, component`` (fetch, replacement, conversion, and total, which is measured on the clock,
+        not summed), ``us``, ``fetches`` (of one hot iteration), ``frames_mb, table_mb``.
     """
     rows = []
     for one in memory_of(runs).itertuples():
@@ -176,7 +176,9 @@ def fig11(found, points_mb):
 
 
 def fit(runs, cache_mb, target, low, high):
-    """Fit the instructions of installing an object to T1's published share of conversion, averaged over seeds.
+    """Fit the number of instructions that it takes to install an object to T1's published share of conversion.
+
+    The share is the mean over seeds of conversion time as a percentage of fetch time.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     machine : path-like
         ``machine.yaml``.
     fit, published : DataFrame
-        The tables of `fit` and of ``studies/hac/published/miss_penalty.csv``.
+        The table that `fit` returned, and ``studies/hac/published/miss_penalty.csv``.
     points_mb : dict of str to float
     least_share : float
         As in `fig9`.

@@ -166,7 +166,7 @@ class Prices:
         )
 
     def conversion_without_install(self, counts, cache_bytes):
-        """Price conversion, in ns, without the instructions of installing objects, whose number is fitted."""
+        """Price conversion, in ns, without the instructions that install objects, whose number is fitted."""
         swizzles = self.testbed["swizzle_instructions"] * counts["swizzled"]
         return self._ns(cache_bytes, swizzles, counts["installed"] + 2 * counts["swizzled"])
 

@@ -1,10 +1,10 @@
 """Simulate the timing of a page server and its clients: network, server processor, page cache, disk, and clients' work.
 
-A client is given as a stream of fetches: the page, and the client's processor time before the request. A request
-crosses the network and takes time on the server's processor; its page is found in the page cache (LRU) or read from the
-drive, and returns over the network. The wire, the server's processor and the drive each serve in order of arrival; with
-one client there are no queues. The drive is the model of `misspenalty.disks` with its own cache: contiguous pages may
-already have been read ahead when they are requested.
+A client is given as a stream of fetches, each with its page and the client's processor time before the request. A
+request crosses the network and takes time on the server's processor; its page is found in the page cache (LRU) or read
+from the drive, and returns over the network. The wire, the server's processor and the drive each serve requests in
+order of arrival; with one client there are no queues. The drive is the model of `misspenalty.disks` with its own cache:
+contiguous pages may already have been read ahead when they are requested.
 
 Time is in whole nanoseconds; events at equal times are processed in the order in which they were scheduled.
 """
@@ -84,14 +84,15 @@ class PageServer:
     rate : float, optional
         Rate of the network, 10^6 bits/s; the testbed's by default.
     hit_share : float, optional
-        Probability that a fetch is a hit, drawn from `generator`; replaces the page cache.
+        Probability that a fetch is a hit. Hits are then drawn from `generator`, and there is no page cache.
     generator : numpy.random.Generator, optional
         Needed for `hit_share` and for pages in random order.
 
     Raises
     ------
     ParameterError
-        The database does not fit the drive, or `hit_share` is not between 0 and 1.
+        The database does not fit on the drive, `hit_share` is not between 0 and 1, or pages are in random order and
+        there is no `generator`.
     """
 
     def __init__(self, testbed, pages, *, rate=None, hit_share=None, generator=None):
@@ -119,7 +120,7 @@ class PageServer:
             case _:
                 chosen = first + np.arange(pages)
         if chosen.max(initial=0) >= slots:
-            raise ParameterError(f"{pages} pages do not fit drive {self.drive.name}")
+            raise ParameterError(f"{pages} pages do not fit on drive {self.drive.name}")
         return np.concatenate([[-1], chosen * self.count])
 
     def run(self, streams, earlier=(), enough=None):

@@ -26,7 +26,7 @@ cdef extern from *:
     #define INSTALLED 0x04000000u   /* of a header: the object has an entry that points here */
     #define MODIFIED  0x08000000u   /* of a header: changed by the running transaction */
     #define USED      0x80000000u   /* of a header: highest of the 4 usage bits */
-    #define USAGE     0xf0000000u   /* of a header: all of them */
+    #define USAGE     0xf0000000u   /* of a header: all 4 usage bits */
     """
     const uint32_t SWIZZLED
     const uint32_t ENTRY

@@ -129,7 +129,7 @@ cdef class Kernel(ObjectCache):
         self.enter(frame, threshold, hot)
 
     cdef void look(self, uint32_t frame) noexcept nogil:
-        """Add a frame to the set if it is not in it and the share of its installed objects is below R."""
+        """Add a frame to the set if it is not yet there and the share of its objects that are installed is below R."""
         cdef frame_t* seen = &self.frames[frame]
         cdef bint few = seen.installed * self.retention[1] < self.retention[0] * seen.objects
         if self.candidates[frame].entered == 0 and few:
@@ -192,8 +192,8 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects unless modified, move the others to the target if they fit; tell whether the
-        frame is then free."""
+        """Discard a frame's cold objects unless they are modified, and move the others to the target if they fit; tell
+        whether the frame is free afterwards."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

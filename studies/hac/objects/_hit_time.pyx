@@ -139,7 +139,7 @@ cdef class Ladder(Kernel):
     Parameters
     ----------
     cache : ObjectCache
-        Cache with everything that the traversals read; it is copied.
+        Cache with everything that the traversals read; `prepare` copies its frames.
     module : int
         Table entry of the module.
     parts : int

@@ -58,7 +58,7 @@ cdef class IndirectionTable(Kernel):
         return index
 
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """Find the entry of an oref and add a reference, the program's own; return the entry, 0 if `find` failed."""
+        """Find the entry of an oref and add a reference, the program's own; return the entry, or 0 if `find` failed."""
         cdef uint32_t index = self.find(oref)
         if index:
             self.entries[index].references += 1

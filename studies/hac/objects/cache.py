@@ -22,7 +22,7 @@ Deviations, and choices that no source states
     - Entries are freed as soon as they have neither references nor an object, not in the background.
     - The other caches are no-steal too: FPC and CLOCK keep pages with modified objects until the commit; the dual
       buffer keeps such pages and, in its object buffer, the modified objects. It is an error if the modified objects do
-      not fit the cache.
+      not fit in the cache.
     - The cache's size includes the table and its buckets, because a page cache does not need that memory. With
       ``table=False`` the size is that of the frames only. The list of pages in the cache (4 bytes per page
       of the database) is not counted.
@@ -74,7 +74,7 @@ class ClientCache:
     Raises
     ------
     ParameterError
-        The size has no room for two frames, or a parameter is invalid.
+        The size is less than two frames or at least 2 GB, or another parameter is invalid.
     """
 
     name = None
@@ -224,7 +224,7 @@ class HAC(ClientCache):
                 f"retention is {retention}, scan {scan}, lifetime {lifetime} and secondary {secondary}; expected a "
                 "retention from 1e-6 to 1, a scan from 1 to 1000, a lifetime from 1 to 10^6, and secondary from 0 to 16"
             )
-        share = Fraction(retention).limit_denominator(10**6)  # keeps 2/3 exact; products with object counts fit 32 bits
+        share = Fraction(retention).limit_denominator(10**6)  # keeps 2/3 exact; products with counts fit in 32 bits
         self.kernel = _hac.Kernel(*self._common, share.as_integer_ratio(), scan, lifetime, secondary)
 
 

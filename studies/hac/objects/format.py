@@ -80,7 +80,7 @@ class Object:
 
 
 class Pages:
-    """A database under construction: objects are placed in the order of their serial numbers, then filled by field.
+    """A database under construction: objects are first placed by serial number; then their fields are filled in.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Pages:
         sizes = np.where(kinds == ARRAY, (8 + 4 * lengths + 7) & ~np.uint32(7), sizes)
         sizes = np.where(kinds == STRING, (8 + lengths + 7) & ~np.uint32(7), sizes).astype(np.uint32)
         if len(sizes) and sizes.max() > LARGEST:
-            raise ParameterError(f"an object of {sizes.max()} bytes does not fit a page; the largest is {LARGEST}")
+            raise ParameterError(f"an object of {sizes.max()} bytes does not fit on a page; the largest is {LARGEST}")
         self.orefs = np.empty(len(kinds), np.uint32)
         offsets = np.empty(len(kinds), np.uint32)
         count = _layout.place(np.ascontiguousarray(sizes), self.orefs, offsets, FIRST_PAGE)

@@ -30,7 +30,8 @@ MODULE, MANUAL, COMPLEX, BASE, COMPOSITE, PART, CONNECTION, DOCUMENT = range(len
 
 
 class Draws:
-    """All random values, drawn in a fixed order; types are numbers, composite parts are indices over all modules."""
+    """All random values, drawn in a fixed order; types are numbers, and composite parts are indices over all
+    modules."""
 
     def __init__(self, p, generator):
         def integers(low, high, *shape):
@@ -142,7 +143,7 @@ def _tree(fan_out, levels):
 
 
 def _incoming(to):
-    """Return the connections in the order of the parts to which they lead, and how many lead to each part."""
+    """Return the indices of the connections, sorted by the part to which they lead, and how many lead to each part."""
     count, parts, _ = to.shape
     where = to.astype(np.int64) + (np.arange(count) * parts)[:, None, None]
     order = np.argsort(where.ravel(), kind="stable")

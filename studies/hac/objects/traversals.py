@@ -81,7 +81,7 @@ class Program:
         Raises
         ------
         ParameterError
-            There is no such traversal, or the cache is too small for the program's stack.
+            There is no such traversal, or the cache fails: for example, it is too small for the program's stack.
         """
         if name not in KINDS:
             raise ParameterError(f"the traversal is {name!r}; expected one of {', '.join(KINDS)}")
@@ -112,9 +112,9 @@ class Program:
         return done
 
     def walk(self, oref, steps):
-        """Walk along references from any object, as the kernel's `walk` defines; return the number of objects met."""
+        """Walk along references from any object as the kernel's `walk` describes; return the number of objects met."""
         entry = self._kernel.hold(oref)
-        self.cache.check()  # no page has such an object
+        self.cache.check()  # fails if the oref lies beyond the last page
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
         self.cache.kernel.end_run()
         self.cache.check()
@@ -127,7 +127,7 @@ class Program:
 
 
 class Ladder:
-    """A traversal of the contents of a program's cache, compiled once for each of `HIT_STEPS` with one more mechanism.
+    """A traversal of a program's cache, compiled once for each of `HIT_STEPS`, each time with one more mechanism.
 
     Parameters
     ----------

@@ -455,7 +455,7 @@ def test_the_variant_has_the_size_whose_hit_rate_is_nearest():
 
 def test_the_variant_has_the_tables_that_claims_read_and_counts_what_changes(tmp_path, stored):
     text = (ROOT / "data" / "calibration.yaml").read_text().replace("value: 86\n", "value: 100\n")
-    (tmp_path / "calibration.yaml").write_text(text)  # the small database fits the server's cache: all fetches hit
+    (tmp_path / "calibration.yaml").write_text(text)  # the small database fits in the server's cache: all fetches hit
     calibration = tmp_path / "calibration.yaml"
     made = hac_calibrated.calibrated(stored, MACHINE, calibration, POINTS, 0, 2, 4, SMALL["database"])
     by_seed = {f"{item}_by_seed" for item, table in claims.TABLES.items() if table.by_seed}

@@ -249,8 +249,8 @@ def test_usage_decays_by_half_rounded_up_and_never_to_zero():
 
 @pytest.mark.parametrize(("retention", "expected"), [(2 / 3, (4, 0, 3)), (0.667, (0, 2, 3))])
 def test_a_share_of_exactly_the_retention_is_not_below_it(retention, expected):
-    """One page has two nodes in use and a string that is not, so exactly 2/3 of it is hot at every threshold below
-    4."""
+    """One page has two nodes in use and a string that is not, so exactly 2/3 of its objects are hot at every threshold
+    below 4."""
     database = make_graph([0, 0, STRING, 0], [0, 0, 8110, 0], [1, -1, -1, 3, -1, -1, -1, -1, -1])
     cache = HAC(database, 4 * PAGE, table=False, retention=retention, secondary=0)
     Program(cache, database).walk(database.roots[0], [0, 0])
@@ -346,7 +346,7 @@ def test_perfect_lru_is_lru_on_pages():
     resident, misses = [], [1]
     for page in order.tolist():
         program.walk(int(database.orefs[page * PER_PAGE]), [1])
-    for page in order.tolist():  # four frames hold pages, the fifth is free
+    for page in order.tolist():  # four frames hold pages; the fifth is free
         if page in resident:
             resident.remove(page)
         else:

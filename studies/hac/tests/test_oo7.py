@@ -284,8 +284,8 @@ def accesses(name, parameters=TINY):
 
 
 def test_accesses_follow_from_the_structure():
-    """Accesses must be those of the module, of each assembly and its array, and of what each traversal does at its 9
-    composite visits."""
+    """Accesses must be those to the module and to each assembly and its array, and those that each traversal makes
+    during its 9 visits to composites."""
     tree = 1 + (1 + 3) * 2
     visits, n = 9, TINY.parts
     assert accesses("T6") == tree + visits * 2

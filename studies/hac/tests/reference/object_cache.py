@@ -48,7 +48,7 @@ class Frame:
     used: int = 0
     threshold: int = 0  # T, as a candidate
     hot: Fraction = Fraction(0)  # H
-    entered: int = 0  # fetch at which it became a candidate; 0 = it is none
+    entered: int = 0  # fetch at which it became a candidate; 0 = not a candidate
     sequence: int = 0
 
     @property
