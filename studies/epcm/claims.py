@@ -45,7 +45,7 @@ def elapsed_share(runs):
 
 
 def claims(record, tables):
-    """Record every claim of the ledger that begins with ``epcm``."""
+    """Record every claim of the ledger whose id begins with ``epcm``."""
     runs = tables["fig7"].xs("andrew").reset_index()
     earlier = runs[runs.buffer_copy & runs.model.isin(("last_successor", "pcm"))]
     copied, plain = ({m: g for m, g in runs[runs.buffer_copy == c].groupby("model")} for c in (True, False))

@@ -1,5 +1,5 @@
-"""Replay the EPCM study under conditions other than the criterion's, one at a time and jointly, for its claims; also
-over training runs and head starts.
+"""Replay the EPCM study under conditions other than the criterion's, one at a time and jointly, and with other numbers
+of training runs and other head starts.
 """
 
 from dataclasses import replace

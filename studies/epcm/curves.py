@@ -15,8 +15,9 @@ LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others ar
 def surface(table):
     """I/O wait removed and mean time of a read call, by the number of training runs and the head start.
 
-    Above, a line per predictor without a head start (solid) and with the longest (dashed). Perfect foresight knows the
-    largest number of events in the table. Below, EPCM over training runs and head start.
+    The upper panels have one line per predictor without a head start (solid) and one with the longest (dashed). Perfect
+    foresight knows the largest number of events in the table. The lower panels show EPCM by training runs and head
+    start.
 
     Parameters
     ----------
@@ -94,11 +95,12 @@ def learning(table):
 
 @styled
 def limits(table, bars, reductions):
-    """I/O wait that perfect foresight of the coming opens and execs removes, by how many of them it knows and by the
-    head start, with the same engine and disk as the predictors.
+    """I/O wait that perfect foresight of the coming opens and execs removes, by the number of them that it knows and by
+    the head start, with the same engine and disk as for the predictors.
 
-    Solid: one queue for all requests, as in Linux 2.2; dotted: demand reads first. Dashed: the best EPCM of Figure 7.
-    Dash-dotted: the paper's printed value for its best EPCM.
+    Solid lines are for one queue for all requests, as in Linux 2.2, dotted lines for a queue that serves demand reads
+    first. The dashed line shows the best EPCM of Figure 7, the dash-dotted line the paper's printed value for its best
+    EPCM.
 
     Parameters
     ----------

@@ -62,12 +62,12 @@ def _name(row):
 
 @styled
 def fig7(table, baselines, reductions):
-    """Reductions of elapsed time and of the mean read call's time against the cold run, for every predictor by
-    partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
+    """Reductions of the elapsed time and of the mean time of a read call, relative to the cold run, for every predictor
+    by partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
 
-    Dashes: without the buffer-to-page copy of Linux 2.2. Whiskers: 95 % confidence intervals. Dashed line: the total
-    I/O wait. The paper prints the values of the best EPCM, mostly without its setting, and of the hot cache. The
-    paper's best EPCM is drawn at the setting that is best here.
+    Dashes show the reductions without the buffer-to-page copy of Linux 2.2, whiskers 95 % confidence intervals, and the
+    dashed line the total I/O wait of the cold run. The paper prints the values of the best EPCM, mostly without its
+    setting, and of the hot cache. The paper's best EPCM is drawn at the setting that is best here.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def today(table):
     """The I/O wait that would be left today: the same recorded calls, with the recorded compute, on flash, with the
     page cache of a 6.x kernel as far as it is modelled.
 
-    No claim is judged on it.
+    No claim is judged by these results.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def today(table):
         axis.tick_params(axis="x", length=0)
         total = 1000 * mine.loc[mine["model"] == "cold", "elapsed_s"].iloc[0]
         axis.set_title(f"{BENCHMARKS[name]} ({total:.0f} ms cold)", fontsize=7)
-        axis.margins(y=0.15)  # the numbers stay below the title
+        axis.margins(y=0.15)  # keeps the numbers below the title
     axes[0].set_ylabel("I/O wait (ms)")
     return figure
 

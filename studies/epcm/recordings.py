@@ -25,8 +25,8 @@ def published(baselines, reductions, benchmark="andrew"):
     Returns
     -------
     dict of str to float
-        Last successor and PCM share one statement; the paper's single lead is shown next to both of ours, as the paper
-        does not say which of the two it means.
+        Last successor and PCM have the same value, as the paper makes one statement on both. The two lead times also
+        have the same value, as the paper prints only one and does not say which of them it means.
     """
     base = baselines[baselines["benchmark"] == benchmark].set_index(["caches", "quantity"])["value"]
     less = reductions[reductions["benchmark"] == benchmark].set_index(["model", "quantity"])["value"]
@@ -64,8 +64,8 @@ def facts(name, study, bars, published):
     -------
     DataFrame
         ``recording, quantity, value, published``, means over the measured runs. For the cold run: ``read_calls,
-        cold_misses`` and ``compute_s`` (fitted). For last successor: ``right_lead_ms`` (from a right prediction to the
-        open or exec that it predicted, over all correct ones) and ``fetched_lead_ms`` (from the start of a prefetch to
+        cold_misses`` and ``compute_s`` (fitted). For last successor: ``right_lead_ms`` (from a correct prediction to
+        the open or exec that it predicted, over all of these) and ``fetched_lead_ms`` (from the start of a prefetch to
         the first use of its data, over correct predictions that had anything to fetch). Then the waits and latencies,
         and the I/O wait removed by each model's best bar, ``*_removed_pct``.
     """

@@ -141,7 +141,7 @@ class Study(NamedTuple):
     resident : sequence of int
         Paths that are in memory even when the caches are cold.
     named : sequence of int
-        Paths whose directories and inodes are in memory even then.
+        Paths whose directories and inodes are in memory in every run, cold or hot.
     seed : int
         Seed of the phase of the drive's rotation at the start of each run.
     head_start : float
@@ -342,7 +342,7 @@ def waited_early(study, shares):
     Returns
     -------
     list of float
-        Share of the first measured run's wait before each of these shares of its compute; NaN if it never waits.
+        Shares of the first measured run's wait that fall before these shares of its compute; NaN if it never waits.
     """
     run = study.measured[0]
     calls = study.workload.records[run]

@@ -124,7 +124,7 @@ def classes(runs):
 
 
 def components(runs):
-    """Split the elapsed time: ``component, s``, means over the measured runs; the components add up."""
+    """Split the mean elapsed time of the measured runs into its components, which add up to it: ``component, s``."""
     names = {f"{name}_ns": name for name in COMPONENTS}
     mean = (runs.groupby(KEYS, sort=False, dropna=False)[list(names)].mean() / 1e9).rename(columns=names).reset_index()
     order = mean[KEYS].assign(place=range(len(mean)))
@@ -192,14 +192,14 @@ def accuracy(benchmark, workload, training, measured, settings):
     training, measured : sequence of int
         Numbers of the runs.
     settings : list of Setting
-        Those without a predictor are skipped.
+        Baselines and perfect foresight are skipped.
 
     Returns
     -------
     DataFrame
-        ``benchmark, model, partition_size, model_order, events, first_predicted_pct`` (the event was the first file
-        predicted), ``any_predicted_pct`` (it was among those predicted), ``files_predicted`` (mean number predicted),
-        ``memory_kb``.
+        ``benchmark, model, partition_size, model_order, events, first_predicted_pct`` (the event's file was the first
+        one predicted), ``any_predicted_pct`` (it was among those predicted), ``files_predicted`` (mean number
+        predicted), ``memory_kb``.
     """
     rows = []
     ids = [workload.events(run) for run in (*training, *measured)]
@@ -254,8 +254,8 @@ def workload_facts(study, capture, published):
     DataFrame
         ``benchmark, quantity, value, published``; the last is empty if the paper states nothing. Sources and objects
         are the files of the source tree whose names end in .c and .o; their bytes are those up to the last one read or
-        written. ``wait_early_5_pct`` and so on: percentage of the first cold run's I/O wait that falls within that
-        share of its compute.
+        written. ``wait_early_<n>_pct``: percentage of the first cold run's I/O wait that falls within the first n % of
+        its compute.
     """
     benchmark, measured = study.benchmark, study.measured
     runs = [_run_facts(study.workload.records[run], capture.files) for run in measured]

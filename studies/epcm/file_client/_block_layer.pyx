@@ -163,7 +163,7 @@ cdef class BlockLayer(Kernel):
         cdef request_t* r = &self.requests[i]
         cdef int64_t before = below(&self.heads, self.rank[r.first])
         add_rank(&self.heads, self.rank[r.first])
-        if self.head == NOTHING or (self.plugged and before < 0):  # the plug counts as below every sector
+        if self.head == NOTHING or (self.plugged and before < 0):  # the plug counts as lying below every sector
             r.next = self.head
             self.head = i
             return

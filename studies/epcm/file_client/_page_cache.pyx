@@ -1,4 +1,4 @@
-"""Kernel of the file client's page cache: paths walked, pages fetched, copied, written, dropped.
+"""Kernel of the file client's page cache: it walks paths, and fetches, copies, writes and drops pages.
 
 The model is defined in client.py.
 """
@@ -97,7 +97,7 @@ cdef class PageCache(BlockLayer):
             self.inodes[self.owners[entry]].present -= 1
 
     cdef void note_size(self, inode_t* inode, int64_t size) noexcept nogil:
-        """Set the recorded size; if the file has grown, pages that no recorded call has written are on disk."""
+        """Set the recorded size; if the file has grown, assume that pages that no recorded call wrote are on disk."""
         if size > inode.size:
             inode.stored = <int32_t>((size + BYTES - 1) >> SHIFT)
         inode.size = size
@@ -166,7 +166,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t settle_page(self, inode_t* inode, int64_t page, int64_t now, int32_t waits) except -1 nogil:
-        """Wait for a page that is present or being read, and mark it as used."""
+        """Wait for a page if it is being read; then mark it as used."""
         cdef entry_t* e = &self.entries[inode.first + page]
         cdef int64_t began = now
         if e.flags & COMING:

@@ -64,7 +64,7 @@ class ClientMachine(MachineParameters):
     """Parameters of the client, in the units with which their names end."""
 
     varied = ()
-    nullable = True  # null: a copy time is not fitted yet; prefetch_kb has no limit
+    nullable = True  # null stands for a copy time that is not fitted yet, or for a prefetch_kb without limit
 
     memory_mb: Annotated[
         float, declared("MB", "Memory for the page cache and the buffer cache together", ge=0.25, le=65536)

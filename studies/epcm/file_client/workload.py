@@ -106,8 +106,8 @@ def make_workload(
     Raises
     ------
     InputError
-        There are no paths or no runs, the initial sizes do not match the paths, or a call has an unknown kind or path,
-        or invalid numbers.
+        There are no paths or no runs, the initial sizes do not match the paths, or a call has an unknown kind, path or
+        file, or invalid numbers.
     ParameterError
         The disk is too small, or `order` is unknown.
     """
@@ -177,8 +177,8 @@ def _check(calls, run, paths, files):
     named = kind == CALLS.index("rename")
     bad = (
         ((kind < 0) | (kind >= len(CALLS)), "is of an unknown kind"),
-        ((path < np.where(kind == 0, -1, 0)) | (path >= paths), "is of an unknown path"),
-        ((calls["file"] < -1) | (calls["file"] >= files), "is of a file that the predictor does not know"),
+        ((path < np.where(kind == 0, -1, 0)) | (path >= paths), "has an unknown path"),
+        ((calls["file"] < -1) | (calls["file"] >= files), "is on a file that the predictor does not know"),
         ((calls["file"] >= 0) & (path < 0), "is seen by the predictor but has no path"),
         ((calls["gap"] < 0) | (calls["gap"] > 2**50), "follows an invalid compute time"),
         ((calls["offset"] < 0) | (calls["length"] < 0) | (calls["asked"] < 0), "has negative numbers"),
@@ -390,7 +390,7 @@ def _codes(kinds):
     Raises
     ------
     InputError
-        One is not among them.
+        A kind is not among them.
     """
     codes = pd.Categorical(kinds, categories=KINDS).codes
     if (codes < 0).any():
@@ -479,7 +479,8 @@ def _identity(files, temporaries):
 
 def _sizes_at_start(calls, before, initial):
     """Return the size of each file at the beginning of a run. If the run's first call on the file is an exec or open,
-    that call has the size; otherwise it is as before, or -1 if the file did not exist before the first run."""
+    that call has the size; otherwise it is the one in `before`, or -1 if the file did not exist before the first
+    run."""
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)

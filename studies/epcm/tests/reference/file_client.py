@@ -187,7 +187,7 @@ class FileClientReference(BlockLayerReference):
 
     @staticmethod
     def _note_size(inode, size):
-        """Note the recorded size; if the file has grown, pages that no recorded call has written are on disk."""
+        """Set the recorded size; if the file has grown, assume that pages that no recorded call wrote are on disk."""
         if size > (-1 if inode.size is None else inode.size):
             inode.stored = -(-size // PAGE_BYTES)
         inode.size = size
