@@ -84,7 +84,7 @@ def claims(record, tables):
     record.no_table("hac.setup.client", "hac.setup.ppro", "hac.setup.single_client", "hac.setup.hot_static")
     record.no_table(
         *(f"hac.proj.quickstore_{name}" for name in ("mapping", "unmapped", "cold_t1"))
-    )  # another paper's machine
+    )  # the paper cites another paper's measurements on another machine
 
 
 def _curve(sweep, traversal):

@@ -2,7 +2,7 @@
 
 The readings concern what a cache size includes, the server's cache, the drive, T1-, the database, and the unit costs
 that decide a claim which is not reproduced. The study's fit is not repeated. For hit times (Table 3), the numbers of
-instructions per object are changed one at a time. The paper does not print what a cache size includes: in the study it
+instructions per object are changed one at a time. The paper does not print what a cache size includes; in the study, it
 covers frames and indirection table. If sizes cover the frames alone, only Figure 9 is computed, for its peaks of
 replacement, since hot iterations may then fetch nothing at the paper's sizes. All other conditions are tried alone and
 together, at most one from each group; the paper's projections for several clients, other networks and a busy processor

@@ -69,8 +69,8 @@ def fig9(table, published):
     the fetch time, with the published shares as marks (right; Figure 9).
 
     Operations are counted while the traversal runs on a cache, and priced for the paper's 133 MHz Alpha. The only free
-    cost was fitted to the share of conversion in T1, so that share is no evidence. The layout of OO7's objects rests on
-    shares of a page that are recollected from the paper.
+    cost was fitted to the share of conversion in T1, so that share is no evidence. The layout of OO7's objects was
+    chosen by comparison with the shares of pages that traversals use, which are recollected from the paper.
 
     Parameters
     ----------
@@ -120,7 +120,8 @@ def _nearest(sizes, wanted):
 def fig10(table, published):
     """Foreground replacement overhead per fetch, split as in the paper's Figure 10.
 
-    The layout of OO7's objects rests on shares of a page that are recollected from the paper.
+    The layout of OO7's objects was chosen by comparison with the shares of pages that traversals use, which are
+    recollected from the paper.
 
     Parameters
     ----------
@@ -149,7 +150,8 @@ def fig11(table):
     """Fetch time, split as in the paper's Figure 11.
 
     The size of the server's cache is recollected; in a cache of this size, hot traversals find every page. The layout
-    of OO7's objects rests on shares of a page that are recollected from the paper.
+    of OO7's objects was chosen by comparison with the shares of pages that traversals use, which are recollected from
+    the paper.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ wildcard_constraints:
 
 
 def hac_layout_sizes(wildcards):
-    """Return the sizes of the study's database, or of another layout's."""
+    """Return the sizes of the study's database, or of one with another layout."""
     return HAC["database"] | (
         {} if wildcards.layout == "study" else HAC_LAYOUTS[wildcards.layout]
     )

@@ -54,7 +54,9 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
 def other_tables(
     sweeps, machine, fit, points_mb, hit_time_mb, updates_mb, server_mb, dynamic_mb, dynamic, shares, sizes
 ):
-    """Compute hit time, updates, the server's cache, varied unit costs, and the dynamic traversal; see `at_points`.
+    """Compute the tables of hit times, updates, the server's cache, varied unit costs and the dynamic traversal.
+
+    The other parameters are those of `at_points`.
 
     Parameters
     ----------

@@ -229,8 +229,8 @@ def sweeps(
     Returns
     -------
     dict of str to DataFrame
-        ``total`` and, if `frames_mb` is given, ``frames``: HAC's fetches at every size; ``others``: misses of FPC and
-        the dual buffer. All have a column ``seed``.
+        ``total`` and, if `frames_mb` is given, ``frames``: HAC's fetches at every size; if `others_mb` is given,
+        ``others``: misses of FPC and the dual buffer. All have a column ``seed``.
     """
     words = load_testbed(machine)["activation_words"]
     axes = {axis: chosen[traversal] for axis, chosen in (("total", total_mb), ("frames", frames_mb)) if chosen}

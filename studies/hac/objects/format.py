@@ -136,7 +136,7 @@ class Pages:
         self._words[self._at[serials] + word] = values
 
     def fill_text(self, serials, text):
-        """Write the same text into the given strings, which have its length."""
+        """Write the same text into the given strings, each of which has the length of the text."""
         padded = np.frombuffer(text + b"\0" * (-len(text) % 4), np.uint32)
         self._words[self._at[serials][:, None] + 2 + np.arange(len(padded))] = padded
 

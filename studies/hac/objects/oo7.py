@@ -12,7 +12,7 @@ follow the authors' C++ program (facts only, no code). The clustering by time of
 - type names are separate strings, and the connections to and from a part are separate arrays, as in a language whose
   fields are words; the 500,000 objects that T2b reads according to HAC's paper (section 4.6) are the 100,000 parts,
   their arrays of outgoing connections and the 300,000 connections;
-- documents (trees of strings, since none fits a page) have a separate area after the composites; with
+- documents (trees of strings, since none fits on a page) have a separate area after the composites; with
   ``documents="between"``, the literal order of creation, which the HAC study uses, each follows its composite;
 - the layout was chosen by comparison: before this program was written, about twenty layouts were compared with the size
   of the database and the used shares of a page recollected from HAC's paper (38 MB; 3, 27, 49, 91 % for T6, T1-, T1,
