@@ -14,7 +14,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
 
-FIRST_UPDATES = 500  # updates that are measured if they use up the prepared state
+FIRST_UPDATES = 500  # number of updates measured if the prepared state would not last longer
 
 CONDITIONS = {
     "live_80pct": "80 % of the blocks live, not counting the reserve",
@@ -127,8 +127,9 @@ def gap(platform, workload, seeds=1):
     -------
     DataFrame
         ``platform, conditions`` (joined by ``+``, or ``none``), ``conditions_changed`` (their number), ``speedup,
-        update_in_place_ms, virtual_log_ms``; components of the latter ``scsi_overhead_ms, transfer_ms, locate_ms,
-        other_ms, map_locate_ms``, and the first four of the update in place, prefixed with ``in_place_``.
+        update_in_place_ms, virtual_log_ms``; the components of the virtual log's latency, ``scsi_overhead_ms,
+        transfer_ms, locate_ms, other_ms, map_locate_ms``; and the first four of these for the update in place, prefixed
+        with ``in_place_``.
     """
     known, rows = {}, []
     for conditions in explored():
@@ -265,12 +266,13 @@ def judged(table):
     Returns
     -------
     DataFrame
-        ``conditions, conditions_changed``, the speed-ups by platform, and whether: ``widening``, each platform's is
-        larger than that of the one before; ``near_ten``, the last platform's is at least 9 and below 10;
-        ``overheads``, the command and the host's work together take longer than locating and transfer on the HP disk;
-        ``host_limited``, with the new disk and the old host, "other" is the largest component; ``balanced``, the
-        largest component's share falls with the new host; ``balanced_entropy``, the shares' entropy grows with the new
-        host; ``balanced_variance``, their variance falls with it.
+        ``conditions, conditions_changed``, the speed-ups by platform, and columns that tell whether a claim would hold:
+        ``widening``, each platform's speed-up is larger than that of the platform before; ``near_ten``, the last
+        platform's speed-up is at least 9 and below 10; ``overheads``, on the HP disk, the command and the host's work
+        together take longer than locating and transfer; ``host_limited``, with the new disk and the old host, "other"
+        is the largest component; ``balanced``, the largest component's share falls with the new host;
+        ``balanced_entropy``, the shares' entropy grows with the new host; ``balanced_variance``, the shares' variance
+        falls with the new host.
     """
     parts = [f"{name}_ms" for name in COMPONENTS]
     shares = table[parts].div(table[parts].sum(axis=1), axis=0)
@@ -322,7 +324,7 @@ def balance(shares):
 
 
 def host_range(platforms, workload, factors):
-    """Compute speed-ups and the virtual log's largest component as all host times are multiplied.
+    """Compute speed-ups and the virtual log's largest component with all host times multiplied by each factor.
 
     Returns
     -------

@@ -371,9 +371,9 @@ def what_if(table):
     """The updates of Table 2 on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of 2015, by component;
     scales differ.
 
-    "Without buffer": a write is complete once it is on the flash, not in the buffer that survives power failures. On
-    flash, which maps its blocks anyway, the virtual log only adds its map sector to the drive's own work.
-    Nothing here is published or judged.
+    The label "without buffer" means that a write is complete only once it is on the flash, not when it is in the buffer
+    that survives power failures. On flash, which maps its blocks anyway, the virtual log only adds its map sector to
+    the drive's own work. None of these numbers is published, and no claim is judged by them.
 
     Parameters
     ----------

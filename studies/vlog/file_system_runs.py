@@ -139,7 +139,7 @@ def lfs_latency_ms(platform, workload):
 
 
 def bursts(platform, file_system, burst_kb, idle_ms, workload):
-    """Measure the latency of random updates in bursts, with pauses between (Figure 10: LFS; Figure 11: the virtual
+    """Measure the latency of random updates in bursts with pauses between them (Figure 10: LFS; Figure 11: the virtual
     log).
 
     LFS writes its buffer at the end of each burst; the cleaner or the compactor runs in the pause. The first half of

@@ -70,7 +70,7 @@ def files(
     small_files : int
     large_file_mb : float
     burst_kb, idle_ms : sequence of float
-        Sizes of a burst, and pauses between them.
+        Sizes of bursts, KB, and pauses between bursts, ms.
     burst_updates : int
         Updates per point.
 
@@ -136,7 +136,7 @@ def variations(hosts, platforms, workload, factors):
 
 
 def later(hosts, platforms, workload, threads):
-    """Simulate the same updates by both systems on later machines.
+    """Simulate the same updates with both systems on later machines.
 
     The parameters are those of `updates`, except `platforms`: see `misspenalty_studies.vlog.what_if.make_platforms`.
     """

@@ -69,8 +69,8 @@ class Platform:
     cylinders: int
 
     def changed(self, host_factor=1, **changes):
-        """Return the same platform with other values of its disk, see `misspenalty.disks.drive.slices`, or a scaled
-        host."""
+        """Return the same platform with a scaled host or with some values of its disk changed, as in
+        `misspenalty.disks.drive.slices`."""
         host = self.host if host_factor == 1 else self.host.scaled(host_factor)
         kind = cut(disks.load(self.drive, "disk"), self.cylinders, **changes) if changes else self.kind
         return replace(self, host=host, kind=kind)
@@ -87,7 +87,7 @@ class Updates:
     updates : int
         Number of updates measured.
     warm_up : float
-        Updates of the virtual log before those, in multiples of the disk's blocks.
+        Updates of the virtual log before the measured ones, in multiples of the disk's blocks.
     prepared : {"steady", "fresh", "emptied"}
         State before the updates: after the warm-up; with the file contiguous and the rest of the disk empty; after the
         warm-up and a run of the compactor for as long as it gains space.
@@ -248,7 +248,7 @@ def _replay(store, host, workload, address, rng, updates, warm_up):
 
 
 def fig9(platforms, workload):
-    """Simulate the latency by component on every platform, both systems (Figure 9).
+    """Simulate the latency by component on every platform, for both systems (Figure 9).
 
     Returns
     -------

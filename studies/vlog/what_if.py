@@ -61,7 +61,8 @@ def make_platforms(entries, hosts):
     Raises
     ------
     ParameterError
-        A disk has no ``cylinders`` or flash no ``blocks``, both are given, or the drive has fewer.
+        A disk has no ``cylinders`` or flash no ``blocks``, both are given, the drive has fewer, or there is no such
+        host.
     InputError
         There is no such drive.
     """
@@ -130,7 +131,7 @@ def flash_updates(platform, system, workload):
     sectors = -(-files // ENTRIES_A_SECTOR) if mapped else 0
     if files < 1 or files + -(-sectors // BLOCK_SECTORS) > kind.units:
         raise ParameterError(
-            f"{platform.label}: a file of {files} blocks and its map do not fit a drive of {kind.units}"
+            f"{platform.label}: a file of {files} blocks and its map do not fit on a drive of {kind.units}"
         )
     drive, rng = kind.drive(), np.random.default_rng(workload.seed)
     _write(drive, np.arange(files), files, host, mapped)

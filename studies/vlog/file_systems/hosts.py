@@ -84,7 +84,7 @@ class Hosts:
         return self.hosts[label]
 
     def variations(self, label):
-        """Return (parameter, value, host) of the sensitivity runs around one host."""
+        """Return (parameter, value, host) for each sensitivity run, in which one parameter of a host differs."""
         host = self[label]
         listed = variations(self.entries["both"] | self.entries[label], vars(host))
         return [(name, value, replace(host, **{name: value})) for name, value in listed]

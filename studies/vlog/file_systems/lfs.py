@@ -153,7 +153,8 @@ class Lfs(DiskClient):
             super().pause(until - self.now)
 
     def timed(self, work):
-        """Do some work and return the time until everything is on the disk; then empty the buffer."""
+        """Do some work, write everything to the disk, and return the time that this takes; the buffer is empty
+        afterwards."""
         begin = self.now
         work()
         self.flush_all()

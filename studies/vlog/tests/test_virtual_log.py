@@ -236,7 +236,8 @@ def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
     "zone", [{"slips": [5]}, {"spares": 2}, {"spares": 2, "defects": [[3, 255]]}, {"unused_at_front": 64}]
 )
 def test_drives_with_slipped_spare_or_remapped_sectors_are_not_slices(zone):
-    """A drive with one zone is refused too; a slice that is cut from such a drive has none of these sectors."""
+    """Even a drive with one zone must be refused if it has such sectors; a slice that is cut from it has none of
+    them."""
     whole = SMALL.data["geometry"]["zones"][0]
     kind = SMALL.replace({"geometry.sparing.scheme": "track", "geometry.zones": [whole | zone]})
     with pytest.raises(ParameterError, match="zones, spares, defects or unused sectors; expected a slice"):

@@ -61,8 +61,8 @@ cdef class CompactingLog(VirtualLog):
     cdef int32_t things(self, int32_t track) noexcept nogil:
         """Count the blocks of a track that are not free.
 
-        If blocks may overlap, this is instead the number of its sectors in use, divided by the length of a block and
-        rounded up.
+        If blocks may overlap, this is instead the number of the track's sectors in use, divided by the length of a
+        block and rounded up.
         """
         cdef int32_t unit = self.surface.blocks.unit
         if self.surface.blocks.step == unit:

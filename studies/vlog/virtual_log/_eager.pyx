@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty_studies.vlog.virtual_log.eager_models`: free space on its own, to compare the models with."""
+"""Kernel of `misspenalty_studies.vlog.virtual_log.free_space`: free sectors without a log, to test `eager_models`."""
 
 import numpy as np
 
@@ -74,7 +74,7 @@ cdef class FreeSpace(Kernel):
         return np.asarray(wait)
 
     def fill(self, int32_t track, const int64_t[::1] now):
-        """At each of these times, write the free sector of a track that passes first; return the waits, ns."""
+        """At each of these times, write to the track's free sector that passes first; return the waits, ns."""
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)

@@ -46,7 +46,7 @@ cdef packed struct record_t:
 
 cdef packed struct tag_t:
     uint64_t magic                  # DATA_MAGIC: represents a sector's content
-    int64_t version                 # number of the write it is from
+    int64_t version                 # number of the write that stored it
     int32_t logical                 # logical block
     int32_t part                    # which of the block's sectors
 
@@ -63,7 +63,7 @@ cdef struct piece_t:
     int64_t sequence                # sequence number of its newest record; -1 = never written
     int32_t address                 # sector of that record
     int32_t parent                  # piece whose newest record points to it; -1 = the tail
-    int32_t child                   # first of those it points to; -1 = none
+    int32_t child                   # first of the pieces to which its record points; -1 = none
     int32_t before                  # neighbours in its parent's list; -1 = none
     int32_t after
     int32_t degree                  # number of its children

@@ -62,7 +62,8 @@ def fill_skip(n, m):
     """Return the mean number of sectors that would pass unused while an empty track is filled down to `m` free sectors,
     if the free sectors were always in random places.
 
-    This is the sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), H the harmonic numbers.
+    This is the sum of (n-i)/(1+i) for i = m+1 … n free sectors: (n+1)(H(n+1) - H(m+1)) - (n-m), where H(k) is the k-th
+    harmonic number.
     """
     _check_fill(n, m)
     return math.fsum((n - i) / (1 + i) for i in range(m + 1, n + 1))

@@ -109,8 +109,9 @@ def virtual_log(
     Returns
     -------
     CompactingLog
-        With ``request(now, write, sector, count)``, ``replay``, ``rest(until)``, ``compact(tracks)``, ``mapping()``,
-        ``lay_out(logical, physical)``, ``live()``, ``tree()``, ``fail_after(sectors)``, ``power_down()``.
+        It has the methods ``request(now, write, sector, count)``, ``replay``, ``rest(until)``, ``compact(tracks)``,
+        ``mapping()``, ``lay_out(logical, physical)``, ``live()``, ``tree()``, ``fail_after(sectors)``,
+        ``power_down()``.
 
     Raises
     ------
@@ -180,7 +181,7 @@ def update_in_place(description):
     Returns
     -------
     InPlace
-        With ``request(now, write, sector, count)``, ``replay`` and ``rest(until)``.
+        It has the methods ``request(now, write, sector, count)``, ``replay`` and ``rest(until)``.
     """
     return InPlace(description.drive(), description.mechanics, description.blocks)
 
