@@ -77,8 +77,8 @@ def oltp(table, published):
 
 @styled
 def looping(table, published):
-    """Hit ratios on four traces of the LIRS and CLOCK-Pro papers, one panel per trace; black marks are LRU from an
-    independent program.
+    """Hit ratios on four traces of the LIRS and CLOCK-Pro papers, one panel per trace; black marks are hit ratios of
+    LRU that an independent program found.
 
     Parameters
     ----------
