@@ -100,8 +100,8 @@ def aggregate(table, resamples, seed):
 
 
 def read(path):
-    """Read the packed results with our names for the policies, and add the columns for the rules that depend only on
-    the trace."""
+    """Read the packed results with our names for the policies, and add a column for each rule of the selection that
+    depends only on the trace."""
     with open_copy(path) as stream:
         table = pd.read_csv(stream).rename(columns=POLICIES)
     keys = ["dataset", "trace"]

@@ -2,12 +2,12 @@
 
 Policies have the parameters of libCacheSim, the authors' simulator, so that misses can be compared: 2Q has 25 % of the
 cache for A1in and remembers the names of half as many blocks as the cache holds; SLRU has four equal segments; S3-FIFO
-has 10 % for S and a threshold of two. Blocks have one size, and caches start empty, as in the papers. A cache's share
-of the blocks is rounded down.
+has 10 % for S and a threshold of two. Blocks have one size, and caches start empty, as in the papers. Cache sizes that
+are shares of the blocks are rounded down.
 
-libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. They are replayed twice: as
-defined here, and as in the program (`misspenalty.policies.libcachesim`). The labels of the replays with the program's
-rules end in `PROGRAM`.
+libCacheSim's SLRU, W-TinyLFU and LIRS follow other rules than the papers of these policies. These policies are replayed
+twice: as defined here, and as in the program (`misspenalty.policies.libcachesim`). The labels of the replays with the
+program's rules end in `PROGRAM`.
 """
 
 import pandas as pd
