@@ -27,8 +27,8 @@ def under_conditions(replays, published):
     Parameters
     ----------
     replays, published : path-like
-        CSV files: the replays, which `misspenalty_studies.classics.tables.hit_ratios` takes, and the published misses,
-        which `program` takes.
+        CSV files of the replays, which `misspenalty_studies.classics.tables.hit_ratios` takes, and of the published
+        misses, which `program` takes.
 
     Returns
     -------

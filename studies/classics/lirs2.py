@@ -11,7 +11,7 @@ from itertools import count
 
 HIR_SHARE = 0.01
 HIR_BLOCKS = 4
-STACK_LIMIT = 8  # maximum number of references that the stack holds, in multiples of the cache
+STACK_LIMIT = 8  # maximum number of references that the stack holds, in multiples of the cache size
 
 
 class LIRS2:

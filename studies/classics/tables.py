@@ -53,7 +53,7 @@ def comparison(hit_ratios, published):
 
 
 def program(hit_ratios, published):
-    """Compare the misses of the authors' program with ours.
+    """Compare the misses of the program of LIRS2's authors with ours.
 
     Parameters
     ----------

@@ -18,8 +18,9 @@ def gains(runs) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per trace, size, fetch time and policy: the total latencies ``total_latency`` and ``total_latency_mad``,
-        in steps, and ``gain_pct``, the percentage by which the latter is lower.
+        One row per trace, size, fetch time and policy: the total latencies without and with ranking by aggregate delay,
+        ``total_latency`` and ``total_latency_mad``, in steps, and ``gain_pct``, the percentage by which the latter is
+        lower.
     """
     wide = runs.pivot(index=CELL, columns="policy", values="total_latency")
     parts = []
@@ -96,7 +97,7 @@ def winners(times) -> pd.DataFrame:
 
 
 def disagreement(winners) -> pd.DataFrame:
-    """Return the share of cells in which the policy with the most hits does not have the shortest response time.
+    """Compute in which share of the cells the policy with the most hits does not have the shortest response time.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ SEEDS = {"syn_zipf": 20261123, "syn_bursts": 20261124}
 
 
 class Generator:
-    """64-bit linear congruential generator."""
+    """A 64-bit linear congruential generator."""
 
     def __init__(self, seed):
         self.state = seed

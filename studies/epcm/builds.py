@@ -90,7 +90,7 @@ def play(capture, machine, today, calibration, copying, published, build, settin
     published : path-like
         ``studies/epcm/published/workloads.csv``.
     threads : int
-        Settings replayed in parallel; the result does not depend on it.
+        Number of settings that are replayed in parallel; the result does not depend on it.
 
     Returns
     -------

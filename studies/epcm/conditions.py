@@ -119,7 +119,7 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
     wanted : dict, optional
         Conditions, by default all of `conditions`.
     threads : int
-        Settings replayed in parallel; the result does not depend on it.
+        Number of settings that are replayed in parallel; the result does not depend on it.
 
     Returns
     -------

@@ -330,8 +330,8 @@ def simulate(study, settings, threads=1):
 
 
 def waited_early(study, shares):
-    """Return how much of the cold run's I/O wait falls at its beginning, where there is hardly any compute in which a
-    predictor could hide it.
+    """Return how much of the cold run's I/O wait falls at the run's beginning, where there is hardly any compute in
+    which a predictor could hide the wait.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     runs : int
         How many runs are measured, whatever varies: the last of the study's measured ones.
     threads : int
-        Settings replayed in parallel; the result does not depend on it.
+        Number of settings that are replayed in parallel; the result does not depend on it.
 
     Returns
     -------

@@ -379,7 +379,8 @@ def sensitivity(costs, algorithm, traversal="T1"):
 
 
 def _moves(part, own, name, columns):
-    """Tell whether a parameter moves either share by over a tenth of a point; true without the study's own row."""
+    """Tell whether a parameter moves either share by over a tenth of a point; true if the study's own row is
+    missing."""
     values = part[part["parameter"] == name]
     return any((values[column] - own[column].iloc[0]).abs().max() > 0.1 for column in columns) if len(own) else True
 
@@ -394,7 +395,7 @@ _STATES = {  # what the bytes of a frame are used for
 
 @styled
 def frames(contents, classes, most=40):
-    """The current frames of a client cache, one bar per frame; a cross marks those that were compacted.
+    """The current frames of a client cache, one bar per frame; a cross marks a frame that was compacted.
 
     Parameters
     ----------

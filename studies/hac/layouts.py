@@ -1,4 +1,4 @@
-"""Measure how much of the pages that a traversal touches is used by it, for several layouts of the database.
+"""Measure how much a traversal uses of the pages that it touches, for several layouts of the database.
 
 The representation of objects was chosen to match used shares of pages and a database size that are recollected from the
 paper (``data/calibration.yaml``). The table `layouts` shows our values next to the recollected ones.

@@ -124,7 +124,7 @@ def _condition(conditions):
 @styled
 def speedup_conditions(table):
     """What the speed-up depends on: each condition alone (blue) and the best combination of each number of conditions
-    (orange; best on the last platform), first with the host's time unchanged, then with less.
+    (orange; best on the last platform), first with the host's time unchanged, then with the host's time reduced.
 
     The dotted line is the judged run. Conditions with a star are measured over the first 500 updates, before the
     prepared state is used up. None of this affects a verdict.

@@ -74,7 +74,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t stack_top       # words in use
     cdef Py_ssize_t stack_room
     cdef Py_ssize_t activation      # words of an activation record
-    cdef Py_ssize_t incoming        # frame that a page is being fetched into; NONE
+    cdef Py_ssize_t incoming        # frame that a page is being fetched into; NONE = no fetch
     cdef bint timed                 # whether the operations are timed on this machine
     cdef int64_t[5] spent           # ticks so far, by operation
     cdef int64_t* timings           # `spent` at every row of the log; NULL = not timed

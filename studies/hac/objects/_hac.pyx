@@ -38,7 +38,7 @@ cdef class Kernel(ObjectCache):
     cdef Py_ssize_t primary         # next frame of the primary scan
     cdef Py_ssize_t secondaries     # number of secondary pointers, the paper's N
     cdef Py_ssize_t[16] secondary   # next frame of each secondary pointer
-    cdef Py_ssize_t target          # frame that retained objects go to; NONE
+    cdef Py_ssize_t target          # frame that retained objects go to; NONE = no frame
 
     def __cinit__(self, pages, sizes, references, budget, table, frames, activation, retention, scan, lifetime,
                   secondaries):

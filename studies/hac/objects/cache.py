@@ -118,7 +118,7 @@ class ClientCache:
         return self.kernel.commit()
 
     def log(self):
-        """Return the fetches and counts so far, and reset them.
+        """Return the log of fetches and counts, and empty it; the counts themselves are not reset.
 
         Returns
         -------

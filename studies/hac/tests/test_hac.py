@@ -411,7 +411,8 @@ def test_tables_under_conditions(tmp_path, sweeps):
     cheap, dear = (conversion[f"{number} instructions to install an object"] for number in (125, 500))
     assert (cheap < dear).all()
     made = {item: table[~table["condition"].isin(unit_costs)] for item, table in made.items()}
-    assert set(made["fig9"]["condition"]) - tried == {alone, f"{alone}; the same"}  # the other one has no hot misses
+    # with frames alone, the other database has no hot misses
+    assert set(made["fig9"]["condition"]) - tried == {alone, f"{alone}; the same"}
     words = list(made["projections"]["condition"].unique())
     assert set(words) == tried and [text.count("; ") for text in words] == sorted(text.count("; ") for text in words)
     keys = ["traversal", "cache_mb", "component"]
@@ -420,7 +421,7 @@ def test_tables_under_conditions(tmp_path, sweeps):
     assert fig9["the same"].loc[points].to_dict() == pytest.approx(fig9[alone].loc[points].to_dict())
     assert fig9["the same"].loc[points].to_dict() != fig9[other].loc[points].to_dict()
     both = fig9["server cache of 24 MB; pages in the order of their creation"]
-    for name in STATIC:  # no server changes what the client does
+    for name in STATIC:  # the server does not change what the client does
         curve, same = (table.xs((name, "replacement"), level=keys[::2]) for table in (both, fig9["the same"]))
         assert curve.to_dict() == pytest.approx(same.to_dict())
     assert fig9[hac_conditions.CALLS]["T1-"].to_dict() != fig9["the same"]["T1-"].to_dict()

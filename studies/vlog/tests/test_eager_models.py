@@ -58,7 +58,7 @@ def test_microseconds_of_an_independent_computation(used, track, cylinder, kind,
 
 @pytest.mark.parametrize("p", [1, 0.9, 0.3, 0.01, 1e-4])
 def test_a_cylinder_of_one_track_has_none_to_switch_to(p):
-    """The wait there must be geometric: (1-p)/p."""
+    """The mean wait must be that of a geometric distribution, (1-p)/p."""
     assert models.cylinder_skip(72, p, 1, 12) == pytest.approx((1 - p) / p, rel=1e-9)
 
 
