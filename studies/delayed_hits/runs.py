@@ -18,7 +18,7 @@ FETCH_STEPS = (1, 5, 20, 100, 500)
 LONGER_FETCHES = (1000, 2000, 5000)
 EXPONENTS = (0.6, 1.2, 1.5, 2.0)  # exponents of the Zipf trace, in place of 0.9
 ONLINE = ("2q", "arc", "car", "fifo", "lirs", "lru", "mq", "s3fifo", "sieve", "wtinylfu")
-DEVICES = {  # name -> how requests arrive; drives could not keep up with the captures at their own times
+DEVICES = {  # name -> how requests arrive; drives could not keep up with the captures' own request times
     "200us": {},
     "5ms": {},
     "50ms": {},

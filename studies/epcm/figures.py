@@ -1,4 +1,4 @@
-"""Draw the figures of the EPCM study, one function each; all take tables as in ``results/epcm``."""
+"""Draw the figures of the EPCM study, one function each; all take tables like those in ``results/epcm``."""
 
 import numpy as np
 from matplotlib.lines import Line2D

@@ -65,9 +65,9 @@ def facts(name, study, bars, published):
     DataFrame
         ``recording, quantity, value, published``, means over the measured runs. For the cold run: ``read_calls,
         cold_misses`` and ``compute_s`` (fitted). For last successor: ``right_lead_ms`` (from a correct prediction to
-        the open or exec that it predicted, over all of these) and ``fetched_lead_ms`` (from the start of a prefetch to
-        the first use of its data, over correct predictions that had anything to fetch). Then the waits and latencies,
-        and the I/O wait removed by each model's best bar, ``*_removed_pct``.
+        the open or exec that it predicted, over all correct predictions) and ``fetched_lead_ms`` (from the start of a
+        prefetch to the first use of its data, over correct predictions that had anything to fetch). Then the waits and
+        latencies, and the I/O wait removed by each model's best bar, ``*_removed_pct``.
     """
     runs = simulate(study, bars)
     figure = fig7(runs)

@@ -148,7 +148,7 @@ def sized(rates, target_pct):
     Returns
     -------
     DataFrame
-        The same rows with the columns ``chosen, target_pct``.
+        The same rows with two more columns, ``chosen`` and ``target_pct``.
 
     Raises
     ------

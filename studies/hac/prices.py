@@ -32,7 +32,7 @@ class Penalty(NamedTuple):
     counts : dict of str to float
         Mean of each count per fetch.
     hit_pct, run_hit_pct : float
-        Hit rate of the server's page cache in these iterations, and in all iterations so far.
+        Hit rate of the server's page cache in the iterations averaged, and in all iterations up to the last of these.
     visible_us : float
         Replacement that is not hidden behind the wait for the reply.
     elapsed_s : float
@@ -148,7 +148,7 @@ def penalty(
     Raises
     ------
     ParameterError
-        No page is fetched in these iterations.
+        No page is fetched in the iterations averaged.
     """
     iterations = int(fetches["iteration"].max()) + 1
     wanted = [0] if cold else list(hot_iterations(iterations))

@@ -160,7 +160,7 @@ def _mean(known, conditions, platform, system, workload, seeds):
 
 
 def _of_effect(conditions, platform, system):
-    """Return the conditions that change a run, with a single name for those that only shorten it."""
+    """Return the conditions that change a run; conditions that only shorten it are given the same name."""
     chosen = [name for name in conditions if name != "updates_8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":
         chosen = [name for name in chosen if name not in ("no_map_sector", "unaligned_blocks")]
@@ -191,7 +191,7 @@ def conditions(table):
 
 
 def deciding(outcomes):
-    """Find the sets of conditions under which some outcome differs from that under every subset that was tried.
+    """Find the sets of conditions under which some outcome differs from its value under every smaller subset tried.
 
     Parameters
     ----------

@@ -103,7 +103,8 @@ def _total(platform, system, workload):
 
 
 def _fits(platform, system, workload):
-    """Return whether the file fits next to the space that the virtual log keeps free, or next to UFS's metadata."""
+    """Return whether the file fits on the disk together with the space that the virtual log keeps free or UFS's
+    metadata."""
     files = _file_blocks(platform, workload)
     if system == "virtual_log":
         return files + workload.inode <= capacity(platform.kind)

@@ -4,8 +4,8 @@ Recorded calls of serial programs are replayed one after another, with the recor
 call follows from the state of the caches and of the disk:
 
 - **Two caches** (fs/buffer.c, mm/filemap.c of Linux 2.2). Reads and mappings go through the page cache. Written data
-  goes into the buffer cache, and to a page only if the page cache has it already (`update_vm_cache`). A page that is
-  absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
+  goes into the buffer cache, and into a page only if the page cache has this page already (`update_vm_cache`). A page
+  that is absent while its buffers are present is filled by copying them, block by block, inside the call that needs it
   (`brw_page`); this is the buffer-to-page copy. With `separate_buffers` off, as in Linux 2.4, written data is in the
   page cache at once and nothing is copied. Both caches share `memory_mb`; a clock evicts frames not used since its hand
   last passed.

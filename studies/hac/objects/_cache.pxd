@@ -64,7 +64,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef frame_t* frames
     cdef uint32_t* free_frames      # stack of the free frames
     cdef uint32_t* frame_of         # by page id: frame + 1 of the intact page; 0 = none
-    cdef Py_ssize_t frame_count     # number that fits the budget without a table, at most the database's pages + 2
+    cdef Py_ssize_t frame_count     # frames that fit in the budget without a table, at most the database's pages + 2
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table
