@@ -105,6 +105,8 @@ def checked(config, files=(), root=None):
     ParameterError
         A key is unknown, missing or has a wrong value; the message names up to ten such keys, where each is set, and
         what is allowed.
+    InputError
+        ``data/calibration.yaml`` cannot be read or is not a list of fits; only if `root` is given.
     """
     context = {}
     if root is not None:

@@ -143,7 +143,8 @@ def write_conditions(study, results="results", out=None, *, root="."):
     Raises
     ------
     InputError
-        A table does not match; see `misspenalty_studies.common.claims.under_conditions`.
+        A file does not match its schema, or is not a CSV table; see `misspenalty_studies.common.claims.judge` and
+        `misspenalty_studies.common.claims.under_conditions` for other errors.
     """
     results, module = Path(results), STUDIES[study]
     ledger = load_ledger(root, study)

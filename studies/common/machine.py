@@ -59,7 +59,7 @@ class Parameter:
         Parameters
         ----------
         own : object
-            The value in use; None if it is not fitted yet, so that it has no multiples.
+            The value in use; None if it is not fitted yet, in which case `vary_factors` is ignored.
 
         Returns
         -------
@@ -303,7 +303,8 @@ def read_document(path, model, expected):
     Raises
     ------
     InputError
-        The file is missing or malformed, or it does not match the model; the message names the first fault.
+        The file is missing or malformed, or it does not match the model; the message names an unknown key, if there is
+        one, and otherwise the first fault.
     """
     data = read_yaml(path, expected)
     try:

@@ -91,8 +91,8 @@ def normalised(content):
     """Return a notebook's content without the parts that change from run to run: execution counts, random names,
     addresses, live widgets.
 
-    A notebook that is run again and saved then has the same bytes, as long as its results are the same. Opaque PNG
-    pictures get a palette of 256 colours, with which they take a third of the space.
+    A notebook that is run again and saved in this form has the same bytes, as long as its results are the same. Opaque
+    PNG pictures get a palette of 256 colours, with which they take a third of the space.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def normalised(content):
     dict
     """
     content["metadata"] = {key: content["metadata"][key] for key in KEPT if key in content["metadata"]}
-    if "jupytext" in content["metadata"]:  # the rest is in the script
+    if "jupytext" in content["metadata"]:  # the notebook's script has the other entries
         content["metadata"]["jupytext"] = {"formats": content["metadata"]["jupytext"].get("formats")}
     for cell in content["cells"]:
         cell["metadata"] = {key: value for key, value in cell["metadata"].items() if key == "tags"}
@@ -115,7 +115,7 @@ def normalised(content):
 
 
 def without_controls(content):
-    """Add a line of text after a notebook's live widgets, for readers without a running kernel.
+    """Add a line of text to each cell of a notebook that shows live widgets, for readers without a running kernel.
 
     Parameters
     ----------

@@ -45,14 +45,14 @@ def overview(table4, printed4, fig7, printed7, claims, fitted=()):
     """Table 4 and Figure 7 of the MQ paper next to our results, and the verdicts on every claim.
 
     The claims are the statements of the papers; printed numbers and printed comparisons are shown apart, and
-    reproduced ones are divided by basis. The right-hand column says where a study's traces come from.
+    reproduced claims are divided by basis. The right-hand column says where a study's traces come from.
 
     Save it with ``dpi=OVERVIEW_DPI``.
 
     Parameters
     ----------
     table4, fig7 : dict of str to DataFrame
-        Capture -> table of that name; of `fig7` the first capture is shown.
+        Capture -> table of that name; of `fig7`, only the first capture is shown.
     printed4, printed7 : DataFrame
         ``studies/mq/published/table4.csv`` and ``fig7.csv``.
     claims : dict of str to DataFrame

@@ -98,7 +98,7 @@ class Plan:
     read : list of str
         Files that are read but not made.
     archived : list of str
-        Registered files that are absent; the study's archived tables are read instead.
+        Registered files that the study needs but that are absent; if there are any, its archived tables are read.
     conditions : list of str
         Tables that are also made under other conditions, ``results/<study>/runs/conditions/<item>.csv``.
     seed : int or sequence of int, optional
@@ -155,8 +155,8 @@ class Plan:
         Raises
         ------
         ParameterError
-            The simulation has no inputs, but an output outside ``runs``: an archived table would be taken for its
-            result.
+            The simulation has no inputs, but an output outside ``runs``: an archived table there would be mistaken for
+            its result.
         """
         if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
             raise ParameterError(
@@ -224,12 +224,17 @@ class Plan:
         )
 
     def parts(self, kind):
-        """Return the tables or figures, grouped by job: for each part, its name, the rule's name and the entries.
+        """Return the declared tables or figures, grouped by the job that makes them.
 
         Parameters
         ----------
         kind : {"tables", "figures"}
             Whether to return tables or figures.
+
+        Returns
+        -------
+        list of (str or None, str, list of dict)
+            For each part that has entries: its name, see `PARTS`, the name of its rule, and the entries.
         """
         found = []
         for part in PARTS:

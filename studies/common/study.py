@@ -47,7 +47,7 @@ class Available(_Entry):
 
 
 class Shown(_Entry):
-    """A table and some claims that ARTIFACT.md names for a first look."""
+    """A table and some claims that ARTIFACT.md names for readers who want a first look at a study."""
 
     table: str
     claims: tuple[str, ...]
@@ -126,7 +126,7 @@ def studies():
     Raises
     ------
     InputError
-        A ``study.yaml`` has a wrong or missing key; the message names file and key.
+        A ``study.yaml`` is not a mapping, or has a wrong or missing key; the message names the file and the key.
     ParameterError
         Two studies have the same position.
 

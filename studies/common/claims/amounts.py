@@ -24,7 +24,8 @@ from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, nu
 
 @dataclass
 class Amount(Form):
-    """Numbers to compare with a published number or list, or with a limit (`limits`, or else the published one)."""
+    """Numbers to compare with a published number or list, or with a limit: `limits` or, if it is empty, the published
+    one."""
 
     obtained: pd.Series
     neutral: float | None = None
@@ -85,7 +86,8 @@ class Amount(Form):
         return list(zip(self.obtained, rows, strict=True))
 
     def _aim(self, claim):
-        """Return the tolerance (measure, size) and the number that the statement says is (nearly) reached, or None."""
+        """Return the tolerance (measure, size) and the number that the statement says is reached or nearly reached;
+        None if it says neither."""
         if "near" in claim.published:
             return "relative", NEAR, claim.published["near"]
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None
@@ -134,7 +136,8 @@ def _printed(claim):
 
 @dataclass
 class Setting(Form):
-    """Settings that were run, one per row; the claim holds if the published setting is among them."""
+    """Settings that were run, one per row; the claim holds if one of them is within the tolerance of the published
+    one."""
 
     runs: pd.DataFrame
     kinds = ("value",)

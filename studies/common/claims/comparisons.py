@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims.numbers import DIGITS, SLACK, close, comp
 
 
 def _where(holds):
-    """Return as text at how many points of a Series of booleans a claim holds, and at which it does not."""
+    """Return a text that says at how many points of a Series of booleans a claim holds, and at which it does not."""
     if len(holds) == 1:
         return "holds" if holds.all() else "does not hold"
     where = "" if holds.all() else ", not at " + ", ".join(map(label, holds.index[~holds]))
@@ -161,8 +161,8 @@ class Trend(Form):
 
 @dataclass
 class Scatter(Form):
-    """Results (x, y) by group: of the pairs of points within a group, at least one goes in the published direction and
-    none goes against it."""
+    """Results (x, y) by group; points of the same group are paired, and of all pairs at least one must go in the
+    published direction and none against it."""
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)

@@ -13,7 +13,8 @@ COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
 
 
 def under_conditions(ledger, name, module, judged, tables):
-    """Judge a study's claims on the tables of other conditions; list the missed ones, and those that a condition loses.
+    """Judge a study's claims on the tables of other conditions; list the missed claims, and the reproduced ones that a
+    condition makes missed.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ def under_conditions(ledger, name, module, judged, tables):
     Raises
     ------
     InputError
-        A table lacks the column ``condition``, has rows that name no condition, or belongs to an item that the study's
-        claims do not read.
+        A table lacks the column ``condition`` or a key column, has rows that name no condition, has two rows for a key
+        under one condition, or belongs to an item that the study's claims do not read.
     """
     for item, frame in tables.items():
         where = f"table {name}_{item} under conditions"
@@ -81,8 +82,9 @@ def net_effects(conditions):
     Returns
     -------
     DataFrame
-        ``condition, gained, lost, net``: the number of missed claims that are reproduced under the condition, that of
-        reproduced claims that are missed under it, and the difference. The conditions are in the order of `conditions`.
+        ``condition, gained, lost, net``: the number of missed claims that are reproduced under the condition, the
+        number of reproduced claims that are missed under it, and the difference. The conditions are in the order of
+        `conditions`.
 
     Examples
     --------

@@ -84,8 +84,8 @@ class Decided:
     def seeds_of(self, id):
         """Return the number of runs over which a claim's numbers are averaged.
 
-        It is 1 if it is 1 for all tables of the study; otherwise it is the largest number of the tables that the claim
-        reads, or None if one of them does not say or the claim reads none.
+        It is 1 if it is 1 for all tables of the study. Otherwise it is the largest number among the tables that the
+        claim reads, or None if one of these does not say how many runs it has, or if the claim reads no table.
         """
         if set(self.seeds.values()) == {1}:
             return 1
@@ -141,7 +141,7 @@ class Decided:
         Raises
         ------
         InputError
-            No claim reads a table that the parameter drives, or the table lacks a column.
+            No claim reads a table that the parameter drives, or one of the columns listed for that table.
         """
         ids = set()
         for drive in fit.drives:

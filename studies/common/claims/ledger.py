@@ -72,7 +72,7 @@ Cells = dict[str, StrictStr | StrictBool | Number]
 
 @with_config(extra="forbid")
 class Target(TypedDict):
-    """One published cell of a result table."""
+    """A cell of a result table, and the published value to which it was fitted."""
 
     table: str
     where: Annotated[Cells, Field(min_length=1)]
@@ -99,10 +99,10 @@ class Follower(TypedDict):
 
 
 class Fit(BaseModel):
-    """An entry of the calibration: a parameter that no source states, and the published cells it was fitted to.
+    """An entry of the calibration: a parameter that no source states, and the published values it was fitted to.
 
-    Such a fit is the only way in which a published value may influence a reproduced one. The value found is a result
-    and is listed in the sensitivity table.
+    Such a fit is the only way in which a published value may influence a reproduced one. The value found for the
+    parameter is a result and is listed in the sensitivity table.
 
     Attributes
     ----------
@@ -190,9 +190,9 @@ def read_ledger(path, schema=SCHEMA):
     Raises
     ------
     InputError
-        An entry does not match the schema, its id does not begin with the study's name, an id is used twice, or a
-        derived entry follows from an entry that is not a claim. The message names the entry and, unless the entry does
-        not match the schema, its line.
+        The file is missing or is not YAML, an entry does not match the schema, its id does not begin with the study's
+        name, an id is used twice, or a derived entry follows from an entry that is not a claim. The message names the
+        entry at fault and, if the entry matches the schema, its line.
     """
     path = Path(path)
     study = path.absolute().parent.name
@@ -235,7 +235,8 @@ def load_calibration(path):
     Raises
     ------
     InputError
-        The file does not hold a list of fits; the message names the entry at fault.
+        The file is missing, is not YAML, or is not a list of fits; the message names the entry at fault, if there is
+        one.
     """
     entries = _yaml(path)
     if not isinstance(entries, list):

@@ -74,7 +74,7 @@ def missing_facts(claims, conditions, facts):
         ``claim, condition, value, verdict`` of all studies, see `misspenalty_studies.common.claims.under_conditions`.
         The parts of a joint condition are separated by ``"; "``.
     facts : list of MissingFact
-        If a part of a condition matches no pattern of its study's facts, it is listed as a fact of its own, of the kind
+        A part of a condition that matches no pattern of its study's facts is listed as a fact of its own, of the kind
         ``unlisted``, because a configuration may add conditions.
 
     Returns
@@ -82,10 +82,10 @@ def missing_facts(claims, conditions, facts):
     DataFrame
         ``study, fact, kind, conditions, alone, together``: `conditions` is the number of conditions that change the
         fact; `alone` counts the missed claims that are reproduced if this fact alone is changed, `together` those that
-        are reproduced only if it is changed together with others. A claim can be counted for several facts, but
-        not if the baseline reproduces it: all conditions of the study share the baseline, which changes no fact. The
-        last row of a study counts, under `alone`, the missed claims that no change of a fact reproduces and, under
-        `conditions`, all conditions; its kind is empty.
+        are reproduced only if it is changed together with others. A claim can be counted for several facts, but is
+        counted for none if the baseline reproduces it: all conditions of the study share the baseline, which changes no
+        fact. In the last row of a study, `alone` is the number of missed claims that are counted for no fact, and
+        `conditions` the number of all conditions; its kind is empty.
 
     Raises
     ------

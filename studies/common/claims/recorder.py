@@ -27,8 +27,8 @@ class Recorder:
         self.reports[claim] = {name: series(values) for name, values in (report or {}).items()}
 
     def value(self, claim, obtained, neutral=None):
-        """Record a number. If it compares two things, `neutral` is the value that it has if they are equal; otherwise
-        None."""
+        """Record a number. If it compares two things, `neutral` is the value that it has when they are equal; otherwise
+        `neutral` is None."""
         self._add(claim, amounts.Amount(series(obtained), neutral))
 
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
@@ -73,7 +73,7 @@ class Recorder:
 
     def rises_with(self, claim, x, y, within=None):
         """Record two results for a claim that says how `y` changes with `x` within each member of the dimension
-        `within`; if it is None, over all points."""
+        `within` or, if `within` is None, over all points."""
         groups = [(x, y)] if within is None else [(x.sel({within: m}), y.sel({within: m})) for m in x[within]]
         self._add(claim, comparisons.Scatter([tuple(map(series, group)) for group in groups]))
 

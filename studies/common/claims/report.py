@@ -44,17 +44,20 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     DataFrame
         One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` and ``points``: how many of
         its numbers or comparisons hold, and how many there are. `low` and `high` are the ends of a 95 % interval, empty
-        if the tables have none; `seeds` is the number of runs averaged, empty if it is unknown. `deviation` has a sign
-        and the unit of `tolerance`; for a bound it is the distance beyond the limit (negative if the limit is kept),
-        for "up to" the difference from the limit. `basis` is ``fitted`` if the entry reads a cell that `calibration`
-        names as a target of a fit or as following from the parameter, ``calibrated`` if it reads a table that a fitted
-        parameter drives, ``free`` otherwise, and empty if the entry is not testable.
+        if the tables have none; `seeds` is the number of runs averaged, empty if it is unknown or the entry is not
+        testable. `deviation` has a sign, and is relative if `tolerance` is. For a bound it is in the entry's own unit:
+        the distance beyond the limit (negative if the limit is kept) or, for "up to", the difference from the limit.
+        `basis` is ``fitted`` if the entry reads a cell that `calibration` names as a target of a fit or as following
+        from the parameter, ``calibrated`` if it reads a table that a fitted parameter drives, ``free`` otherwise, and
+        empty if the entry is not testable.
 
     Raises
     ------
     InputError
-        No study decides an entry of the ledger; an entry is decided twice; one that is decided or has a note is not in
-        the ledger; a fitted cell is in no table; a table lacks a key column or has two rows for a key.
+        No study decides an entry of the ledger; an entry is decided twice; an entry that is decided or has a note is
+        not in the ledger; what is recorded for an entry does not suit its kind, or ranks other members than the ledger;
+        a fitted cell or a table that a parameter drives does not exist; a table lacks a key column or has two rows for
+        a key.
 
     Notes
     -----
@@ -148,7 +151,7 @@ def _decide(claim, study):
         )
     if not form.complete():
         return Outcome("not_testable", note=study.reasons[claim.id])
-    moved = Moved() if claim.role == "given" else study.moved(claim.id)  # it holds in every run
+    moved = Moved() if claim.role == "given" else study.moved(claim.id)  # what is given holds in every run
     with np.errstate(all="ignore"):  # a deviation may be infinite
         outcome = form.decide(claim, moved)
     reports = [f"{name}: {text(values, rounded)}" for name, values in study.reports[claim.id].items()]

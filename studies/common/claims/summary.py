@@ -81,7 +81,7 @@ def headline(frame, results=None):
 
 
 def conclusion(frame, studies):
-    """Return what the verdicts on some studies show together, as a sentence and the counts that it rests on.
+    """Return a sentence that compares the shares of reproduced numbers and comparisons of some studies, and its counts.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def conclusion(frame, studies):
     -------
     sentence : str
     counts : dict of str to str
-        ``number`` and ``comparison``: how many of the tested claims are reproduced, as ``1 of 2``, without fitted ones;
-        ``every number`` and ``every comparison``: the same, fitted ones included.
+        ``number`` and ``comparison``: how many of the tested claims are reproduced, as ``1 of 2``, without the claims
+        whose basis is ``fitted``; ``every number`` and ``every comparison``: the same with these claims.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def parts(run, supplement, root):
     Parameters
     ----------
     run, supplement : dict or None
-        The two manifests. Jobs of the first are not counted again in the second.
+        The two manifests; jobs that the first one lists are not counted again in the second.
     root : path-like
         The checkout.
     """

@@ -38,7 +38,7 @@ def logged(path):
 def spent():
     """Return as text the CPU time of this process and its children so far, and the memory of the largest of them.
 
-    Snakemake samples its jobs at ever longer intervals, and therefore misses up to half a minute of each.
+    Snakemake samples its jobs at ever longer intervals, and therefore misses up to half a minute of each job.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class Journal:
     def read(self, supplement):
         """Return the latest description of each file, in the form of a manifest; missing results are left out.
 
-        Snakemake removes the outputs of a failing job, so a missing result does not mean that someone changed it.
+        Snakemake removes the outputs of a failing job, so a missing result does not mean that someone deleted it.
 
         Parameters
         ----------

@@ -44,7 +44,8 @@ class Sources:
     Parameters
     ----------
     folders : dict of str to path-like, optional
-        Package -> its folder; by default those of the running packages, see `checkout_folders` for others.
+        Package -> its folder; by default the folders of the running packages. `checkout_folders` returns those of a
+        checkout.
 
     Examples
     --------
@@ -192,8 +193,9 @@ def read_benchmark(path):
     Returns
     -------
     dict
-        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum); None if the file has
-        no value: it has ``NA`` or ``-`` for a job too short to be sampled, and no line for a killed one.
+        ``wall_s`` and ``cpu_s`` (sums, if the job was repeated) and ``peak_rss_mb`` (the maximum). Each is None if
+        there is no value for it: the file has ``NA`` or ``-`` for a job too short to be sampled, and no line for a
+        killed job.
     """
     try:
         with open(path, newline="", encoding="utf-8", errors="replace") as stream:
@@ -246,7 +248,7 @@ def read_benchmarks(folder):
 
 
 def versions():
-    """Return the versions of Python and of the packages that make the results; None for one that is not installed."""
+    """Return the versions of Python and of the packages that make the results; None for a package that is missing."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -258,7 +260,7 @@ def versions():
 
 @functools.cache
 def compiler():
-    """Return the name and version of the compiler, as recorded in a compiled kernel; None if not recorded."""
+    """Return the name and version of the compiler, as recorded in a compiled kernel; None if there is no record."""
     try:
         spec = importlib.util.find_spec("misspenalty.traces._compile")
         content = Path(spec.origin).read_bytes()
@@ -269,8 +271,8 @@ def compiler():
 
 
 def git_commit(root="."):
-    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if `root` is not a git
-    checkout (a tarball)."""
+    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if `root` is not the
+    top folder of a git checkout, or if the checkout has no commit."""
 
     def git(*arguments):
         done = subprocess.run(

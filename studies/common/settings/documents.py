@@ -30,7 +30,8 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """Remove generated titles and null alternatives from a schema, and replace patterns of keys by names of keys."""
+    """Remove generated titles and null alternatives from a schema, give Pydantic's bounds the names of JSON Schema's,
+    and turn ``patternProperties`` into ``propertyNames``."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):
@@ -130,7 +131,7 @@ def _entry(key, value, field, indent):
 
 
 def _remarked(lines, note, indent):
-    """Add a comment to lines: at the end of the first line if it fits, otherwise above."""
+    """Add a comment to lines: at the end of the first line if it fits there, otherwise on lines above it."""
     if not note:
         return lines
     joined = f"{lines[0]}  # {note}"

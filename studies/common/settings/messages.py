@@ -174,7 +174,7 @@ def _key(place):
 
 def _source(place, data, contents):
     """Return the file that sets a key, the last of those that contain the longest part of the key's path; return
-    ``--config`` if the command line sets it."""
+    ``--config`` if the command line sets it, and an empty text if no files are given."""
     found, path_of = 0, None
     for path, content in contents:
         depth = len(_followed(content, place))

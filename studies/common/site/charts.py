@@ -20,7 +20,7 @@ SHAPES = {
     "v": "triangle-down", "<": "triangle-left", ">": "triangle-right", "D": "diamond", "d": "diamond", "P": "cross",
     "X": "cross", "+": "cross", "x": "cross", "*": "diamond", "_": "stroke", "|": "stroke",
 }  # fmt: skip
-HEIGHT = 260  # pixels, of a panel
+HEIGHT = 260  # minimum height of a panel, in pixels
 LINE = 14  # pixels per label if the y axis has names
 _POWER = re.compile(r"\$?(?:\\mathdefault\{)?(\d+)\^\{(-?\d+)\}\}?\$?")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -147,7 +147,7 @@ def _marks(name, panels):
 
 
 class _Names:
-    """Find the names of artists, from their own labels or from the legend entries that look like them."""
+    """The names of artists, found from their own labels or from the legend entries that look like them."""
 
     def __init__(self, entries):
         self.entries, self.series = entries, {}
@@ -254,7 +254,7 @@ def _panel(axis, names):
 
 
 def _label(axis, key):
-    """Return the label of an axis, or of one that shares its scale, or of the whole figure."""
+    """Return the label of an axis or, if it has none, of an axis that shares its scale or of the whole figure."""
     shared = getattr(axis, f"get_shared_{key}_axes")().get_siblings(axis)
     labels = [getattr(one, f"get_{key}label")() for one in (axis, *shared)]
     return next(filter(None, [*labels, getattr(axis.figure, f"get_sup{key}label")()]), "")

@@ -1,6 +1,6 @@
 """Read and check the site's inputs: the index of the results, verdicts, readings, tables, notebooks.
 
-Every fault is an `InputError` that names the file; with a fault, no site is made.
+Every fault raises an `InputError` that names the file, and no site is made.
 """
 
 import contextlib

@@ -35,7 +35,10 @@ def dead_links(site):
 
 
 def _leads(link, path, anchors, site):
-    """Tell whether a link on a page leads to a file of the site and, if it names an anchor, whether that exists."""
+    """Tell whether a link on a page leads to a file of the site and, if it names an anchor, whether the anchor exists.
+
+    Links to other hosts are taken to lead somewhere. A fragment with an equals sign sets filters and is no anchor.
+    """
     try:
         parts = urlsplit(html.unescape(link))
         if parts.scheme or parts.netloc:

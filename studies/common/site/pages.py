@@ -39,15 +39,15 @@ from misspenalty_studies.common.site.tracks import shortened, tracks
 from misspenalty_studies.common.study import studies
 
 HERE = Path(__file__).parent
-MOST_ROWS = 400  # rows of a table that a page shows; the full table can be downloaded
+MOST_ROWS = 400  # maximum number of rows of a table that a page shows; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 FORMS = ("svg", "pdf", "png")
-PARTS = {  # parts of the bar of verdicts, in order: the filter that a click sets, and the label
+PARTS = {  # parts of the bar of verdicts, in order, each with the filter that a click sets and its label
     "free": ({"verdict": "reproduced", "basis": "free"}, "reproduced, free"),
     "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
     "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
 } | {name: ({"verdict": name}, words) for name, words in VERDICTS.items() if name != "reproduced"}
-FILTERS = {  # filters of the list of claims, by column: title, and words for the values
+FILTERS = {  # filters of the list of claims, by column, each with its title and words for its values
     "study": ("Study", {}),
     "role": (
         "Kind of entry",
@@ -67,7 +67,7 @@ FILTERS = {  # filters of the list of claims, by column: title, and words for th
         {"free": "free of published values", "calibrated": "calibrated on other values", "fitted": "fitted to it"},
     ),
 }
-EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # parts that other commands make
+EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # further parts, and what makes them
 FOREIGN = {"docs", "notebooks"}  # folders whose pages are made by other programs
 MENDED = (  # patterns that furo and nbconvert write, and replacements that satisfy axe-core's rules
     (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),
@@ -393,7 +393,8 @@ class _Site:
             )
 
     def _told(self, study):
-        """Return what the home page and the study's page show: papers, answer, and the claims that it rests on."""
+        """Return what the home page and the study's page show: papers, answer, the claims that the answer rests on, the
+        bar of verdicts, and the most telling figure."""
         paper = self.papers[study]
         return {
             "about": paper,
@@ -404,8 +405,8 @@ class _Site:
         }
 
     def _telling(self, study, figures):
-        """Return the figure whose tables are read by the most of the claims that the answer rests on; None if there are
-        no figures."""
+        """Return the figure whose tables are read by the largest number of the claims that the answer rests on, the
+        first one on ties; None if there are no figures."""
         rests_on = set(self.papers[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 
@@ -427,7 +428,7 @@ class _Site:
 
 
 def commit_of(root):
-    """Return the commit of a checkout, or ``unknown`` for any other folder."""
+    """Return the commit of the git checkout that a folder belongs to, or ``unknown`` if it belongs to none."""
     done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 

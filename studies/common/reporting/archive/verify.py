@@ -22,7 +22,8 @@ from misspenalty_studies.common.reporting.archive import crate
 from misspenalty_studies.common.reporting.archive.compare import TOLERANCE, compare_contents
 
 MANIFESTS = {"results/manifest.json": "make reproduce", "results/manifest_supplement.json": "make supplement"}
-OF_A_RUN = {"compiler", "git", "jobs", "outputs", "platform", "total", "versions"}  # parts that differ between runs
+# Parts of a manifest that differ between runs.
+OF_A_RUN = {"compiler", "git", "jobs", "outputs", "platform", "total", "versions"}
 MADE_BY = {"results/site/": "make site", "results/": "make supplement"}
 # Paths that are unsafe for programs that unpack the archive, or for the terminal that shows them.
 FOREIGN = re.compile(r"^/|^\.\.(/|$)|[\\:\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -68,8 +69,10 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     Raises
     ------
     InputError
-        The file is not a zip file, is truncated or damaged, does not match its own list of checksums, or contains
-        anything that `make archive` does not write: packed or encrypted entries, folders, links, comments.
+        The file cannot be read, is not a zip file, is truncated or damaged, does not match its own list of checksums,
+        has another date than the checkout's release, or contains anything that `make archive` does not write (packed or
+        encrypted entries, folders, links, comments); or the checkout has no results or lacks a file that every archive
+        contains.
     """
     citation = crate.read_citation(root)
     try:
@@ -91,7 +94,7 @@ def verify(archive, root=".", tolerance=TOLERANCE):
 
 
 def _check_entries(archive, stored, date):
-    """Check the zip file's directory of entries before any of them is read."""
+    """Check the zip file's directory of entries before any entry is read."""
     size, seen, stored_bytes = os.path.getsize(archive), set(), 0
     for entry in stored.infolist():
         wrong = None
@@ -189,7 +192,7 @@ def _compare_metadata(stored, contents, citation, code):
 
 
 def _compare(stored, contents, name, here, code, tolerance):
-    """Return the verdict on one file. If this checkout lacks it, it is not read, unless it describes code or a run."""
+    """Return the verdict on one file; a file that this checkout lacks is read only if it describes code or a run."""
     if name not in contents:
         if name in MANIFESTS:
             return "not compared", "is not in the archive; it describes one run"

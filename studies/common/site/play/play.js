@@ -1,4 +1,4 @@
-// The page "Press play": what the reader chooses, and the answers of the worker.
+// The script of the page "Press play": it passes the reader's choices to the worker and shows the answers.
 "use strict";
 
 const worker = new Worker("worker.js", { type: "module" });
@@ -66,7 +66,7 @@ async function open(name) {
 const chosen = () => [...form.querySelectorAll("input[name=policy]:checked")].map((box) => box.value);
 const choose = (names) => form.querySelectorAll("input[name=policy]").forEach((box) => { box.checked = names.includes(box.value); });
 
-// All settings of a run, as they are in the address; a file of the reader's own cannot be named there
+// All settings of a run, as they appear in the page's address, which cannot name a file of the reader's own
 function settings() {
   const own = opened.get(fields.trace.value)?.file !== undefined;
   return {
@@ -158,7 +158,7 @@ async function show(about, device, bytes) {
   typed.querySelector("code").textContent = command(about, device);
   const what = device ? "mean_us" : bytes ? "byte_hit_ratio" : "hit_ratio";
   const title = device ? `Mean response of a read, µs (${device})` : bytes ? "Byte hit ratio of reads" : "Hit ratio of reads";
-  // one legend for colour, marker and dashes: Vega-Lite merges those that are declared alike
+  // one legend for colour, marker and dashes: Vega-Lite merges legends whose encodings are declared alike
   const policy = { field: "policy", type: "nominal", title: "Policy" };
   await vegaEmbed(".curve", {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
@@ -190,7 +190,7 @@ const MEASURED = {
   fewer: ([mq, lru]) => (100 * (mq - lru)) / (100 - lru),
 };
 
-// The verdict by the rules of the ledger: a value or a quotient within its tolerance, an order as it is printed
+// The verdict by the rules of the ledger: a number has to be within its tolerance, an order has to be as printed
 function verdict(claim, obtained, ratios) {
   if (claim.form === "order") {
     if (Math.abs(obtained) <= claim.tolerance * Math.max(...ratios)) return "tie";

@@ -25,7 +25,7 @@ from misspenalty.traces.trace import Trace
 
 TRACES = {}  # opened traces, by the names that the page chose
 DRIVES = {}  # drives loaded so far, by name
-MOST_TIMED = 2_000_000  # references in a timed replay; their times take memory and are sorted
+MOST_TIMED = 2_000_000  # maximum number of references in a timed replay, whose times take memory and are sorted
 
 
 def call(function, values):
@@ -89,7 +89,7 @@ def _keep(name, trace):
 
 
 def add_drive(name, path):
-    """Read a drive from its file, a line of JSON and then arrays in the form that `joined` reads, into `DRIVES`."""
+    """Read a drive into `DRIVES` from its file: a line of JSON, then arrays in the form that `joined` reads."""
     content = gzip.decompress(Path(path).read_bytes())
     about, _, rest = content.partition(b"\n")
     about, arrays = json.loads(about), []

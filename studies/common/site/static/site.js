@@ -32,7 +32,7 @@ function filter(form) {
   function apply() {
     const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    rows = [...table.tBodies[0].rows]; // in the order in which a column has sorted them
+    rows = [...table.tBodies[0].rows]; // in their present order, which a click on a column's head may have changed
     const accepted = (row, but) =>
       choices.every((field) => field === but || !field.value || row.dataset[field.name] === field.value) && words.every((word) => texts.get(row).includes(word));
     count(accepted);
@@ -58,7 +58,7 @@ function filter(form) {
 
 // --- order of rows ---------------------------------------------------------------------------------------------------
 
-// Sort the rows by a column when its head is clicked: cells that begin with a number first, by value, then the rest as text
+// Sort the rows by a column when its head is clicked: first the cells that begin with a number, by value, then the others, as text
 function sortable(table) {
   const heads = [...table.querySelectorAll("thead th")].filter((head) => head.querySelector("button"));
   const value = (row, place) => row.cells[place].textContent.trim();
