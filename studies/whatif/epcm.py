@@ -25,7 +25,7 @@ CLAIM = "prefetching the files that a context model predicts shortens builds"
 THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes
-MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # order of magnitude, for devices that no file describes
+MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # orders of magnitude, for devices that no file describes
 
 
 class Conclusion:
@@ -63,7 +63,7 @@ class Conclusion:
         self.played = cache(self._played)
 
     def _workload(self, build, drive, modern):
-        """Set up the replay of a build on a drive; the result does not depend on the machine's times."""
+        """Set up the replay of a build on a drive, in a form that does not depend on the machine's times."""
         machine = replace(self.today if modern else self.own, drive=drive)
         study, _ = setup.set_up(build, self.recorded(build), machine, **setup.options(self.settings))
         return study._replace(measured=study.measured[: self.measured])
@@ -121,7 +121,8 @@ class Conclusion:
         }
 
     def checks(self, machines):
-        """Return triples (quantity, archived mean of more runs, value computed here) on the machine of today."""
+        """Return triples of a quantity, its archived mean over the study's runs and its value computed here, both on
+        the machine of ``epcm/machine_today.yaml``."""
         rows, play = [], partial(self.played, modern=True)
         for build in self.cases:
             cold, epcm = play(build, self.today, 1.0)

@@ -70,9 +70,10 @@ def _gains(curve, cells, module, ylabel):
 
 @styled
 def hac_gain(curve, cells):
-    """How much sooner a traversal finishes with HAC than with FPC, against the time that the server's device takes to
-    read a page; lines are the machines of five years with a device that serves one request at a time; marks are their
-    own devices.
+    """Gain of HAC. The percentage by which HAC finishes a traversal sooner than FPC is plotted against the time that
+    the server's device takes to read a page. Lines show the machines of five years with a device that serves one
+    request at a time; marks show each year's own devices. The dotted line is the smallest gain with which the
+    conclusion holds.
 
     Parameters
     ----------
@@ -84,9 +85,10 @@ def hac_gain(curve, cells):
 
 @styled
 def mq_gain(curve, cells):
-    """How much higher the transaction rate is with MQ than with LRU, against the time of the storage server's devices;
-    lines are for devices that serve one request at a time, marks for the years' devices with their own parallelism. The
-    dotted line is the smallest gain with which the conclusion holds.
+    """Gain of MQ. The percentage by which the transaction rate is higher with MQ than with LRU is plotted against the
+    time that the storage server's devices take for a read. Lines are for devices that serve one request at a time,
+    marks for each year's own devices with their parallelism. The dotted line is the smallest gain with which the
+    conclusion holds.
 
     Parameters
     ----------
@@ -98,8 +100,9 @@ def mq_gain(curve, cells):
 
 @styled
 def epcm_gain(curve, cells):
-    """How much sooner a build finishes with EPCM than without prefetching, against the time of the client's device;
-    marks are its devices, including disks with seeks and rotation.
+    """Gain of EPCM. The percentage by which EPCM finishes a build sooner than a client without prefetching is plotted
+    against the time that the client's device takes for a read. Lines are for devices that serve one request at a time;
+    marks show each year's own devices, of which the disks are simulated with seeks and rotation.
 
     Parameters
     ----------
@@ -111,9 +114,9 @@ def epcm_gain(curve, cells):
 
 @styled
 def sarc_gain(curve, cells):
-    """How much sooner the array answers with SARC than with the better LRU, against the time of a back-end device; the
-    load stays the same, or changes with the back end so that its utilisation stays the same. A line ends where the back
-    end is saturated.
+    """Gain of SARC. The percentage by which the array answers sooner with SARC than with the better LRU variant is
+    plotted against the time that a back-end device takes for a read. The requests per second stay the same, or change
+    with the back end so that its utilisation stays the same. A line ends where the back end is saturated.
 
     Parameters
     ----------
@@ -125,9 +128,10 @@ def sarc_gain(curve, cells):
 
 @styled
 def vlog_gain(curve, cells, rotation):
-    """Left: how much sooner an update completes through the virtual log than in place, against the time to position the
-    arm; marks are the devices, of which flash and remote memory have no arm. Right: the speed-up on the last year's
-    disk, against half a revolution divided by the seek across one cylinder.
+    """Gain of the virtual log. The left panel shows the percentage by which an update completes sooner through the
+    virtual log than in place, against the time to locate a block on the disk. Marks show each year's own devices at the
+    time that they take for a read; flash and remote memory have no arm to position. The right panel shows the speed-up
+    on the last year's disk against half a revolution divided by the seek across one cylinder.
 
     Parameters
     ----------
@@ -155,9 +159,10 @@ def vlog_gain(curve, cells, rotation):
 
 @styled
 def verdicts(summary):
-    """Which conclusions hold on which machine and device: in all cases, in some, in none. Numbers are the lowest and
-    the highest gain over the cases, in %; a cell with a dashed edge has a case that is decided otherwise at an end of
-    some parameter's range. A case whose device is saturated has no gain: such cases are counted but decide nothing.
+    """Verdicts on the conclusions. Each cell says whether a conclusion holds on a year's machine and a device: in all
+    cases, in some, or in none. Numbers are the lowest and the highest gain over the cases, in %. A cell with a dashed
+    edge has a case that is decided otherwise at an end of some parameter's range. Cases whose device is saturated have
+    no gain; they are counted in the cell, but do not affect its verdict.
 
     Parameters
     ----------

@@ -31,10 +31,10 @@ def rate(demands, delay, terminals, constant=()):
         For each kind of station, a transaction's service time at one station, and the number of stations that share
         the load.
     delay : float
-        Time spent without queueing, in the same unit.
+        Time that a transaction spends without queueing, in the same unit.
     terminals : int
     constant : collection of int
-        Kinds of station, by position in `demands`, with constant service times; all others are exponential.
+        Kinds of station, by position in `demands`, with constant service times; all others have exponential ones.
 
     Returns
     -------
@@ -67,7 +67,7 @@ class Conclusion:
     Parameters
     ----------
     rates : dict of str to DataFrame
-        By capture: ``results/mq/fig7.csv`` and its variant behind a calibrated first level.
+        Tables by name: ``results/mq/fig7.csv``, and its variant in which the first level is calibrated.
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
@@ -105,7 +105,7 @@ class Conclusion:
         """
         faster, link = machines.faster(STUDY, era), era.network_mbit_per_s / OWN_MBIT_PER_S
         times = (device.read_us, device.write_us, device.parallel)
-        if device.name == "remote_memory":  # the link is a station of its own: only the server's work is left
+        if device.name == "remote_memory":  # the link is a station of its own: only the processors' work is left
             times = (4 * era.packet_us, 4 * era.packet_us, device.parallel)
         mq, lru = (self._rate(self.points[case, policy], faster, link, *times) for policy in ("mq", "lru"))
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}

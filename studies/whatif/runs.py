@@ -2,11 +2,11 @@
 
 A conclusion is an object with ``study``, ``cases``, ``threshold_pct`` and ``measures(machines, era, device, case)``,
 which returns ``gain_pct``, the improvement of the paper's proposal over its baseline. A conclusion **holds** if that
-gain is at least the threshold, which was fixed before any of these numbers was computed: 1 %, and 5 % for SARC.
+gain is at least the threshold, which was fixed before any of these numbers was computed: 5 % for SARC, 1 % otherwise.
 
 For HAC, MQ and SARC, times are computed from the operations counted in the archived tables of their studies and from
 the machines' parameters ("priced"); EPCM and the virtual log are replayed, which takes seconds. `checks` compares
-priced values with those simulated on the papers' own machines.
+values computed in these ways with values that the studies simulated and archived.
 """
 
 import math
@@ -92,9 +92,9 @@ def crossovers(conclusion, machines, curve):
     Returns
     -------
     DataFrame
-        ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (the time at which the gain crosses it; NaN if it
-        never does in the curve's range), and ``pays``, which says whether the gain is at least that large ``above`` or
-        ``below`` that time, ``always`` or ``never``.
+        ``year, case, gain_pct`` (the threshold, or 0), ``device_us`` (the time at which the gain crosses this level;
+        NaN if it never does in the curve's range), and ``pays``, which says whether the gain is at least this level
+        ``above`` or ``below`` that time, ``always`` or ``never``. There is a row for each crossing.
     """
     rows = []
     for level in (conclusion.threshold_pct, 0.0):
@@ -132,12 +132,13 @@ def _bisected(over, low, high):
 
 
 def checks(conclusion, machines):
-    """Compare priced values with those simulated on the papers' own machines.
+    """Compare values that the what-if computes with those that the study of a conclusion simulated on the same machine.
 
     Returns
     -------
     DataFrame
-        ``conclusion, quantity, simulated, priced, off_pct``.
+        ``conclusion, quantity, simulated, priced, off_pct``: the study's value, the value computed here, and by how
+        many per cent the latter is higher.
     """
     rows = [
         {"conclusion": conclusion.study, "quantity": quantity, "simulated": simulated, "priced": priced,

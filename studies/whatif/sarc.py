@@ -1,14 +1,14 @@
 """Compare SARC with LRU in an array's cache: compute response times with other back ends from archived components.
 
 Components and utilisations are those of `results/sarc`, whose disks are 10,000 rpm drives of 2002. With a back end that
-takes `f` times as long, the disks' own time is multiplied by `f`. The wait for them is the simulated wait, scaled by
-the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation formula L =
-alpha rho^beta / (1 - rho), 1977). The waits for a slot and for room in the write cache change in proportion to the wait
-for disks. Controller and adapter scale with the processors.
+takes `f` times as long, the disks' own time is multiplied by `f`. The wait for a disk is the simulated wait, multiplied
+by `f` and by the ratio of the waits in a multi-server queue at the two utilisations (H. Sakasegawa, An approximation
+formula L = alpha rho^beta / (1 - rho), 1977). The waits for a slot and for room in the write cache change in proportion
+to the wait for a disk. The times of controller and adapter are divided by the speed-up of the processors.
 
-A wait grows as 1 / (1 - utilisation), so near 1 it depends more on the last digit of the utilisation than on the
-policies. From `SATURATED` on, where one more point of utilisation makes a wait a quarter longer, a back end is taken to
-be saturated: its utilisation is reported, but no response time.
+A wait grows as 1 / (1 - utilisation), so near a utilisation of 1 it depends more on the last digit of the utilisation
+than on the policies. From `SATURATED` on, where one more point of utilisation makes a wait a quarter longer, a back end
+is taken to be saturated: its utilisation is reported, but no response time.
 """
 
 from math import isnan, nan, sqrt
@@ -31,7 +31,7 @@ SAME, SCALED = "same requests", "same utilisation"
 
 
 def wait(utilisation, servers):
-    """Return the mean wait for one of several servers, in multiples of the service time; NaN if they are saturated.
+    """Return the mean wait for one of several servers, in multiples of the service time; NaN from `SATURATED` on.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Conclusion:
         return self._mean(config, iops, policy, times)
 
     def _mean(self, config, iops, policy, times):
-        """Average over reads and writes, with the weights of the archived means."""
+        """Return the mean over reads and writes, with the weights that give the archived mean response time."""
         own = {
             request: sum(self.ms[config, iops, policy, request, name] for name in PROCESSORS + SERVICE + WAITS)
             for request in ("read", "write")
@@ -104,8 +104,8 @@ class Conclusion:
         Returns
         -------
         dict
-            ``gain_pct``, the percentage by which SARC's response time is below the better LRU's, NaN if the back end of
-            SARC or of both LRUs is saturated; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
+            ``gain_pct``, the percentage by which SARC's response time is below the better LRU's, NaN if the back end is
+            saturated with SARC or with both LRUs; ``sarc_ms, lru_ms``; and ``utilisation`` of the back end with SARC.
         """
         config, iops, load = self.points[case]
         factor, faster = device.read_us / self.own_us, machines.faster(STUDY, era)

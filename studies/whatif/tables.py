@@ -35,11 +35,12 @@ def summary(tables):
     Returns
     -------
     DataFrame
-        ``conclusion, year, device, device_us, cases, cases_holding`` (number of cases in which it holds),
-        ``cases_saturated`` (number of cases in which the device is saturated, which decide nothing), ``gain_low_pct,
-        gain_high_pct`` (over the other cases), ``verdict`` (``holds`` in all of these, ``reversed`` in none,
-        ``partly`` in some; ``saturated`` if there are none) and ``robust``, whether every case has the same verdict at
-        both ends of each parameter's range.
+        ``conclusion, year, device, device_us, cases, cases_holding`` (number of cases in which the conclusion holds),
+        ``cases_saturated`` (number of cases in which the device is saturated, which do not affect the verdict),
+        ``gain_low_pct, gain_high_pct`` (over the other cases), ``verdict`` and ``robust``. The verdict is ``holds`` if
+        the conclusion holds in all other cases, ``reversed`` if it holds in none, ``partly`` if it holds in some, and
+        ``saturated`` if there are no other cases. `robust` says whether every case has the same verdict at both ends of
+        each parameter's range.
     """
     rows = []
     for study, table in tables.items():

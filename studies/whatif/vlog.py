@@ -3,8 +3,8 @@ years.
 
 On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
-place is a write, and the virtual log adds a map sector to it, which costs the host the time of a record. How much is
-written to flash is counted in `results/vlog/what_if.csv`. For a device of which only a time is given, this time
+place is a write, and the virtual log adds a map sector to it, for which the host takes the time of a record. How much
+is written to flash is read from `results/vlog/what_if.csv`. For a device of which only a time is given, this time
 replaces the locate time of the year's disk for updates in place; for eager writing, it is multiplied by the ratio of
 the two locate times on that disk.
 """
@@ -70,7 +70,7 @@ class Conclusion:
         -------
         dict
             ``gain_pct``, the percentage by which the virtual log shortens the update; ``in_place_us, virtual_log_us,
-            speedup``; and ``written_ratio``, how many times as much it writes to the medium as updates in place.
+            speedup``; and ``written_ratio``, how many times as much the virtual log writes as updates in place do.
         """
         factor, written = 1 / machines.faster(STUDY, era), 1.125  # one map sector per eight data sectors
         if device.drive is not None:
@@ -93,7 +93,8 @@ class Conclusion:
         }
 
     def _positioned(self, machines, era, locate_us, factor):
-        """Return the times of updates on the year's disk if locating takes `locate_us` for updates in place."""
+        """Return the times of both systems' updates on the year's disk if locating takes `locate_us` for updates in
+        place."""
         ms = self.simulated(machines.devices[era.year]["disk"].drive, factor)
         old, new = (ms[system] for system in SYSTEMS)
         share = new["locate"] / old["locate"]

@@ -76,7 +76,8 @@ def test_impossible_machines_are_refused(tmp_path, change, error):
 
 
 def test_the_network_of_queues_against_closed_formulas():
-    """Balanced exponential stations must give X = N / (D (N + M - 1)), a delay alone N / Z, and saturation 1 / D."""
+    """The throughput must be N / (D (N + M - 1)) for balanced exponential stations, N / Z for a delay alone, and 1 / D
+    at saturation."""
     for stations, terminals in ((1, 5), (3, 7), (24, 48)):
         assert mq.rate([(2.0, stations)], 0.0, terminals) == pytest.approx(terminals / (2 * (terminals + stations - 1)))
     assert mq.rate([(0.0, 1)], 4.0, 8) == pytest.approx(2)

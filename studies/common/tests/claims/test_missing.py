@@ -38,11 +38,11 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
     conditions = tried(
         ("mq.a", "level of 8 MB", "reproduced"),  # two sizes of one fact: counted once
         ("mq.a", "level of 9 MB", "reproduced"),
-        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),  # does not count as together, because one suffices
+        ("mq.a", "level of 8 MB; writes bypass", "reproduced"),  # not counted as together, because one fact suffices
         ("mq.b", "level of 8 MB; writes bypass", "reproduced"),
         ("mq.b", "writes bypass", "not_reproduced"),
         ("mq.c", "writes bypass", "direction"),  # only the direction is right: not reproduced
-        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is not a fact: writes count as alone
+        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is no fact, so the writes alone suffice
         ("mq.e", "level of 8 MB", "not_testable"),
     )
     assert count(claims(), conditions) == {"first level": (1, 1), "writes": (1, 1), NONE: (2, 0)}

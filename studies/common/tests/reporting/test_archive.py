@@ -263,7 +263,8 @@ def test_a_path_out_of_the_folder_is_refused(archive, checkout, name):
 
 @pytest.mark.parametrize("lines", [b"\n", b"\x1b[2J", b"\xe2\x80\xae", b"\r"])
 def test_what_a_forged_archive_says_is_shown_as_one_plain_line(archive, checkout, capsys, lines):
-    """This must hold for the archive's description of code and for its manifests."""
+    """Line breaks and control characters must be escaped if they come from the archive's list of checksums, its
+    description of code or its manifests."""
     code, feigned = json.loads(format_json(describe_code(checkout))), lines.decode() + "0 different"
     forgeries = {
         CODE: format_json(code | {"revision": feigned}),

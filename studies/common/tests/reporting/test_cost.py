@@ -77,7 +77,7 @@ def test_the_cost_of_a_run_without_the_supplement_is_not_stated(checkout):
     assert cost.readme_text(made, with_supplement(made, supplement_pdf=job(1, 1)), checkout) is not None
     for more in (None, with_supplement(made)):
         assert cost.readme_text(made, more, checkout) is None
-    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # has the supplement's times, too
+    again = run(claims=job(1, 1), mq_tables=job(1, 1), supplement_pdf=job(1, 1))  # with the supplement's times, too
     assert cost.readme_text(again, with_supplement(again), checkout) is None
 
 

@@ -1,4 +1,4 @@
-"""Recompute three numbers in the text of each section of paper and supplement from the archived tables."""
+"""Recompute at least three numbers in the text of each study, in the paper and the supplement, from archived tables."""
 
 import re
 from pathlib import Path
@@ -200,7 +200,8 @@ def in_paper_lost():
 
 
 def in_paper_surviving():
-    """Return three numbers of each section on papers whose traces or results survive, as printed in our paper."""
+    """Return, by study of papers whose traces or results survive, phrases that our paper must contain, with the tables'
+    numbers."""
     program = table("classics/program")
     equal = [
         program[(program["policy"] == p) & (program["reading"] == r)] for p, r in (("lru", "own"), ("lirs", "program"))

@@ -122,7 +122,7 @@ def test_a_text_with_a_power_is_plain():
 
 
 def test_labels_of_an_axis_belong_to_its_values():
-    """This must also hold if the labels are numbers, and if the first value lies outside the visible range."""
+    """Each visible value must have its own label even if the labels are numbers and the first value is out of view."""
     axis = Figure().subplots()
     axis.plot([0, 1, 2, 3], [1, 2, 3, 4])
     axis.set_xticks(range(4), np.array([10.0, 20.5, 30.0, 40.0]))

@@ -14,7 +14,7 @@ page = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["page"]
 
 
 def with_controls(name):
-    """Return a saved notebook with a live widget added, as it is before such parts are removed."""
+    """Return a saved notebook with a live widget and its state, as Jupyter would save them."""
     notebook = nbformat.reads((ROOT / "notebooks" / f"{name}.ipynb").read_text(), 4)
     control = {"output_type": "display_data", "data": {WIDGET: {"model_id": "1"}}, "metadata": {}}
     notebook.cells[-1] = nbformat.v4.new_code_cell("interact()", outputs=[nbformat.from_dict(control)])

@@ -55,7 +55,7 @@ def address(folder):
 
 
 def loaded(page):
-    """Wait until the page has loaded and run, and return it; a page that cannot load fails with its own message."""
+    """Wait until the page has loaded and run, and return it; if it cannot load, the test fails with its message."""
     page.wait_for_selector("body[data-ready], body[data-failed]", timeout=120_000)
     assert page.locator("body").get_attribute("data-failed") is None, status(page)
     return page
@@ -229,7 +229,7 @@ def test_response_times_equal_native_ones_for_every_device(page, traces, device)
 
 @pytest.mark.parametrize(("device", "interval"), [("1ms", 300), ("cheetah9lp", 20_000)])
 def test_response_times_equal_native_ones_in_an_open_loop(page, traces, device, interval):
-    """Results must agree for loads below and above the device's capacity, as an open loop does not wait for answers."""
+    """Results must agree at loads below and above the device's capacity; an open loop does not wait for answers."""
     if device == "cheetah9lp":
         put(page, device)
     compared(page, "own", traces["own"], "lru", device, "interval", f"{interval}us")

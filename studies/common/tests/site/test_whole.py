@@ -45,7 +45,7 @@ def pages_of(whole, kind):
     if kind.endswith(".html"):
         return [whole / kind]
     found = sorted((whole / kind).rglob("*.html"))
-    found = [path for path in found if path.name != "search.html"]  # a script makes its content, and needs a server
+    found = [path for path in found if path.name != "search.html"]  # made by a script that needs a server
     return found if kind in ("docs", "notebooks", "study") else found[:: max(len(found) // 12, 1)]
 
 
