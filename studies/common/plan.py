@@ -90,7 +90,8 @@ class Plan:
     simulations : list of Simulation
         Each becomes a rule, see `simulation`.
     tables, figures : list of dict
-        Light tables, and figures, in the order in which they are made; see `table`, `figure`.
+        Tables that take little time to make, and figures, each in the order in which they are made; see `table`,
+        `figure`.
     outputs, further : list of str
         Tables of simulations that `make reproduce` makes, and those that `make supplement` adds.
     measured : list of str
@@ -167,7 +168,7 @@ class Plan:
         self.simulations.append(Simulation(name, called, inputs or {}, outputs, params or {}, threads, priority))
 
     def table(self, function, *names, part=None, options=None, **inputs):
-        """Declare light tables, which one job per study and part makes one after another.
+        """Declare tables that take little time to make; one job per study and part makes them one after another.
 
         Parameters
         ----------
@@ -193,7 +194,7 @@ class Plan:
         )
 
     def stacked(self, name, runs, part=None):
-        """Declare a light table that concatenates tables of runs."""
+        """Declare a table that concatenates tables of runs; see `table`."""
         self.table("common.points.stacked", name, part=part, runs=runs)
 
     def figure(self, function, name, item, shows, part=None, options=None, **inputs):

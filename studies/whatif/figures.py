@@ -18,7 +18,7 @@ VERDICTS = {  # lightness and hatching differ, so the figure is readable without
     "saturated": {"facecolor": "white", "hatch": "...."},
 }
 LABELS = {"holds": "holds", "partly": "holds in some cases", "reversed": "does not hold", "saturated": "saturated"}
-MOST_LETTERS = 24  # maximum number of letters in one line of a title
+MOST_LETTERS = 24  # longer titles are set smaller and broken after commas
 SHOWN = {"mq": ("recorded, 256 MB", "calibrated, 128 MB", "calibrated, 256 MB")}
 
 

@@ -165,7 +165,7 @@ class Decided:
         return dict.fromkeys(ids, "a row is missing, or the claim divides by zero") | self._first(here, self.holes)
 
     def _first(self, ids, holes):
-        """Find the first of `holes` that each claim reads, by bisection."""
+        """Find, by bisection, the first of `holes` that each claim reads; return its text by id."""
         if len(holes) < 2 or not ids:
             return dict.fromkeys(ids, holes[0][-1]) if ids else {}
         half = len(holes) // 2

@@ -51,7 +51,8 @@ def missing_facts_table(claims, conditions, facts):
     Raises
     ------
     InputError
-        An entry does not match its model, or a part of a condition matches several facts.
+        A list is missing or is not YAML, an entry does not match its model, or a part of a condition matches several
+        facts.
     """
     entries = [
         validated(MissingFact, {"study": Path(path).absolute().parent.name, **entry}, path, REMEDY, "entry", number)

@@ -74,7 +74,7 @@ def rounded(value, digits=DIGITS, half=0.0):
     ('19.84', '71355', '1235000', '48', '0.1854')
     """
     value = float(value)
-    if abs(value) >= WHOLE:  # no such number has decimals; rounding the largest would overflow
+    if abs(value) >= WHOLE:  # written with six digits: rounding the largest numbers would overflow
         return number(value)
     if not math.isfinite(value) or value == 0 or value.is_integer():
         return f"{value + 0.0:.0f}" if math.isfinite(value) else number(value)  # never -0

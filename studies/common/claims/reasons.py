@@ -55,7 +55,7 @@ def load_reasons(paths):
     Raises
     ------
     InputError
-        An entry does not match its model.
+        A file is missing or is not YAML, or an entry does not match its model.
     """
     return [
         validated(Reason, entry, path, REMEDY, "entry", number)
@@ -129,8 +129,8 @@ def why_missed(claims, conditions, reasons, tables):
     Raises
     ------
     InputError
-        A reason names an entry that does not exist or a column that its table lacks, or rests on a number for which
-        several values match.
+        A reason names an entry that does not exist or a column that its table lacks, or needs one number where several
+        values of a table match.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def headline(frame, results=None):
 
 
 def conclusion(frame, studies):
-    """Return a sentence that compares the shares of reproduced numbers and comparisons of some studies, and its counts.
+    """Return a sentence that compares how often numbers and comparisons of some studies are reproduced, and its counts.
 
     Parameters
     ----------

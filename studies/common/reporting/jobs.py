@@ -92,6 +92,11 @@ def function_of(name):
 def caption_of(function):
     """Return the caption of a figure: the docstring of the function that draws it, up to its list of parameters.
 
+    Raises
+    ------
+    ParameterError
+        There is no such function, or it has no docstring.
+
     Examples
     --------
     >>> caption_of("misspenalty_studies.mq.figures.fig4").startswith("Share of the blocks")

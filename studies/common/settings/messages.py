@@ -7,7 +7,7 @@ from misspenalty.errors import MissPenaltyError, ParameterError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.settings.documents import json_schema
 
-MAX_LINES = 10  # maximum number of lines of one message
+MAX_LINES = 10  # maximum number of errors that one message lists
 
 
 class SettingError(ParameterError):

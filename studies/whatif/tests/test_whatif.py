@@ -158,7 +158,7 @@ def test_summary(found):
 
 
 class Busy(Step):
-    """Two cases of `Step`; in the second one, devices slower than 1 ms are saturated if the testbed exceeds 0.9."""
+    """Two cases of `Step`; in the second, devices slower than 1 ms are saturated if the testbed is faster than 0.9."""
 
     cases = ("one", "two")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import misspenalty
-import misspenalty.replay.tables  # imported by name, as an import within a function is not packed
+import misspenalty.replay.tables  # imported here because a module that only a function imports is not packed
 from misspenalty import disks
 from misspenalty.disks.drive.description import Description, Kind
 from misspenalty.errors import MissPenaltyError, ParameterError
