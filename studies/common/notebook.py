@@ -115,7 +115,7 @@ def normalised(content):
 
 
 def without_controls(content):
-    """Add a line of text to each cell of a notebook that shows live widgets, for readers without a running kernel.
+    """Add a line of text to each of a notebook's cells with live widgets, for readers without a running kernel.
 
     Parameters
     ----------

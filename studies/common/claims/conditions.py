@@ -13,8 +13,7 @@ COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
 
 
 def under_conditions(ledger, name, module, judged, tables):
-    """Judge a study's claims on the tables of other conditions; list the missed claims, and the reproduced ones that a
-    condition makes missed.
+    """Judge a study's claims under other conditions; list the claims that are missed with or without a condition.
 
     Parameters
     ----------
