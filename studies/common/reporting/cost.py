@@ -60,7 +60,7 @@ def gigabytes(n, step=0.1):
 
 
 def cost(jobs):
-    """Return the total CPU seconds of jobs and the peak memory of the largest, in bytes."""
+    """Return the total CPU seconds of jobs, and the peak memory of the largest job in bytes."""
     cpu = sum(job["cpu_s"] or 0 for job in jobs)
     return cpu, 2**20 * max((job["peak_rss_mb"] or 0 for job in jobs), default=0)
 

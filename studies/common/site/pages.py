@@ -90,7 +90,7 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     out : path-like
         Folder of the site; its previous content is removed.
     root : path-like
-        The checkout, with ``results``, ``data`` and ``src``.
+        The checkout, with ``results``, ``data``, ``src`` and ``studies``.
     extras : dict of str to path-like, optional
         Further folders to copy into the site, by name (``docs``, ``notebooks``, ``play``); the menu then lists the
         names.

@@ -28,7 +28,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory):
-    """Return a checkout with the archived results of one study."""
+    """Return a checkout with the archived results of a study with claims and of one without."""
     root = tmp_path_factory.mktemp("checkout")
     for study in (STUDY, WITHOUT_CLAIMS):
         shutil.copytree(ROOT / "results" / study, root / "results" / study, ignore=shutil.ignore_patterns("runs"))
