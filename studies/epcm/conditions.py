@@ -14,6 +14,7 @@ from misspenalty_studies.epcm.sensitivity import (
     WORKLOAD,
     Variation,
     changed,
+    trained,
     with_parameter,
 )
 from misspenalty_studies.epcm.tables import fig7, fig8, timed
@@ -219,8 +220,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     settings : list of Setting
         Predictors.
     trainings : sequence of int
-        Numbers of training runs. The first runs recorded are used; if fewer precede the measured ones, those are
-        repeated in order.
+        Numbers of training runs, see `misspenalty_studies.epcm.sensitivity.trained`.
     head_starts : sequence of float
         Head starts, s.
     measured : int
@@ -238,8 +238,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     parts = []
     for head_start in head_starts:
         for training in trainings:
-            runs = tuple(run % study.measured[0] for run in range(training))
-            varied = study._replace(training=runs, head_start=head_start)
+            varied = trained(study, training)._replace(head_start=head_start)
             table = fig7(simulate(varied, [Setting("cold"), *settings], threads))
             parts.append(table[table["model"] != "cold"].assign(training=training, head_start_s=head_start))
     keys = ["benchmark", "model", "partition_size", "model_order", "training", "head_start_s"]

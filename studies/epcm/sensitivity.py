@@ -145,15 +145,37 @@ MODELS = {
 }
 
 
+def trained(study, number):
+    """Return a study with another number of training runs.
+
+    The first runs recorded are used; if fewer precede the measured ones, those are repeated in order.
+
+    Parameters
+    ----------
+    study : Study
+    number : int
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ParameterError
+        The number is negative, or no run precedes the measured ones.
+    """
+    before = study.measured[0]
+    if number < 0 or (number and not before):
+        raise ParameterError(
+            f"{study.benchmark}: {number} training runs requested, but {before} runs precede the measured ones; "
+            f"expected {'0 or more' if before else '0'}"
+        )
+    return study._replace(training=tuple(run % before for run in range(number)))
+
+
 def _protocol(study, capture, parameter, value):
     if parameter == "training":
-        before = study.measured[0]
-        if value < 0 or (value and not before):
-            raise ParameterError(
-                f"{study.benchmark}: {value} training runs requested, but {before} runs precede the measured ones; "
-                f"expected {'0 or more' if before else '0'}"
-            )
-        return study._replace(training=tuple(run % before for run in range(value)))
+        return trained(study, value)
     if parameter == "head_start":
         return study._replace(head_start=value)
     if parameter == "resident":

@@ -217,7 +217,7 @@ def behind(trace, cache_mb, reads=None):
     """
     ids, write, cause = requests_below(trace.ids, trace.write, blocks_of(trace, cache_mb), trace.blocks)
     if not len(ids):
-        raise ParameterError(f"a first level of {cache_mb} MB absorbs every read")
+        raise ParameterError(f"a first level of {cache_mb} MB lets no request through; expected a smaller one")
     if reads is not None:
         end = _end_of(write, reads, cache_mb)
         ids, write, cause = ids[:end], write[:end], cause[:end]

@@ -188,6 +188,8 @@ def test_requests_that_do_not_fit_are_refused():
         drive.service(5, 0, 8)
     with pytest.raises(ParameterError, match="length"):
         drive.one_by_one(*updates(SATA, 2)[:3], np.zeros(1, np.int64))
+    with pytest.raises(ParameterError, match=r"request 2: delay -1 ns; expected 0 to \d+"):
+        drive.one_by_one(*updates(SATA, 2)[:3], np.array([0, -1]))
 
 
 def test_a_drive_of_another_kind_is_refused():

@@ -129,7 +129,7 @@ def work(name, executions, seed, first=0):
         rng.seed(zlib.crc32(f"{seed} {name} {number}".encode()))
         place, content = rng.choice(seeds)
         content = mutate(content, contents, rng) if number else content  # the first seed is not mutated
-        os.pwrite(note, b"%d" % number, 0)
+        os.pwrite(note, b"%20d%20d%20d" % (number, *counts.values()), 0)
         path = layout.put(place, content)
         around = around or sorted(os.listdir())
         signal.alarm(SECONDS)
@@ -156,19 +156,21 @@ def run(name, executions, seed, kept):
         while first < executions and len(failures) < 5:
             command = [sys.executable, __file__, "--worker", name, str(executions), str(seed), str(first)]
             environment = os.environ | {"TMPDIR": folder}
+            Path(folder, "number").unlink(missing_ok=True)
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 last = json.loads(done.stdout.splitlines()[-1])
                 counts = {key: counts[key] + last[key] for key in counts}
                 break
-            number = int(Path(folder, "number").read_text() or 0) if Path(folder, "number").exists() else first
+            noted = Path(folder, "number").read_text().split() if Path(folder, "number").exists() else []
+            number, *before = map(int, noted or (first, 0, 0))
             kept.mkdir(parents=True, exist_ok=True)
             place = kept / f"{name}-{seed}-{number}"
             if Path(folder, "input").is_dir():
                 shutil.copytree(Path(folder, "input"), place, dirs_exist_ok=True)
             said = done.stderr.strip().splitlines() or [f"signal {-done.returncode}"]
             failures.append((place, next((line for line in said if line.startswith("Fatal")), said[-1])))
-            counts["refused"] += number - first  # the executions before it did not fail
+            counts = {key: counts[key] + count for key, count in zip(counts, before, strict=True)}
             first = number + 1
     return counts, failures, time.perf_counter() - start
 

@@ -53,6 +53,7 @@ def test_a_failing_reader_is_caught(tmp_path, monkeypatch, capsys, fails, said):
     table = pd.read_csv(tmp_path / "table.csv")
     assert list(table.columns) == ["target", "seed", "executions", "read", "refused", "failed", "seconds"]
     assert table["seed"].tolist() == [1, 2] and table["failed"].tolist() == [5, 5]
+    assert (table["refused"] == 0).all()  # what did not fail was read
     assert status == 1 and said in shown
     kept = sorted((tmp_path / "kept").glob("spc-1-*"))
     assert len(kept) == 5 and all(b"W" not in (each / "seed").read_bytes() for each in kept)

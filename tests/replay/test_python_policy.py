@@ -73,6 +73,13 @@ def test_names_of_policies_are_unique_and_in_lower_case():
         register("Mine")(Mine)
 
 
+@pytest.mark.parametrize("option", [{"offline": True}, {"spatial": True}, {"check": print}])
+def test_options_that_a_class_without_a_kernel_would_not_heed_are_refused(option):
+    with pytest.raises(ParameterError, match="policy 'mine': offline, spatial and check are only for a policy with"):
+        register("mine", **option)(Mine)
+    assert "mine" not in registry._policies
+
+
 def policy(access=lambda self, block: False, init=lambda self, capacity: None):
     return type("Odd", (), {"access": access, "__init__": init})
 

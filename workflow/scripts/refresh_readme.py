@@ -47,13 +47,13 @@ def claims_text(claims, variant, agreement, forecasts):
 
 {format_summary(claims, results_of())}
 
-Cells say how many of the tested statements, ties among them, are reproduced. *Free*: no fit and no choice by published
-values is upstream. *Calibrated*: the model was calibrated on other values of the paper. *Fitted*: the number compared
-was used to tune the model. *Tie*: the interval over seeds crosses the tolerance, or an order is closer than the
-intervals. Multi-Queue is judged behind a first level of 128 MB, as in the paper, and HAC with documents between the
-composite parts and a server's cache of the recollected size. Two variants are not counted in any total: Multi-Queue
-behind a first level whose size was calibrated on the paper's Table 3, and HAC with documents apart and a server's cache
-whose size was calibrated on the printed hit rate. They have:
+Cells say how many of the tested statements, ties among them, are reproduced. *Free*: nothing that the value depends on
+was fitted to published values or chosen to match them. *Calibrated*: the model was calibrated on other values of the
+paper. *Fitted*: the number compared was used to tune the model. *Tie*: the interval over seeds crosses the tolerance,
+or the interval of a difference that decides an order includes 0. Multi-Queue is judged behind a first level of 128 MB,
+as in the paper, and HAC with documents between the composite parts and a server's cache of the recollected size. Two
+variants are not counted in any total: Multi-Queue behind a first level whose size was calibrated on the paper's Table
+3, and HAC with documents apart and a server's cache whose size was calibrated on the printed hit rate. They have:
 
 {format_summary(variant).rpartition(chr(10))[0]}
 

@@ -223,7 +223,10 @@ cdef class TrackCache(Policy):
         cdef int i
         self.check_unused()
         if not 0 <= track < stop <= self.tracks or not (pages == -1 or 0 < pages <= self.whole):
-            raise IndexError(f"track {track}, pages {pages}, end {stop}; expected a track below {self.tracks}")
+            raise IndexError(
+                f"track {track}, pages {pages}, end {stop}; expected 0 <= track < end <= {self.tracks}, and pages from 1 to "
+                f"{self.whole} or -1"
+            )
         missing = self.request(track, <uint8_t>(pages & self.whole), write, stop)
         self.requests += 1
         return missing, [(self.reads[i].track, self.reads[i].pages, self.reads[i].why) for i in range(self.n_reads)]

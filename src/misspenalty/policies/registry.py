@@ -298,7 +298,8 @@ def register(
     Raises
     ------
     ParameterError
-        The name is empty or not in lower case, or belongs to another policy.
+        The name is empty or not in lower case, or belongs to another policy; or `offline`, `spatial` or `check` is
+        given without a kernel or parameters.
 
     Examples
     --------
@@ -323,6 +324,11 @@ def register(
             raise ParameterError(f"policy {name!r} is already registered, by {known.reference.__module__}")
         declared = tuple(parameters)
         if kernel is None and not declared:
+            if offline or spatial or check:
+                raise ParameterError(
+                    f"policy {name!r}: offline, spatial and check are only for a policy with a kernel or declared "
+                    "parameters; a class is offline if its constructor's second argument is future"
+                )
             _policies[name] = define(reference, name)
         else:
             _policies[name] = Definition(name, kernel, reference, declared, offline, spatial, check)

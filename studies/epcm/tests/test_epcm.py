@@ -293,6 +293,12 @@ def test_the_surface_begins_with_the_criterion(study):
     assert epcm_curves.surface(table).axes
 
 
+def test_a_surface_needs_runs_before_the_measured_ones(study):
+    first = study._replace(measured=(0,), training=())
+    with pytest.raises(ParameterError, match=r"3 training runs requested, but 0 runs precede the measured ones"):
+        epcm_conditions.surface(first, [Setting("last_successor")], [3], [0], 1)
+
+
 def test_the_learning_curve_plays_each_run_after_those_before_it(study):
     bars = [Setting("hot"), Setting("last_successor"), Setting("epcm", 64, 45), Setting("pcm", 64, 2)]
     table = epcm_conditions.learning(study, bars)

@@ -88,6 +88,8 @@ cdef class Flash(Kernel):
             raise ParameterError("lbn, count, write and delay differ in length")
         for i in range(n):
             self.check(lbn[i], count[i], write[i])
+            if not 0 <= delay[i] <= LATEST:
+                raise ParameterError(f"request {i + 1}: delay {delay[i]} ns; expected 0 to {LATEST}")
         made, times = np.zeros(max(n, 1) if records else 1, RECORD), np.empty(n, np.int64)
         cdef uint8_t[::1] view = made.view(np.uint8)
         cdef int64_t[::1] took = times
