@@ -51,7 +51,14 @@ def distances(trace, threshold_mb):
         ``short_share_pct``: percentage of short distances among the reads of blocks accessed before;
         ``first_reads_pct``: percentage of all reads whose block was not accessed before; ``short_of_reads_pct,
         first_of_reads_pct``: the same percentages if only reads count as accesses.
+
+    Raises
+    ------
+    ParameterError
+        The trace has no reads.
     """
+    if not trace.reads:
+        raise ParameterError(f"{trace.name}: the trace has no reads, whose distances are asked for")
     read = slice(None) if trace.write is None else ~trace.write
 
     def shares(distance):

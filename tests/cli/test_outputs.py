@@ -89,7 +89,7 @@ def test_a_plot_that_does_not_fit(trace, tmp_path, suffix):
         "10,20,30",
         "--plot",
         tmp_path / f"x.{suffix}",
-        limit=4096 * 20 if suffix == "none" else 3000,
+        limit=3000,
     )
     refused(done)
     assert done.stdout == b"" and sorted(tmp_path.iterdir()) == before

@@ -91,6 +91,8 @@ def test_too_little_is_refused():
         fit(few)
     with pytest.raises(ParameterError, match="no measured service times"):
         fit(Requests(few.lbn, few.count, few.write, few.delay))
+    with pytest.raises(ParameterError, match="there are no requests; the fit needs at least one"):
+        fit(Requests(*(array[:0] for array in (few.lbn, few.count, few.write, few.delay, few.measured))))
     instant = timed("hp97560", 1000)
     with pytest.raises(ParameterError, match="most of these reads took no time"):
         fit(Requests(instant.lbn, instant.count, instant.write, instant.delay, np.zeros(1000)))

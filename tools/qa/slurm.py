@@ -67,6 +67,8 @@ def prepare():
     """Install missing programs and Snakemake's plugin; exit with a message if the test cannot run on this machine."""
     if os.geteuid():
         sys.exit("slurm-test starts a cluster's daemons, which needs root; run it as root.")
+    if CONF.exists() or CONF.is_symlink():
+        sys.exit(f"{CONF} exists, so this machine already belongs to a cluster; run the test on another machine.")
     if missing := [name for name in PROGRAMS if not shutil.which(name)]:
         if not shutil.which("apt-get"):
             sys.exit(f"{', '.join(missing)}: not found; install SLURM (slurm-wlm) and munge.")
@@ -74,8 +76,6 @@ def prepare():
         subprocess.run(["apt-get", "update", "-qq"], check=True)
         install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "slurm-wlm", "munge"]
         subprocess.run(install, check=True, env=environment)
-    if CONF.exists() or CONF.is_symlink():
-        sys.exit(f"{CONF} exists, so this machine already belongs to a cluster; run the test on another machine.")
     wanted = PROFILE / "requirements.txt"
     if not (PLUGINS / "done").exists() or (PLUGINS / "done").read_text() != wanted.read_text():
         shutil.rmtree(PLUGINS, ignore_errors=True)

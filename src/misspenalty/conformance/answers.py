@@ -118,7 +118,7 @@ def run_class(cls: type) -> Run:
     ------
     ParameterError
         The class is not a policy. The returned function raises it, too, if the constructor or ``access`` raises an
-        exception, or if ``access`` does not return a boolean.
+        exception, or if ``access`` returns neither a boolean nor an integer.
     """
     definition: Definition = define(cls)
 

@@ -86,6 +86,8 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     """
     if requests.measured is None:
         raise ParameterError("the requests have no measured service times, which the fit needs")
+    if not len(requests.lbn):
+        raise ParameterError("there are no requests; the fit needs at least one")
     highest = int((requests.lbn + requests.count).max())
     blocks = highest if blocks is None else blocks
     if blocks < highest:

@@ -208,7 +208,7 @@ def _attached(gate, lines, probe, log):
         time.sleep(1)
         if probe.poll() is not None:
             raise tracer.stopped(log)
-        seen = {line[:1] for line in lines.read_text(errors="replace")[size:].splitlines()}
+        seen = {line[:1] for line in lines.read_bytes()[size:].decode(errors="replace").splitlines()}
         if {"F", "E", "X"} <= seen:
             return lines.stat().st_size
     raise CaptureError(f"bpftrace saw nothing for {ATTACH_TRIES} s")

@@ -91,13 +91,15 @@ class PageServer:
     Raises
     ------
     ParameterError
-        The database does not fit on the drive, `hit_share` is not between 0 and 1, or pages are in random order and
-        there is no `generator`.
+        The database does not fit on the drive, `hit_share` is not between 0 and 1, or `generator` is missing: for a
+        `hit_share` above 0, or for pages in random order.
     """
 
     def __init__(self, testbed, pages, *, rate=None, hit_share=None, generator=None):
         if hit_share is not None and not 0 <= hit_share <= 1:
             raise ParameterError(f"hit_share is {hit_share}; expected 0 to 1")
+        if hit_share and generator is None:
+            raise ParameterError(f"hit_share is {hit_share}, but no generator was given to draw the hits")
         self.testbed, self.hit_share, self.generator = testbed, hit_share, generator
         self.request, self.reply = (message_ns(testbed, size, rate) for size in (testbed["request_bytes"], PAGE))
         self.capacity = int(testbed["server_cache_mb"] * 2**20) // PAGE

@@ -178,7 +178,7 @@ def test_components_are_named_in_their_order():
     assert COMPONENTS == ("client", "server", "disk", "network")
 
 
-@pytest.mark.parametrize("arguments", [{"hit_share": 1.5}, {"pages": 10**9}])
+@pytest.mark.parametrize("arguments", [{"hit_share": 1.5}, {"hit_share": 0.5}, {"pages": 10**9}])
 def test_impossible_servers_are_refused(testbed, arguments):
     with pytest.raises(ParameterError):
         PageServer(testbed, **{"pages": 10} | arguments)

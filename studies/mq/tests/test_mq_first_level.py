@@ -34,6 +34,11 @@ def test_shares_count_reads_whose_distances_count_all_accesses():
     }
 
 
+def test_distances_of_writes_alone_are_refused():
+    with pytest.raises(ParameterError, match="array: the trace has no reads"):
+        first_level.distances(Trace.from_blocks([1, 2, 1], np.ones(3, bool), block_bytes=MB), threshold_mb=3)
+
+
 def test_the_size_found_is_the_closest_of_all():
     trace = stream()
     shares = {mb: first_level.distances(behind(trace, mb), 20)["short_share_pct"] for mb in range(2, 31)}

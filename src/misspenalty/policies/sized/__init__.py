@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from misspenalty.errors import ParameterError, did_you_mean
-from misspenalty.policies.registry import Definition, find_policy
+from misspenalty.policies.registry import ALIASES, Definition, find_policy
 from misspenalty.policies.sized import _admission, _queues, _ranked, admission, queues, ranked
 from misspenalty.policies.sized._sized import CHANGES as SIZE_CHANGES
 from misspenalty.traces.selection import MOST_REFERENCES
@@ -103,8 +103,11 @@ def find_sized(policy: Any) -> SizedPolicy:
     --------
     >>> find_sized("LRU").name
     'lru'
+    >>> find_sized("TinyLFU").name
+    'wtinylfu'
     """
     name = policy.strip().lower() if isinstance(policy, str) else find_policy(policy).name
+    name = ALIASES.get(name, name)
     if name not in SIZED:
         if isinstance(policy, str) and not did_you_mean(name, SIZED):
             find_policy(name)

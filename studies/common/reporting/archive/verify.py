@@ -99,7 +99,7 @@ def _check_entries(archive, stored, date):
     for entry in stored.infolist():
         wrong = None
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-            wrong = "is packed or encrypted; expected files stored as they are, as `make archive` stores them"
+            wrong = "is compressed or encrypted; expected files stored as they are, as `make archive` stores them"
         elif entry.file_size > size or entry.file_size != entry.compress_size:
             wrong = f"states a size of {entry.file_size} bytes but stores {entry.compress_size}; the archive has {size}"
         elif (stored_bytes := stored_bytes + entry.file_size) > size:

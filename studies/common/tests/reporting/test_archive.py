@@ -368,7 +368,7 @@ def test_an_archive_of_another_release_is_reported(archive, checkout):
 
 def test_a_bomb_is_refused_before_it_goes_off(archive, checkout):
     repack(archive, {"results/bomb.csv": bytes(64 * 2**20)}, method=zipfile.ZIP_DEFLATED)
-    with pytest.raises(InputError, match=r"entry 'CITATION.cff' is packed or encrypted"):
+    with pytest.raises(InputError, match=r"entry 'CITATION.cff' is compressed or encrypted"):
         verify(archive, checkout)
 
 
