@@ -1,7 +1,7 @@
-"""Replacement policies, each defined in a module of its own.
+"""Replacement policies, each defined in a module that has its paper, parameters and reference.
 
-``<name>.py`` has the policy's paper, parameters and reference; most kernels are in ``_<name>.pyx``. The package can be
-called: ``misspenalty.policies()`` returns all known policies by name.
+Most kernels are in a ``.pyx`` file named after that module. The package can be called: ``misspenalty.policies()``
+returns all known policies by name.
 """
 
 import sys

@@ -16,7 +16,7 @@ cdef struct History:
 
 
 cdef inline int make_history(History* history, Policy policy, double multiple, uint32_t first=FIRST) except -1:
-    """Make a history that holds `multiple` times as many blocks as the cache; positions in it begin at `first`."""
+    """Make a history of up to `multiple` times as many blocks as the cache holds; positions in it begin at `first`."""
     history.room = <uint32_t>policy.ghosts(multiple)
     cdef size_t live = <size_t>history.room + 1         # a new entry is added before the oldest is forgotten
     make_log(&history.log, policy.allocate_logs(live + first, 1), first, live)

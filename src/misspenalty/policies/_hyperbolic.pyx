@@ -11,8 +11,8 @@ cdef enum:
 
 cdef struct Entry:
     block_t block
-    uint32_t references         # references from the one that loaded it on
-    uint32_t loaded             # number of the reference that loaded it
+    uint32_t references         # number of references, the one that loaded the block included
+    uint32_t loaded             # number of the reference that loaded the block
 
 
 cdef inline bint below(const Entry* one, const Entry* other, uint32_t now) noexcept nogil:

@@ -95,9 +95,10 @@ cdef class LRUK(Policy):
         self.evictions += misses - filled
 
     cdef inline block_t choose(self, uint32_t now, const size_t size) noexcept nogil:
-        """Remove and return the lowest-ranked block outside its correlated period, or of all blocks if none is outside.
+        """Remove and return the lowest-ranked of the blocks outside their correlated periods.
 
-        Blocks that are passed over, because they are within their periods, are set aside.
+        If there are none, choose among all blocks. Blocks that are passed over, because they are within their periods,
+        are set aside.
         """
         cdef Entry entry
         self.bring_back(now, size)

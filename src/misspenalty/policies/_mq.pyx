@@ -27,7 +27,7 @@ cdef struct State:
     Node* nodes                 # one per block, then the heads of Qout and Q0 …
     block_t qout                # head of Qout, which follows the nodes of the blocks; the head of Qk is qout + 1 + k
     uint32_t queues             # m
-    uint32_t soonest            # the oldest block of no queue above Q0 expires earlier; blocks in Q0 do not expire
+    uint32_t soonest            # no queue above Q0 has an oldest block that expires earlier; blocks in Q0 do not expire
     uint64_t capacity           # cache size, blocks
     uint64_t resident           # blocks in the cache
     uint64_t room               # entries Qout may hold

@@ -25,7 +25,7 @@ cdef class Policy(Kernel):
     cdef readonly int64_t memory            # bytes of all arrays
     cdef bint varies                        # whether a miss in a full cache may evict no block, or several
     cdef readonly bint offline              # whether outcomes depend on later references, so that contents are unknown
-    cdef Py_ssize_t beyond                  # how many ids after the n to replay `run` may read, to prefetch their nodes
+    cdef Py_ssize_t beyond                  # how many ids `run` may read after its n, to prefetch their nodes
     cdef void* arrays[ARRAYS]               # freed with the policy
     cdef int used                           # arrays in use
 

@@ -13,7 +13,7 @@ from misspenalty.policies._s3fifo cimport ABSENT, COUNTER, MAIN, SMALL, State, e
 
 cdef struct Name:
     uint32_t position           # in G; NOWHERE if it is not there
-    uint32_t count              # the block's counter when it left S, plus later look-ups that kept the name
+    uint32_t count              # the block's counter when it left S, plus 1 per later look-up that kept the name
 
 
 cdef class S4FIFO(Policy):

@@ -1,4 +1,4 @@
-# A cache of tracks, which a controller calls, has sequential detection and prefetching in front of its lists.
+# A cache of tracks with sequential detection and prefetching in front of its lists, which a controller calls.
 #
 # A track has up to eight pages, of which any may be cached. `request` makes one access to pages of one track: it sets
 # the track's counter, moves the track, makes room, puts missing and prefetched pages into the cache, and lists the
@@ -69,7 +69,7 @@ cdef class TrackCache(Policy):
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read for each reason (`why`)
-    cdef readonly int64_t unused        # prefetched tracks, even if cached before, that were evicted without an access
+    cdef readonly int64_t unused        # tracks evicted without an access since a prefetch, even if cached before it
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
@@ -90,7 +90,7 @@ cdef class TrackCache(Policy):
     cdef mark_t* mark(self, int64_t track) noexcept nogil
     # Observe an access to a cached track before anything moves; `hit` tells whether all requested pages were cached.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
-    # Move up a track that has been accessed, if it is still cached; `pages` were requested and already cached.
+    # Let the policy move a track after an access, if it is still cached; `pages` were requested and already cached.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
     # Move up an unread track of a group whose trigger was read.
     cdef void renew(self, int64_t track) noexcept nogil

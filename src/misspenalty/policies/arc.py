@@ -4,8 +4,9 @@ L1 = T1 + B1 holds blocks seen once recently, and L2 = T2 + B2 those seen at lea
 while B1 and B2 hold only names; |L1| <= c and |L1| + |L2| <= 2c. A hit moves the block to T2. The target p of |T1|
 grows when a missed block is found in B1 and shrinks when it is found in B2, by the ratio of the ghost lists' lengths
 but at least by 1. The victim is the oldest of T1 if |T1| exceeds p (or equals p and the missed block is in B2),
-otherwise the oldest of T2; its name becomes the newest of B1 or B2, unless T1 fills the cache and the missed block is
-new. With `target`, p is fixed; this is the paper's fixed replacement cache, FRC(p).
+otherwise the oldest of T2; its name becomes the newest of B1 or B2. But if T1 fills the cache and the missed block is
+new, the victim is the oldest of T1, and its name is forgotten. With `target`, p is fixed; this is the paper's fixed
+replacement cache, FRC(p).
 
 Paper: N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4. The same
 algorithm is in "Outperforming LRU with an adaptive replacement cache algorithm", IEEE Computer 37(4), 2004, whose hit

@@ -1,4 +1,4 @@
-"""Draw random numbers, for policies that decide by chance, from SplitMix64, as the kernels do."""
+"""Draw random numbers from SplitMix64, as the kernels do, for policies that decide by chance."""
 
 from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 

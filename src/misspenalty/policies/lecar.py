@@ -6,8 +6,8 @@ wrong: its weight is multiplied by exp(-`rate` * d**age), where age is the numbe
 is `discount` to the power of 1 / capacity, and the weights are scaled to a sum of 1.
 
 Paper: G. Vietri, L. V. Rodriguez, W. A. Martinez, S. Lyons, J. Liu, R. Rangaswami, M. Zhao, G. Narasimhan, "Driving
-cache replacement with ML-based LeCaR", HotStorage 2018, section 3 and algorithm 1, which multiplies the other expert's
-weight by the inverse, which is the same after scaling.
+cache replacement with ML-based LeCaR", HotStorage 2018, section 3 and algorithm 1. The algorithm multiplies the other
+expert's weight by the inverse of that factor; after scaling, the weights are the same.
 Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which we follow in what the paper leaves open, except as
 stated below.
 

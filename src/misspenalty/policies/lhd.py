@@ -70,7 +70,7 @@ class LHD(Reference):
         self.explorers = int(capacity * EXPLORERS)  # how many more explorers may be kept
         self.admitted, self.admissions = [None] * ADMITTED, 0
         self.victims = 0.0  # mean density of recent victims
-        self.objects = self.mass = 0.0  # decaying sums, over the estimates, of the cache's blocks and of 1
+        self.objects = self.mass = 0.0  # decaying sums, over the estimates, of the number of cached blocks, and of 1
         self.hit_ages, self.eviction_ages = np.zeros((CLASSES, AGES)), np.zeros((CLASSES, AGES))
         self.density = (initial + np.arange(CLASSES))[:, None] / np.arange(1.0, AGES + 1)
 

@@ -21,9 +21,10 @@ W-TinyLFU:
   paper.
 - If the window is below one block, nothing is loaded: with 1 %, a cache of fewer than 100 blocks misses all references.
 
-LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. A hit on a
-block that is in Q but not in S moves the lowest LIR block to Q although no block takes its place; the block that was
-hit may be the one that Q evicts for that LIR block, but still counts as being in the cache.
+LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. If there
+are as many LIR blocks as allowed, a hit on a block that is in Q but not in S moves the lowest of them to Q although no
+block takes its place; the block that was hit may be the one that Q evicts for that LIR block, but still counts as being
+in the cache.
 
 Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
 found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace

@@ -6,11 +6,12 @@ about as many blocks and names as `core` holds blocks; it is adjusted whenever r
 
 If the filter has reached its share, it makes room: its oldest blocks whose count reaches the guard move to the core,
 with their count cleared, and the first one with a lower count is evicted and its name remembered. But if staging's
-oldest block has no hit and a lower count in the sketch than that one, staging's block is evicted, and the filter's
-moves to staging. The sketch counts exits from the filter, returns to staging, and promotions. If the filter is below
-its share, staging makes room: the oldest blocks of a core above its share move to staging, the oldest of staging with
-hits are promoted to the core, with their count lowered by one, and the first one without hits is evicted; then, too,
-the filter's oldest block moves to staging if its count in the sketch is higher.
+oldest block has no hit, and a lower count in the sketch than that block of the filter, then staging's block is evicted
+in its place, and the filter's block moves to staging. The sketch counts exits from the filter, returns to staging, and
+promotions. If the filter is below its share, staging makes room: the oldest blocks of a core above its share move to
+staging, the oldest of staging with hits are promoted to the core, with their count lowered by one, and the first one
+without hits is evicted; then, too, the filter's oldest block moves to staging if its count in the sketch is higher than
+that of the evicted block.
 
 Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
 was not at hand; the definition follows its authors' code.

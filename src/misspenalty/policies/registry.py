@@ -298,8 +298,8 @@ def register(
     Raises
     ------
     ParameterError
-        The name is empty or not in lower case, or belongs to another policy; or `offline`, `spatial` or `check` is
-        given without a kernel or parameters.
+        The name is empty, not in lower case, or that of another policy; `offline`, `spatial` or `check` is given
+        without a kernel or parameters; or the class is not a policy.
 
     Examples
     --------
@@ -380,7 +380,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Raises
     ------
     ParameterError
-        No policy has this name, the class is not a policy, or the policy cannot be filtered by TinyLFU.
+        `policy` is neither a known name nor a class with ``access``, or TinyLFU cannot filter the policy.
 
     Examples
     --------

@@ -17,7 +17,8 @@ Deviations and decisions:
 - As in that code, a block that returns to S keeps its name in G. If S evicts it again, the name keeps its place and
   takes the new count. A hit in M also looks the name up, which adds one to its count or removes the name.
 - A name is in G only once, and its count there has no bound; the counts of blocks in the cache stop at three.
-- S has a share of at least one block, and M provides the victim if S is empty, as in s3fifo.py.
+- As in s3fifo.py, S has a share of at least one block, and M provides the victim if S is empty. Until the first
+  eviction, a new block enters M if S has reached its share.
 """
 
 from misspenalty.policies._s4fifo import S4FIFO as Kernel

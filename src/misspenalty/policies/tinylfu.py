@@ -19,8 +19,8 @@ Deviations and decisions:
 
 ``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies in `FAST` have a
 kernel that can tell its victim in advance. Any other policy that has a `Reference` runs as defined here, slowly: its
-victim is the block that a copy of it evicts. Classes that are no `Reference`, policies that look into the future or at
-neighbouring blocks, and policies that already have this filter cannot be filtered.
+victim is the block that a copy of it evicts. Classes not derived from `Reference`, policies that look into the future
+or at neighbouring blocks, and policies that already have this filter cannot be filtered.
 """
 
 import copy

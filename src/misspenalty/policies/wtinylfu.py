@@ -1,4 +1,4 @@
-"""W-TinyLFU: a small LRU window; a sketch of recent access counts decides which blocks are kept when they leave it.
+"""W-TinyLFU: a small LRU window; blocks that leave it are kept or evicted by a sketch of recent access counts.
 
 New blocks enter the window, an LRU list for a share `window` of the cache. A block that overflows the window is the
 candidate for the main region, an SLRU. It is admitted while there is room; after that, its count is compared with that

@@ -205,7 +205,7 @@ cdef class ARC(SizedCache):
             self.leave(self.oldest(T2), B2)
 
     cdef void trim(self, int64_t size) noexcept nogil:
-        """Forget names until all four lists and a coming object of `size` have at most twice the bytes of the cache."""
+        """Forget names until the lists and a coming object of `size` together have at most twice the cache's bytes."""
         while self.bytes[T1] + self.bytes[T2] + self.bytes[B1] + self.bytes[B2] + size > 2 * self.room:
             self.take(self.oldest(B2 if self.oldest(B2) < self.blocks else B1))
 
