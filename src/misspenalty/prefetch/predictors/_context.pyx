@@ -35,7 +35,7 @@ cdef class ContextModel(Predictor):
     cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
     cdef Py_ssize_t ahead           # while an event is learnt, first of the contexts that have not learnt it
     cdef Py_ssize_t old             # while an event is learnt, end of the contexts that have not learnt it
-    cdef int32_t last               # last sibling of a search without success; NOTHING = unknown, or no sibling
+    cdef int32_t last               # last sibling that a search without success met; NOTHING = unknown, or no sibling
     cdef int64_t ways               # runs that contexts have walked along, numbered from 1
     cdef node_t* halved             # a partition while it is halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
@@ -49,7 +49,7 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
     cdef bint longest               # only the longest context that can predict anything predicts
-    cdef bint runs                  # nodes have runs, as a child's likelihood is the same wherever prediction begins
+    cdef bint runs                  # nodes have runs, since likelihoods do not depend on where prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # how often a partition was halved
     cdef readonly int64_t ignored   # nodes not made: there was no room, or a halving removed the parent

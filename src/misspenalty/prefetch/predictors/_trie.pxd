@@ -33,7 +33,10 @@ cdef inline int32_t run_of(const node_t* nodes, int32_t node) noexcept nogil:
 
 
 cdef inline int32_t alike(const node_t* nodes, const node_t* others, int32_t same, int32_t end) noexcept nogil:
-    """Count the nodes after the first that match `others` in file, up to a mismatch; the first `same` are known to."""
+    """Count how many of the `end` nodes after the first have the files of those after `others`, up to a mismatch.
+
+    The first `same` of them are known to match.
+    """
     same = max(min(same, end), 0)
     while same < end and nodes[same + 1].file == others[same + 1].file:
         same += 1

@@ -1,8 +1,8 @@
 """Define the partitioned context model (PCM), whose trie is divided into partitions of limited size, one per file.
 
 A partition is a first-order node and its descendants. When it is full and needs another node, its counts are halved,
-and nodes whose count becomes zero are dropped; if no node is dropped, the access is ignored in that partition. The
-model takes O(n) nodes.
+and nodes whose count becomes zero are dropped; if no node is dropped, the access is ignored in that partition. For n
+files, the model has O(n) nodes.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
 2001, section 2.2. Partitions of 16, 32 and 64 nodes are the paper's; its orders and threshold are not known. The

@@ -11,7 +11,7 @@ set, and g, the trigger's distance from the end of a set; so there is no table o
 - p grows by the number of tracks of the read if the last track of a set is hit, unless that track has had its second
   chance.
 - A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. This shows that p is
-  too large: p falls by 1 but not below 1, and g falls by 1 but stays within 0 to p - 1.
+  too large: p falls by 1 but not below 1, and g falls by 1 but stays between 0 and p - 1.
 - g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
 - The first read of a prefetched track leaves it where it is; later reads move it as the policy says.
 

@@ -145,8 +145,8 @@ def track_cache(
     Raises
     ------
     ParameterError
-        The policy looks into the future or, with "amp", is not a policy on tracks; both or neither of `tracks` and
-        `address` are given; or a value is invalid.
+        The policy is unknown, looks into the future or, with "amp", is not a policy on tracks; both or neither of
+        `tracks` and `address` are given; or a value is invalid.
 
     Examples
     --------
