@@ -11,7 +11,7 @@ from misspenalty.engine._pool cimport LAST, grow
 cdef class FlashDrive(Device):
     """A flash drive whose reads wait only for dies that earlier requests keep busy.
 
-    How long the last page of a read waited for its die is recorded as `queue`.
+    Of a read's pages, the one that arrives last determines `queue`: how long it waited for its die.
     """
 
     def __cinit__(self, Flash flash not None):
