@@ -75,7 +75,7 @@ def demerit(measured, simulated):
     """Compute the root mean square of the horizontal distance between the distributions of two sets of service times.
 
     This is the demerit figure of Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3),
-    1994). Both sets have one value per request, so the distance at each height is that of the sorted values.
+    1994). Both sets have one value per request, so the distance at each height is the difference of sorted values.
 
     Raises
     ------

@@ -14,7 +14,7 @@ reproduces.
     read ahead into: a drive whose only segment is that one leaves the bus and stops reading ahead first. No segment is
     reserved for writes.
 ``disk_buffer_set_segment``
-    A segment that holds a block which a write overwrites is emptied, unless it is being read ahead into.
+    Every other segment that holds a block of the write is emptied, unless it is being read ahead into.
 ``disk_release_hda``
     Once a write is on the medium, its segment becomes empty if the drive cannot read written blocks from its cache.
 ``disk_buffer_block_available, disk_buffer_update_outbuffer``

@@ -22,8 +22,8 @@ cdef bint before(const drive_t* d, int32_t i, int32_t best) noexcept nogil:
 cdef int32_t for_read(drive_t* d, int64_t lbn, int64_t count, int32_t* hit) noexcept nogil:
     """Choose the segment for a read.
 
-    `hit` is set to WHOLE_HIT if the segment has all blocks, to PARTIAL_HIT if it has only the first ones, otherwise to
-    MISS. If the drive allows almost hits, it is also PARTIAL_HIT if the first block is the next to be read ahead.
+    On a drive with caching, `hit` is set to WHOLE_HIT if the segment has all blocks, to PARTIAL_HIT if it has only the
+    first ones or, with almost hits allowed, if the first block is the next to be read ahead. Otherwise it is MISS.
     """
     cdef int32_t i, value, kind, best = 0, chosen = -1
     cdef const segment_t* g
@@ -191,7 +191,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Tell whether a write continues the only one being written behind, whose segment still has room."""
+    """Tell whether a write continues the only one being written behind, and the latter's segment still has room."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts

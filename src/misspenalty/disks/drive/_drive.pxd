@@ -5,7 +5,7 @@
 #                                                       record's `done`.
 #   arrive(&drive, now, lbn, count, write, tag)         The drive has a queue. Schedule an event at the time returned.
 #   complete(&drive, &record)                           Call this at that event: it fills in the record of the request
-#                                                       that record.tag names. Schedule the next event at the time
+#                                                       being served, with its tag. Schedule the next event at the time
 #                                                       returned.
 # `arrive` and `complete` return IDLE if no event is to be scheduled: a drive has at most one event pending.
 

@@ -74,8 +74,8 @@ def one_by_one(
     """Serve each request `delay` ns after the previous one completes; return the records in order.
 
     Without `records`, return the service times, ns. The first request arrives at the time at which the drive last
-    finished, 0 for a new drive. Raise ParameterError if a delay is negative or above 2^60, a request lies outside the
-    drive, or the arrays differ in length.
+    finished, 0 for a new drive. Raise ParameterError if a delay is negative or above 2^60 ns, a request lies outside
+    the drive, or the arrays differ in length.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done

@@ -86,7 +86,7 @@ class Kind:
         return self.data["sources"].get("cache", {}).get("source", "").startswith("DiskSim")
 
     def source(self, key):
-        """Return the entry of a value's source, such as ``source("mechanics.rpm")``; None if it has none.
+        """Return the source entry of the value with this dotted key, such as "mechanics.rpm"; None if it has none.
 
         The entry has ``status`` and ``source``. A value without its own entry has that of its section.
         """

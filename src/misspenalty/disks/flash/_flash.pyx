@@ -246,7 +246,7 @@ cdef class Flash(Kernel):
                         self.collect_page(die)
 
     cdef void pay(self, int64_t die) noexcept nogil:
-        """Collect enough pages to finish a victim by the time requests have used as many pages as it frees."""
+        """Collect pages so that a victim is finished when requests have used as many pages as its collection frees."""
         if self.victim[die] == NONE and not (self.free_blocks[die] < FEW and self.choose_victim(die)):
             return
         self.paid[die] += 1
