@@ -82,7 +82,7 @@ def _replay(name, trace, folder, capacity=None):
 
 
 def cost(command, cache, replay):
-    """Replay a trace through a library's cache and our kernel, and return the row; None if that size is not offered."""
+    """Replay a trace through a library's cache and ours; return the row, or None if the library has no such size."""
     arguments = [*command, cache["cache"], str(replay.capacity), f"@{replay.file}"]
     hits = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.strip()
     if len(hits) != len(replay.trace):

@@ -185,7 +185,7 @@ class UnboundedCounts:
 
 
 def with_hash(policy):
-    """Return a function ``make(capacity, seed, **parameters)``; `seed` determines how its policy hashes blocks."""
+    """Return a function ``make(capacity, seed, **parameters)`` that makes the policy, with a hash set by `seed`."""
 
     def make(capacity, seed, **parameters):
         made = find_policy(policy).reference(capacity, **parameters)
