@@ -39,7 +39,7 @@ def byte_hit_ratio_curve(
     threads: int | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Replay a trace of objects through caches whose sizes are given in bytes.
+    """Replay a trace of objects through caches whose sizes are in bytes.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def byte_hit_ratio_curve(
         Cache sizes: bytes, shares of the footprint (``0.05``, ``"5%"``), or texts with a unit (``"64MB"``).
     size_changes : {"replace", "keep", "new"}
         What happens if an object in the cache is requested with another size. With ``"replace"``, the request hits, and
-        the new size replaces the old one, unless it is too large for the cache; then the request misses. With
+        the new size replaces the old one; if the new size is too large for the cache, the request misses. With
         ``"keep"``, the request hits, and the object keeps the size with which it was loaded. With ``"new"``, the
         request misses, because the cached object is outdated.
     writes : {"count", "ignore", "refresh", "only"}

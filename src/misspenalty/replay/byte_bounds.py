@@ -11,8 +11,8 @@ occupies its bytes for that long and makes the second reference a hit, or it doe
   cache that knows the future could follow this schedule, so the best one has at least as many hits. For bytes, the
   shortest intervals are considered first.
 
-Both bounds allow a cache to leave an object out. Of the policies here only GDSF does so and, in effect, W-TinyLFU with
-objects larger than its window, which it may evict at once.
+Both bounds allow a cache to leave out an object that would fit. Of the policies here, only GDSF does so; W-TinyLFU
+comes close, since it may evict an object larger than its window as soon as it has loaded it.
 
 Paper: D. S. Berger, N. Beckmann, M. Harchol-Balter, "Practical bounds on optimal caching with variable object sizes",
 Proceedings of the ACM on Measurement and Analysis of Computing Systems 2(2), 2018 (SIGMETRICS).
@@ -30,7 +30,7 @@ NAMES = ("opt_at_least", "opt_at_most")
 
 
 class Intervals:
-    """The intervals between successive references to an object of which the second could be a hit that counts.
+    """The intervals between successive references to an object, if the second reference counts and can be a hit.
 
     Parameters
     ----------

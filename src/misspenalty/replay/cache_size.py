@@ -30,8 +30,7 @@ class CacheSizes:
     sizes : list of int
         The sizes in bytes, blocks or objects.
     in_bytes : bool
-        Whether `sizes` are bytes of a cache of objects of different sizes; otherwise they are numbers of blocks or
-        objects.
+        Whether `sizes` are bytes; otherwise they are numbers of blocks or objects.
     block_bytes : int or None
         Bytes of a block; None if `sizes` are bytes, or numbers of objects of different sizes.
     """

@@ -2,8 +2,8 @@
 
 A block is in the cache only together with all blocks before it in its prompt, so only a leaf can be evicted. The cache
 evicts the leaf whose next prompt is furthest away, and does not load a block that is needed no sooner than every leaf
-outside its own prompt. This is Belady's rule on leaves; it is not proven that this gives the most hits of all
-caches of trees.
+outside its own prompt. This is Belady's rule on leaves; it has not been proven that no other cache of trees
+has more hits.
 """
 
 import heapq
@@ -81,7 +81,7 @@ class OptimalTree:
             heapq.heappush(self.leaves, (-self.needed[block], -block))
 
     def _evicted(self, needed: int, own: set[int]) -> bool:
-        """Evict the leaf outside `own` that is needed last, if it is needed after `needed`; return whether one is."""
+        """Evict the leaf outside `own` that is needed last, if it is needed after `needed`; tell whether one was."""
         kept = []
         found = False
         while self.leaves and not found:

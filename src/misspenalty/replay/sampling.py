@@ -74,7 +74,7 @@ def adjusted(misses: Any, rate: float, requests: int) -> Any:
 
 
 def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
-    """Compute the error bar of a sample's hit ratios, from what `estimated` gives for it and its eight parts.
+    """Compute the error bar of a sample's hit ratios, from what `estimated` gives for it and for its parts.
 
     It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by two
     differences: from the sample to the mean of the parts, and from the sample to the same sample in a cache scaled by

@@ -159,10 +159,10 @@ def hit_ratio_curve(
 ) -> pd.DataFrame:
     """Replay a trace through caches of several sizes.
 
-    LRU is a stack algorithm: one pass over the trace (`lru_curve`) gives the hits at all sizes. It is used for three or
-    more sizes or for a sample, except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with its whole
-    history are stack algorithms as well, but their stacks are not ordered by recency alone, so an update takes time
-    proportional to the depth. Like all other policies they are replayed size by size, in parallel threads.
+    LRU is a stack algorithm: one pass over the trace (`lru_curve`) gives the hits at all sizes. Such a pass is made for
+    three or more sizes or for a sample, except behind a prefetcher or with ``writes="refresh"``. OPT, MRU and LFU with
+    its whole history are stack algorithms as well, but their stacks are not ordered by recency alone, so an update
+    takes time proportional to the depth. Like all other policies, they are replayed size by size, in parallel threads.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def _policies(
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:
-    """Tell whether OPT, which was not requested, must be replayed to check a policy that exists only in Python."""
+    """Tell whether OPT must be added to the requested policies, to check one that exists only in Python."""
     return any(d.kernel is None and not d.offline for d in definitions) and all(d.name != "opt" for d in definitions)
 
 
