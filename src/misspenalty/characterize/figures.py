@@ -19,7 +19,7 @@ from misspenalty.replay.byte_bounds import NAMES as BOUNDS
 from misspenalty.traces.quantities import is_time
 from misspenalty.traces.trace import format_bytes
 
-SHOWN = 5  # how many of the best online policies are drawn in colour, besides LRU and the offline ones
+SHOWN = 5  # how many of the best online policies are drawn in colour; LRU and the offline policies always are
 LABELS = 4  # maximum number of sizes that are labelled under bars
 BLUE, ORANGE, GREEN = "#004c8c", "#e8702a", "#009e73"
 COMPONENTS = {  # column of the penalty table: name, colour

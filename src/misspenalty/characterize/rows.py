@@ -188,8 +188,8 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     Raises
     ------
     InputError
-        The file cannot be read, its header is missing or invalid, or a row has too many cells, an invalid cell or the
-        name of an earlier row. The message names the line, row and column as far as they are known.
+        The file cannot be read, its header is missing or invalid, or a row has too many cells, an invalid cell, no
+        name or source, or the name of an earlier row. The message names the line, row and column if they are known.
     """
     path = Path(path)
     try:

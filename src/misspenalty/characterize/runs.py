@@ -149,8 +149,9 @@ def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> p
 def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
     """Return the hit ratios of every compiled policy at the sizes of `SHARES`.
 
-    The table is that of `hit_ratio_curve` with three further columns: ``cache_share, cache_bytes, offline``. For
-    objects of different sizes, it has every policy that supports them, with sizes in bytes, and the bounds of OPT.
+    The table is that of `hit_ratio_curve`, with the columns ``cache_blocks, cache_share, cache_bytes`` for the size and
+    a further column ``offline``. For objects of different sizes, it has every policy that supports them, with sizes in
+    bytes, and the bounds of OPT.
     """
     in_bytes = block_bytes_of(trace) is None
     known = {name: policy for name, policy in known_policies().items() if policy.kernel is not None}
@@ -165,8 +166,8 @@ def all_curves(trace: Trace, warm: int, threads: int) -> pd.DataFrame:
 def response_times(trace: Trace, device: str, warm: int, threads: int, load: Mapping[str, Any]) -> pd.DataFrame:
     """Simulate response times at the sizes of `TIMED`, as `penalty` does, for each compiled online policy and OPT.
 
-    For objects of different sizes, simulate every policy that supports them. The table is that of `penalty`, in which
-    each size has the columns ``cache_blocks, cache_share, cache_bytes``.
+    For objects of different sizes, simulate every policy that supports them. The table is that of `penalty`, with
+    the columns ``cache_blocks, cache_share, cache_bytes`` for the size.
     """
     in_bytes = block_bytes_of(trace) is None
     timed = [name for name, p in known_policies().items() if p.kernel and (not p.offline or name == "opt")]
@@ -188,7 +189,7 @@ def best(curves: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
         these two (for objects of different sizes, ``opt`` is an upper bound); ``of_gap``, the share of the way from
         LRU to OPT that ``policy`` covers, NaN if OPT has no more hits than LRU; ``fastest``, the online policy with
         the shortest mean response time; ``mean_us``, this time; and ``mean_us_most_hits``, the mean response time of
-        ``policy``. The last three are missing if no times were simulated at this size.
+        ``policy``. The last three are missing if no response times are known at this size.
     """
     rows = []
     for size, group in curves.groupby("cache_bytes", sort=True):
