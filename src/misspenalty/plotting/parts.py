@@ -31,7 +31,7 @@ def size_axis(axis, sizes, ticks=7):
 
 
 def legend_above(figure, handles, columns=9):
-    """Draw one legend for all panels, in as few rows as the figure's width and `columns`, the most per row, allow."""
+    """Draw one legend for all panels, in as few rows as the figure's width and `columns` entries per row allow."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     for rows in range(-(-len(handles) // columns), len(handles) + 1):
         ncols = -(-len(handles) // rows)
