@@ -66,7 +66,7 @@ cdef struct spc1_t:
     uint32_t bsus                   # BSUs that currently send requests; the others have streams, too
     uint64_t climb                  # probability that a walk climbs one more level, times 2**32
     uint64_t written                # mask of the leaves that walks write
-    uint8_t stream_of[PARTS]        # stream of each thousandth of the intensity
+    uint8_t stream_of[PARTS]        # stream of each thousandth of all requests
     uint8_t size_of[SIZES]          # length of each entry of the size mix, blocks
     kind_t kinds[STREAMS]
     tree_t trees[TREES]

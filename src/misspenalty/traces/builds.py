@@ -169,7 +169,7 @@ def _check_files(files, path):
 
 
 def _check_processes(processes, path):
-    """Raise an `InputError` at the first invalid process; return where the processes of each run are.
+    """Raise an `InputError` at the first invalid process; return the rows of each run's processes.
 
     The dict that is returned maps the number of each run to the row of its first process and the row after its last.
     """

@@ -108,7 +108,8 @@ def open_trace(
         The file is missing, empty, damaged or malformed, or has too many references or distinct blocks; the message
         names the file and, where possible, the line and what was expected.
     ParameterError
-        The path, the format, the block size or an option is invalid, or options are given for a compiled trace.
+        The path, the format, the block size, `most_references` or an option is invalid, or anything but the path is
+        given for a compiled trace.
 
     Examples
     --------

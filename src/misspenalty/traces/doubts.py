@@ -18,7 +18,7 @@ UNREAD = re.compile(
 )  # names of columns with times in units that are not read
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# contents that the name of an unused column suggests: their roles, what messages call them, and the telling words
+# contents that the name of an unused column may suggest: their roles, their name in messages, and words that suggest it
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",

@@ -18,8 +18,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
 )
-# The smallest number that is taken for a time in each unit; numbers below all of these are seconds. Units of 100 ns are
-# those of Windows, which counts from 1601; the numbers taken for such times are those of the years 1951 to 2049.
+# The first of these numbers that a time reaches decides its unit; smaller times are in seconds. Units of 100 ns are
+# those of Windows, which counts from 1601; its times are recognised from 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
 COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
@@ -164,8 +164,10 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     Raises
     ------
     InputError
-        There are no rows, a dialect's header is missing, no column gives the place of a request, or the meaning of a
-        column is unclear.
+        There are no rows, a dialect's header is missing, columns cannot be assigned to roles as in
+        `misspenalty.traces.vocabulary.assign`, or the meaning of a column is unclear.
+    ParameterError
+        As in `misspenalty.traces.vocabulary.assign`.
     """
     if table.pattern:
         names = tuple(re.findall(r"\(\?P<(\w+)>", table.pattern))

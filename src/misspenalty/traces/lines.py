@@ -83,9 +83,9 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
     Raises
     ------
     InputError
-        The file cannot be read, has lines that are too long or end differently, has a line that does not match the
-        layout's pattern, or continues without requests for too long. If a line cannot be divided at the separators, its
-        error is not raised but becomes the batch's `rest`.
+        The file cannot be read or is in UTF-16, has lines that are too long or do not all end in the same way, has a
+        line that does not match the layout's pattern, or continues without requests for too long. If a line cannot be
+        divided at the separators, its error is not raised but becomes the batch's `rest`.
     """
     kinds = layout.kinds
     idle, header = 0, layout.header_lines
@@ -142,7 +142,7 @@ def without_mark(text: bytes, path: Path | None = None) -> bytes:
 
 
 def ends_in_returns(head: bytes) -> bool:
-    """Return whether lines end in carriage returns only, as on old Macs, and the text has no newline at all."""
+    """Return whether a text has a carriage return before its last byte but no newline, as files of old Macs do."""
     return b"\r" in head[:-1] and b"\n" not in head
 
 

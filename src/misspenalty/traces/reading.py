@@ -1,4 +1,4 @@
-"""Describe what was read from a file or table, and how; a trace made from a file or table has such a description."""
+"""Describe what was read from a file or table, and how; a trace made from either has such a description."""
 
 import dataclasses
 from dataclasses import dataclass, field

@@ -56,7 +56,7 @@ class Rows:
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
         self.padded = False  # whether a key that is a number begins with a zero
-        self.ends: set[str] = set()  # contains "below" if a key is below 0, "beyond" if one is above 2**63 - 1
+        self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:

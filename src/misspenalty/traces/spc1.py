@@ -16,23 +16,24 @@ ASU3-1 0.281     0 %   sequential mix    starts in 0-70 %, run 30 %
 ====== ========= ===== ========== ====== ==========================
 
 Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. By default, a BSU sends 50 requests per second at exponential gaps.
-Sequential: each request follows the last; one that would reach the end of the run begins a new run, start and end
-rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
-complete binary tree that fits the region are walked; each BSU's tree begins at a random place, and lies within the
-region. A step climbs to the 2**7 leaves around the last one, then repeatedly, with probability `climb`, to twice as
-many, and draws one of these leaves. A read takes the leaf's next block and advances it. A write goes to the first leaf
-of the aligned group of eight that contains the leaf drawn or, with `round_writes` off, to the leaf drawn: half the time
-to a random block of it, otherwise to the block that is to be read next. With a probability of 15 %, the stream's next
-write repeats the block.
+Sequential: each request follows the last; one that would reach the end of the run begins a new run, whose start and end
+are rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
+complete binary tree that fits the region are walked; each BSU's tree begins at a random place that keeps it within the
+region, rounded down to a multiple of eight blocks. A step climbs to the 2**7 leaves around the last one, then
+repeatedly, with probability `climb`, to twice as many, and draws one of these leaves. A read takes the block to which
+the leaf's pointer points, and moves the pointer to the leaf's next block. A write goes to the first leaf of the aligned
+group of eight that contains the leaf drawn or, with `round_writes` off, to the leaf drawn: half the time to a random
+block of it, otherwise to the block to which its pointer points. With a probability of 15 %, the stream's next write
+repeats the block.
 
 Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
 walk follow NetApp's open generator (spc1.c, version 1.4, its "classic" walk); published full-disclosure reports give
 the same intensities. Deviations and decisions: instead of a clock per stream, there is one exponential gap per request,
-whose BSU is drawn uniformly and whose stream is drawn by intensity. This is the same process as all clocks together
-(superposed Poisson processes), except that the unit of time is 1 ns here and 0.1 ms in NetApp's generator. There is one
-context: all BSUs share the leaves' pointers, as in a conforming run. Another public generator climbs with a probability
-of 0.56 and does not round written leaves; `climb` and `round_writes` are parameters.
+whose BSU is drawn uniformly and whose stream is drawn in proportion to its intensity. This is the same process as all
+clocks together (superposed Poisson processes), except that the unit of time is 1 ns here and 0.1 ms in NetApp's
+generator. There is one context: all BSUs share the leaves' pointers, as in a conforming run. Another public generator
+climbs with a probability of 0.56 and does not round written leaves; `climb` and `round_writes` are parameters.
 """
 
 from dataclasses import dataclass
@@ -152,8 +153,10 @@ class Workload:
         return float(IOPS_PER_BSU * self.bsus if self.iops is None else self.iops)
 
     def start(self):
-        """Return a kernel at time 0: ``kernel.load(now, bsus, iops)`` changes its load, and `requests` returns its
-        next requests."""
+        """Return a kernel at time 0.
+
+        ``kernel.load(now, bsus, iops)`` changes its load, and `requests` returns its next requests.
+        """
         sizes = [blocks for blocks, parts in SIZE_MIX.items() for _ in range(parts)]
         walk = float(self.climb), bool(self.round_writes)
         return Spc1(self.blocks, self.bsus, self.rate, self.seed, *walk, STREAMS.values(), sizes)

@@ -27,7 +27,8 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
     Raises
     ------
     InputError
-        The path is a terminal or another device, standard input is closed, or the copy cannot be made.
+        The path is a terminal or another device, standard input is closed, the pipe begins with endless white space, or
+        the copy cannot be made.
     """
     piped = str(path) == STANDARD_INPUT
     if not piped and not _is_pipe(path):

@@ -149,7 +149,7 @@ def _header(value: object) -> bool:
 
 
 def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
-    """Return the meanings of operations: ``"GET=read,SET=write,DELETE=ignore"`` or a dict.
+    """Return the meanings of operations, given as ``"GET=read,SET=write,DELETE=ignore"`` or as a dict.
 
     Raises
     ------

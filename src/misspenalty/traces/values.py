@@ -439,7 +439,7 @@ def sizes(column: pa.Array) -> np.ndarray:
 
 
 class DeviceNumbers:
-    """Numbers for devices: a device whose name is a small free number gets it; any other gets the smallest free one."""
+    """Numbers for devices: a device named by a small free number gets it; any other gets the smallest free one."""
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[str, ...], int] = {}
