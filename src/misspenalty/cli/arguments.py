@@ -196,7 +196,7 @@ def add_size_options(command):
 
 
 def open_warmed(options):
-    """Open the trace that the options name; return it and the number of its first references that are not counted."""
+    """Open the trace that the options name; return the trace to replay and its number of uncounted first references."""
     return warm_up(open_named(options), options.warm_up)
 
 
@@ -249,7 +249,8 @@ def parse_policies(text):
     InputError
         A file is missing or cannot be run.
     ParameterError
-        A policy is unknown, a name is empty, or a file does not have the class.
+        A policy is unknown, a name is empty, or a file does not have the class that is named or, if none is named,
+        exactly one.
 
     Examples
     --------
