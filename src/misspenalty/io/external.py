@@ -251,7 +251,7 @@ def packed(entry, path):
     Raises
     ------
     InputError
-        The archive cannot be downloaded or unpacked or has no such folder, or the file made from it is not the
+        The archive cannot be downloaded or unpacked, or lacks the entry's folder, or the file made from it is not the
         registered one.
     """
     module, _, function = entry.pack.rpartition(".")

@@ -73,8 +73,8 @@ def compile_paper(source, root, output, config=None):
     Raises
     ------
     InputError
-        A file that the paper reads is missing, or a source has an error; the message names the file and, if known, the
-        line.
+        A file that the paper reads is missing, `source` lies outside `root`, or a source has an error; the message
+        names the file and, if known, the line.
     ParameterError
         The Typst compiler is not installed.
     """
