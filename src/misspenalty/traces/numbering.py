@@ -104,7 +104,7 @@ class Shards:
         return int(self.blocks.sum())
 
     def _number(self, number: int) -> int:
-        """Write a shard's blocks in order of first use, and each reference as a place in that order; count the blocks."""
+        """Write a shard's blocks in order of first use, and its references as places in this list; count the blocks."""
         interner, path = Interner(), self.folder / f"shard{number}"
         with open(path, "rb") as addresses, open(self.folder / f"ids{number}", "wb") as ids:
             while (part := np.fromfile(addresses, np.uint64, CHUNK)).size:
