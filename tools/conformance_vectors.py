@@ -4,7 +4,7 @@
     python tools/conformance_vectors.py --check    # exit status 1 if that would change a file
 
 A source, data/conformance/sources/<policy>.yaml, lists traces and says what each tests; common.yaml lists those that
-policies share. Outcomes come from `misspenalty.policies` and `misspenalty.conformance.readings`.
+several or all policies share. Outcomes come from `misspenalty.policies` and `misspenalty.conformance.readings`.
 """
 
 import argparse

@@ -194,13 +194,13 @@ def content(path):
 
 
 def kill_writers(folder, kills, seconds, seed):
-    """Kill processes that write two contents in turn to a file; note whether each kill leaves one of the two.
+    """Kill processes that write two contents in turn to a file or folder; note whether one of the two is left.
 
     Returns
     -------
     list of dict
-        Rows like those of `kill_often`; ``wrong`` is 1 if the file has neither of the two contents. In a writer's last
-        row, ``wrong`` also counts the hidden partial files that are left after an undisturbed write.
+        Rows like those of `kill_often`; ``wrong`` is 1 if neither of the two contents is left. In a writer's last row,
+        ``wrong`` also counts the hidden partial files that remain after an undisturbed write.
     """
     moments, rows = random.Random(seed), []
     for name, write in WRITERS.items():
