@@ -1,5 +1,6 @@
-# For each study, one job judges its claims under other conditions, and lists the claims that are missed on the study's
-# results or under a condition. The study's rule file lists the tables made under these conditions (`conditions`).
+# For each study, one job judges its claims under other conditions, and lists the verdicts on claims that are missed on
+# the study's results or under a condition. The study's rule file lists the tables that are made under these conditions
+# (`conditions`).
 from misspenalty_studies.common.judge import table_files
 
 VARIED = [study for study, plan in PLANS.items() if plan.conditions]

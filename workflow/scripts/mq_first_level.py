@@ -1,5 +1,8 @@
-"""Calibrate the size of MQ's first level on Table 3; write the accesses that reach the storage cache, and hit ratios of
-storage caches below first levels of several sizes."""
+"""Calibrate the size of MQ's first level on the paper's Table 3.
+
+Write the accesses that miss in it and so reach the storage cache, and a table of the hit ratios of storage caches below
+first levels of several sizes.
+"""
 
 import misspenalty
 from misspenalty_studies.common.claims import load_calibration

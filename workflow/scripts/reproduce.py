@@ -329,7 +329,7 @@ class Line:
 
 
 def recomputed():
-    """Return lines that say which studies were recomputed and which read archived tables; none without results."""
+    """Return lines that say which studies were recomputed and which read archived tables; none if that is unknown."""
     path = Path("results/recomputed.csv")
     if not path.is_file():
         return []

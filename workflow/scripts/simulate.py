@@ -1,6 +1,6 @@
 """Call the function that the rule names, with its inputs, parameters and wildcards, and write the tables it returns.
 
-`drives` are drives' descriptions, which the package finds by name; `files` are files that a parameter already names.
+`drives` are descriptions of drives, which the package finds by name; `files` are files that a parameter names, too.
 Both are inputs of the rule, but not arguments of the function. Captures must have the recorded sha256.
 """
 
