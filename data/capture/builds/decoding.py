@@ -289,7 +289,7 @@ class Decoder:
     # calls -----------------------------------------------------------------------------------------------------------
 
     def _around_faults(self, process, begin, cpu):
-        """Add the faults before a call; return the call's times, which end at the first fault within it, if any."""
+        """Add the faults before a call; return its times, with processor time only up to the first fault within it."""
         within = [fault for fault in process.touched if fault[0] >= begin]
         for fault in process.touched[: len(process.touched) - len(within)]:
             self._touch(process, fault)

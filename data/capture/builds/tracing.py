@@ -127,7 +127,7 @@ def tracing(program: str, gate: Gate, output: Path):
 
 
 def wait_for(probe: subprocess.Popen, gate: Gate, output: Path) -> int:
-    """Run /bin/true until the probe records its fork, exec and end, or stops running; return the size of `output`."""
+    """Run /bin/true until the probe records its fork, exec and exit, or ends; then return the size of `output`."""
     for _ in range(120):
         size = output.stat().st_size
         gate.run("/", ["/bin/true"])
