@@ -39,7 +39,7 @@ DEMERITS = {  # DiskSim 4.0's, published with the traces, ms
     "ibm18es": 0.135,
 }  # fmt: skip
 BUFFER = "buffer"  # the departure that does not change any of a drive's values
-UNSUPPORTED = "not held: "  # marks a departure that a description lacks, although the drive meets its condition
+UNSUPPORTED = "not held: "  # marks a departure that a description lacks, although the drive meets the condition for it
 LOAD, DEPTH = 0.95, 64  # share of the time that a drive is busy; requests that its scheduler sees
 
 
