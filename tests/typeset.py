@@ -94,7 +94,7 @@ def path_extent(text):
 
 
 def meetings(found):
-    """Return pairs of boxes that overlap by more than 1 pt in width and by more than the share `TOUCH` in height."""
+    """Return pairs of boxes that overlap by more than 1 pt in width and the share `TOUCH` of the smaller height."""
     met, ordered = [], sorted(found, key=lambda one: one[2][1])
     for i, one in enumerate(ordered):
         for other in itertools.takewhile(lambda two: two[2][1] < one[2][3], ordered[i + 1 :]):  # noqa: B023

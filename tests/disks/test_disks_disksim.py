@@ -14,7 +14,7 @@ import pytest
 from benchmarks.disksim import CAUSES, DRIVES, STREAMS, WITHIN_MS, causes, compared
 
 FOLDER = Path(__file__).parents[1] / "data" / "disksim"
-AGREE = {  # least percentage of requests within 1 us, by stream
+AGREE = {  # least percentage of requests that must agree within 1 us, by stream
     "atlas10k": (99, 99, 97.5, 98.8),
     "atlas_iii": (99.9, 99.9, 99.7, 99.6),
     "barracuda": (99.9, 99.9, 99.9, 99.9),

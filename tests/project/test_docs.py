@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLAIN = ("text", "bibtex")  # languages of blocks that show something and are not code
 NOT_RUN = 12  # maximum number of blocks that are too long or too large to run here, or that another test runs
-RECORDING = "docs/how-to/record.md"  # the only page whose commands need root; tests/record runs such ones
+RECORDING = "docs/how-to/record.md"  # the only page whose commands need root; tests/record runs commands like these
 
 
 def named(path):

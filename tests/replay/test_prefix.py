@@ -206,7 +206,7 @@ def best_of_trees(prompts, capacity):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=2, max_size=6), st.integers(1, 4))
 def test_no_policy_hits_more_than_the_best_schedule(paths, capacity):
-    """Blocks are numbered by the path that leads to them, so equal numbers mean equal prefixes, as with hashes."""
+    """Blocks are numbered by the path that leads to them, so equal numbers mean equal prefixes, as equal hashes do."""
     numbers = {}
     prompts = [
         [numbers.setdefault(tuple(path[: end + 1]), len(numbers) + 1) for end in range(len(path))] for path in paths
