@@ -196,7 +196,7 @@ def add_size_options(command):
 
 
 def open_warmed(options):
-    """Open the trace that the options name; return the trace to replay and its number of uncounted first references."""
+    """Open the trace that the options name; return what to replay and how many of its first references do not count."""
     return warm_up(open_named(options), options.warm_up)
 
 

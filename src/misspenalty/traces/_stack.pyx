@@ -195,7 +195,7 @@ cdef class StackDistances(Kernel):
 
 
 def tally(const uint32_t[::1] distances, const uint8_t[::1] counted, int64_t[::1] histogram, int64_t[::1] of_all):
-    """Count every distance in `of_all`; in `histogram`, count it if its `counted` is not 0 or `counted` is empty."""
+    """Count all distances in `of_all`; in `histogram`, those whose `counted` is not 0, or all if `counted` is empty."""
     cdef Py_ssize_t i, n = distances.shape[0]
     cdef bint everywhere = counted.shape[0] == 0
     with nogil:

@@ -1,8 +1,7 @@
 """Read files as decompressed streams of bytes: gzip, bzip2, xz and Zstandard are recognised by their content.
 
 Every stream of a file has to be complete: a truncated stream is refused, and so is data after the last stream that is
-neither a stream nor padding. Damage is refused if the stream carries a checksum, which a Zstandard
-stream may lack.
+neither a stream nor padding. Damage is refused if the stream carries a checksum; a Zstandard stream may have none.
 """
 
 import bz2
