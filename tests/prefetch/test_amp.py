@@ -87,7 +87,7 @@ def test_a_second_chance_traced_by_hand():
 
 def test_an_aged_track_loses_its_trigger():
     # A cache of seven holds 14 to 20 with the trigger on 18. 80 finds 17 to 20 at the LRU end unread: they go back
-    # up, p falls by one for each, from 5 to 1, g falls from 2 to 0, and 18 no longer reads ahead.
+    # up, p falls by one for each (from 5 to 1), g falls from 2 to 0, and 18 no longer reads ahead.
     cache = track_cache("lru_top", 7, 200, prefetch=AMP)
     whole_tracks(cache, *range(10, 17))
     whole_tracks(cache, 50, 60, 70, 80)
