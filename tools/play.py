@@ -4,8 +4,9 @@
 
 The kernels are the package's own, translated by Cython with the options of the native build and compiled by Zig's C
 compiler for Python's stable ABI, so any Python from 3.11 on builds them and any later Pyodide loads them. This needs
-Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. The archive of
-the package has only the modules that the page's code imports. `manifest.json` lists what was built; the page reads it.
+Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothing is patched. Of the package's
+modules, the archive has only those that the page's code imports. `manifest.json` lists what was built; the page reads
+it.
 
 Emscripten and NumPy's build for Pyodide come from hosts that are not package registries. Zig replaces the former, and
 small stand-ins for NumPy and pandas in `site/play/standins` replace the latter.

@@ -341,7 +341,7 @@ def test_sums_of_times_do_not_overflow():
 
 
 def test_a_long_queue_of_a_drive():
-    """A million reads at time 0 wait until their blocks are read; the 64-bit sum of their latencies was once negative."""
+    """A million reads at time 0 wait until their blocks are read; the 64-bit sum of latencies was once negative."""
     n = 1_000_000
     trace = make_trace(np.random.default_rng(1).permutation(2_000_000)[:n], time=np.zeros(n, int), block_bytes=512)
     got = only(misspenalty.penalty(trace, "lru", 1, "hp97560"))
