@@ -106,7 +106,8 @@ def checked(config, files=(), root=None):
         A key is unknown, missing or has a wrong value; the message names up to ten such keys, where each is set, and
         what is allowed.
     InputError
-        ``data/calibration.yaml`` cannot be read or is not a list of fits; only if `root` is given.
+        ``data/calibration.yaml`` cannot be read or is not a list of fits (if `root` is given), or one of `files`, which
+        are read again to explain an error, cannot be read.
     """
     context = {}
     if root is not None:

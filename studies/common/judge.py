@@ -121,7 +121,7 @@ def headlines(claims, calibrated):
 
 
 def write_conditions(study, results="results", out=None, *, root="."):
-    """Judge a study's claims under other conditions; write the verdicts on those that are missed with or without them.
+    """Judge a study's claims under other conditions; write verdicts on claims missed there or on the result tables.
 
     Parameters
     ----------

@@ -126,7 +126,8 @@ def studies():
     Raises
     ------
     InputError
-        A ``study.yaml`` is not a mapping, or has a wrong or missing key; the message names the file and the key.
+        A ``study.yaml`` is not YAML, is not a mapping, or has a wrong or missing key; the message names the file and
+        the key, if there is one.
     ParameterError
         Two studies have the same position.
 

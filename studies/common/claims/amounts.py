@@ -129,7 +129,7 @@ class Amount(Form):
 
 
 def _printed(claim):
-    """Return a list of 0 and the entries of a published value or limit."""
+    """Return a list: 0, then the published value or limit or, if it is itself a list, its entries."""
     published = claim.published["limit"] if isinstance(claim.published, dict) else claim.published
     return [0, *(published if isinstance(published, list) else [published])]
 

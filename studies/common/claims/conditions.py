@@ -13,7 +13,7 @@ COLUMNS = ["claim", "condition", "value", "verdict", "judged"]
 
 
 def under_conditions(ledger, name, module, judged, tables):
-    """Judge a study's claims under other conditions; list the claims that are missed with or without a condition.
+    """Judge a study's claims under other conditions; list verdicts on claims missed there or on the result tables.
 
     Parameters
     ----------

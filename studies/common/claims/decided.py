@@ -84,8 +84,9 @@ class Decided:
     def seeds_of(self, id):
         """Return the number of runs over which a claim's numbers are averaged.
 
-        It is 1 if it is 1 for all tables of the study. Otherwise it is the largest number among the tables that the
-        claim reads, or None if one of these does not say how many runs it has, or if the claim reads no table.
+        The number is 1 if every table of the study has one run. Otherwise it is the largest number among the tables
+        that the claim reads, or None if one of these tables does not say how many runs it has, or if the claim reads no
+        table or lacks a number.
         """
         if set(self.seeds.values()) == {1}:
             return 1

@@ -98,7 +98,7 @@ class Form:
         ----------
         claim : Claim
         moved : Moved
-            The same numbers from other tables, which show how uncertain they are; empty if no table has intervals.
+            The same numbers from other tables, from which their intervals are computed; if it is empty, they have none.
         write : callable, optional
             Formats a number; the default rounds it to its known digits.
 

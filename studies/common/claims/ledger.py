@@ -192,7 +192,7 @@ def read_ledger(path, schema=SCHEMA):
     InputError
         The file is missing or is not YAML, an entry does not match the schema, its id does not begin with the study's
         name, an id is used twice, or a derived entry follows from an entry that is not a claim. The message names the
-        entry at fault and, if the entry matches the schema, its line.
+        entry at fault, if there is one, and the entry's line if all entries match the schema.
     """
     path = Path(path)
     study = path.absolute().parent.name

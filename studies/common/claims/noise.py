@@ -7,8 +7,8 @@ interval of their difference is that of the paired differences.
 If only intervals of the means are available, cells are moved to the ends of their intervals, many at a time: in every
 run, the signs of a Hadamard matrix, whose columns are orthogonal, decide to which end each cell is moved. If the cells
 that a number depends on have columns of their own, the root mean square of its changes is, to first order, the root of
-the summed squares of the cells' effects, as for independent errors. If there are more cells than columns, every
-(`RUNS` - 1)-th cell has the same column.
+the summed squares of the cells' effects, as for independent errors. If there are more cells than columns of signs,
+cells that are a multiple of `RUNS` - 1 places apart share a column.
 """
 
 from dataclasses import dataclass

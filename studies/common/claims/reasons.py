@@ -122,7 +122,7 @@ def why_missed(claims, conditions, reasons, tables):
     -------
     DataFrame
         ``id, study, role, verdict, reason, explanation, conditions, reproducing``: `reason` is ``condition`` if the
-        entry is reproduced under a measured condition, the first of which is the `explanation`; ``measured`` if another
+        entry is reproduced under measured conditions, of which the first is the `explanation`; ``measured`` if another
         measurement excludes the published value; ``unknown`` otherwise. `conditions` is the number of conditions under
         which the obtained value differs, `reproducing` the number of those that reproduce the entry.
 

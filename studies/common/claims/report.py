@@ -43,21 +43,22 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     -------
     DataFrame
         One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` and ``points``: how many of
-        its numbers or comparisons hold, and how many there are. `low` and `high` are the ends of a 95 % interval, empty
-        if the tables have none; `seeds` is the number of runs averaged, empty if it is unknown or the entry is not
-        testable. `deviation` has a sign, and is relative if `tolerance` is. For a bound it is in the entry's own unit:
-        the distance beyond the limit (negative if the limit is kept) or, for "up to", the difference from the limit.
-        `basis` is ``fitted`` if the entry reads a cell that `calibration` names as a target of a fit or as following
-        from the parameter, ``calibrated`` if it reads a table that a fitted parameter drives, ``free`` otherwise, and
-        empty if the entry is not testable.
+        its numbers or comparisons hold, and how many there are. `low` and `high` are the ends of the 95 % interval of a
+        number that is compared with a value or a limit, empty if it has none; `seeds` is the number of runs averaged,
+        empty if it is unknown or the entry is not testable. `deviation` is empty for orders and trends, and where the
+        statement itself says which of two numbers is greater. For a bound it is in the entry's own unit: the distance
+        beyond the limit (negative if the limit is kept) or, for "up to", the difference from the limit. For other
+        entries it is relative if `tolerance` is. `basis` is ``fitted`` if the entry reads a cell that `calibration`
+        names as a target of a fit or as following from the parameter, ``calibrated`` if it reads a table that a fitted
+        parameter drives, ``free`` otherwise, and empty if the entry is not testable.
 
     Raises
     ------
     InputError
         No study decides an entry of the ledger; an entry is decided twice; an entry that is decided or has a note is
         not in the ledger; what is recorded for an entry does not suit its kind, or ranks other members than the ledger;
-        a fitted cell or a table that a parameter drives does not exist; a table lacks a key column or has two rows for
-        a key.
+        a fitted cell, or a table or column that a parameter drives, does not exist; a table lacks a key column or has
+        two rows for a key.
 
     Notes
     -----

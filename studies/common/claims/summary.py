@@ -81,7 +81,7 @@ def headline(frame, results=None):
 
 
 def conclusion(frame, studies):
-    """Return a sentence that compares how often numbers and comparisons of some studies are reproduced, and its counts.
+    """Return a sentence that compares how often comparisons and numbers are reproduced, and the counts behind it.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def describe_files(paths, root="."):
 
 
 def read_benchmark(path):
-    """Read wall time, CPU time and peak memory of one job from Snakemake's benchmark file, and from its log.
+    """Read wall time, CPU time and peak memory of one job from Snakemake's benchmark file and from the job's log.
 
     The last line of the log (`misspenalty_studies.common.reporting.jobs.spent`) is preferred, because it is exact;
     Snakemake only samples.

@@ -30,8 +30,8 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """Remove generated titles and null alternatives from a schema, give Pydantic's bounds the names of JSON Schema's,
-    and turn ``patternProperties`` into ``propertyNames``."""
+    """Remove generated titles and null alternatives from a schema, give Pydantic's bounds the names that JSON Schema
+    has for them, and turn ``patternProperties`` into ``propertyNames``."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):

@@ -147,7 +147,7 @@ def _marks(name, panels):
 
 
 class _Names:
-    """The names of artists, found from their own labels or from the legend entries that look like them."""
+    """The names of artists, taken from their own labels or from the legend entries that look like them."""
 
     def __init__(self, entries):
         self.entries, self.series = entries, {}

@@ -42,7 +42,7 @@ HERE = Path(__file__).parent
 MOST_ROWS = 400  # maximum number of rows of a table that a page shows; the full table can be downloaded
 CONTEXT = 4  # lines of code shown before and after the one that decides a claim
 FORMS = ("svg", "pdf", "png")
-PARTS = {  # parts of the bar of verdicts, in order, each with the filter that a click sets and its label
+PARTS = {  # parts of the bar of verdicts, in order, each with the filter that a click on it sets, and with its label
     "free": ({"verdict": "reproduced", "basis": "free"}, "reproduced, free"),
     "calibrated": ({"verdict": "reproduced", "basis": "calibrated"}, "reproduced, calibrated"),
     "fitted": ({"verdict": "reproduced", "basis": "fitted"}, "reproduced, fitted"),
@@ -67,7 +67,7 @@ FILTERS = {  # filters of the list of claims, by column, each with its title and
         {"free": "free of published values", "calibrated": "calibrated on other values", "fitted": "fitted to it"},
     ),
 }
-EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # further parts, and what makes them
+EXTRAS = {"docs": "make docs", "notebooks": "make site", "play": "make play"}  # further part -> command that makes it
 FOREIGN = {"docs", "notebooks"}  # folders whose pages are made by other programs
 MENDED = (  # patterns that furo and nbconvert write, and replacements that satisfy axe-core's rules
     (r'<a class="skip-to-content[^>]*>[^<]*</a>', ""),

@@ -233,8 +233,8 @@ def write_archive(path, root="."):
     Raises
     ------
     InputError
-        There are no results, a file that every archive contains is missing, CITATION.cff lacks a value, or the zip file
-        cannot be written.
+        There are no results, a file that every archive contains is missing, CITATION.cff cannot be read or lacks a
+        value, or the zip file cannot be written.
     """
     root = Path(root)
     names = archived_files(root)

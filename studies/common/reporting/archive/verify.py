@@ -71,8 +71,8 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     InputError
         The file cannot be read, is not a zip file, is truncated or damaged, does not match its own list of checksums,
         has another date than the checkout's release, or contains anything that `make archive` does not write (packed or
-        encrypted entries, folders, links, comments); or the checkout has no results or lacks a file that every archive
-        contains.
+        encrypted entries, folders, links, comments); or the checkout has no results, lacks a file that every archive
+        contains, or has a CITATION.cff that cannot be used.
     """
     citation = crate.read_citation(root)
     try:

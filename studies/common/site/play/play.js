@@ -190,7 +190,7 @@ const MEASURED = {
   fewer: ([mq, lru]) => (100 * (mq - lru)) / (100 - lru),
 };
 
-// The verdict by the rules of the ledger: a number has to be within its tolerance, an order has to be as printed
+// The verdict by the rules of the ledger: a number has to be within its tolerance, and an order has to be as printed
 function verdict(claim, obtained, ratios) {
   if (claim.form === "order") {
     if (Math.abs(obtained) <= claim.tolerance * Math.max(...ratios)) return "tie";

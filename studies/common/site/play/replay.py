@@ -25,7 +25,7 @@ from misspenalty.traces.trace import Trace
 
 TRACES = {}  # opened traces, by the names that the page chose
 DRIVES = {}  # drives loaded so far, by name
-MOST_TIMED = 2_000_000  # maximum number of references in a timed replay, whose times take memory and are sorted
+MOST_TIMED = 2_000_000  # maximum number of references in a timed replay, because their times take memory and are sorted
 
 
 def call(function, values):

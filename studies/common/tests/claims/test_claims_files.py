@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims import (
 from misspenalty_studies.common.judge import STUDIES, headlines, table_files, write_claims
 
 ROOT = Path(__file__).parents[4]
-NOT_VARIED = {  # claims that read rows of traces for which no table under other conditions has rows
+NOT_VARIED = {  # claims about traces that no table under other conditions covers
     "dispute.rules.wtinylfu",
     "dispute.sieve.arc",
 }

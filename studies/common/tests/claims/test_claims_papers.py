@@ -35,8 +35,8 @@ def mq_tables():
 
 
 def sarc_tables():
-    """Return Table II as printed, and made-up tables in which the stage rate follows the write times and is slightly
-    lower for SARC."""
+    """Return Table II as printed, and further tables made up to match it: the stage rate follows the write times and is
+    slightly lower for SARC."""
     table2 = pd.read_csv(PLACES / "sarc" / "published" / "table2.csv")
     fig6 = table2[["config", "scaled_iops", "policy"]].copy()
     fig6["response_ms"] = 0.4 * table2["read_ms"] + 0.6 * table2["write_ms"]

@@ -76,7 +76,7 @@ def array(values, dtype=None):
 
 
 def asarray(values, dtype=None):
-    """Return `values` as an array; an array whose type need not change is returned itself."""
+    """Return `values` as an array; an array whose type need not change is returned as it is, without a copy."""
     if isinstance(values, ndarray | Records):
         return values if dtype is None or values.dtype == dtype else values.astype(dtype)
     if isinstance(values, int | float):
