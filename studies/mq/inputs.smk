@@ -5,7 +5,7 @@ MQ = config["mq"]
 CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
 VARIANT = "_calibrated"  # suffix of files made from this stream instead of the server's capture
 MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
-MQ_CAPTURES = [  # all, but the one over which first levels are simulated only if it has another role
+MQ_CAPTURES = [  # without the capture over which first levels are simulated, unless it has another role, too
     name
     for name in CAPTURES
     if name != MQ["calibrated"]["capture"] or name in (MQ["server"], MQ["client"])

@@ -38,11 +38,11 @@ class Rates(NamedTuple):
     Attributes
     ----------
     rates : DataFrame
-        ``cache_mb, policy, normalized_rate`` over LRU with the smallest cache, ``hit_ratio_pct`` of the reads that were
-        timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct`` (the
-        misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean latencies
-        (us) and utilisations of each point. In the live run, which represents the paper's implementation, the cache is
-        inside the server and each terminal has its own stretch of the trace.
+        ``cache_mb, policy, normalized_rate`` (relative to LRU with the smallest cache), ``hit_ratio_pct`` of the reads
+        that were timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct``
+        (the misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean
+        latencies (us) and utilisations of each point. In the live run, which represents the paper's implementation, the
+        cache is inside the server and each terminal has its own stretch of the trace.
     components : DataFrame
         ``cache_mb, policy, component, us``: mean time that a transaction spends in the component.
     fit : DataFrame
@@ -51,8 +51,8 @@ class Rates(NamedTuple):
         of the times whose ratio rounds to the target (``within_low_us, within_high_us``; empty if there is no such
         time).
     objective : DataFrame
-        ``cpu_us, ratio, target``: every processor time that was tried, with its ratio; they show how flat the objective
-        is.
+        ``cpu_us, ratio, target``: every processor time that was tried, with the ratio of the rates; the table shows how
+        flat the objective is.
     """
 
     rates: pd.DataFrame

@@ -161,7 +161,7 @@ class MqSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check the policies, MQ's varied parameters, the sizes that Tables 3 and 4 need, and that of the fit."""
+        """Check the policies, MQ's varied parameters, the cache sizes of Tables 3 and 4, and that of the fit."""
         for label in ("mq", "lru"):
             if label not in self.policies:
                 raise SettingError(f"{label} is missing; add it, because Table 4 compares mq with lru", "policies")

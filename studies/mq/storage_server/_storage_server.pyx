@@ -79,7 +79,7 @@ cdef class Server(Kernel):
     cdef queue_t queue
     cdef terminal_t* terminals
     cdef server_t* servers          # database processors, storage servers, disks, link in, link out
-    cdef uint8_t[256] server_of_disk  # number of each disk's storage server
+    cdef uint8_t[256] server_of_disk  # index of each disk's storage server
     cdef server_t* first[CLASSES + 1] # first server of each class; the last entry marks the end
     cdef Py_ssize_t[CLASSES] number # servers in each class
     cdef int64_t credit             # reads not yet granted to a transaction, in units of 1 / CREDIT
@@ -88,7 +88,7 @@ cdef class Server(Kernel):
     cdef readonly int64_t begin     # when the measurement began, ns; -1 = warming up
     cdef readonly int64_t end       # when the measurement ended, ns; -1 = not yet
     cdef bint measuring
-    cdef readonly int64_t transactions  # completed transactions; like the following, only during the measurement
+    cdef readonly int64_t transactions  # completed transactions; this and all below cover only the measurement
     cdef readonly int64_t writes    # writes sent
     cdef int64_t[2] _reads          # completed reads: hits, misses
     cdef int64_t[3][COMPONENTS] _spent  # components of hits, misses and completed transactions, ns
@@ -224,7 +224,7 @@ cdef class Server(Kernel):
             self.dealt += 1
 
     cdef int pass_writes(self, event_t event, const uint8_t* outcome, int64_t n) except -1 nogil:
-        """Send the writes before a terminal's next read and request it; if no read is left, stop the terminal."""
+        """Send the writes before a terminal's next read, then its request; if no read is left, stop the terminal."""
         cdef terminal_t* terminal = &self.terminals[event.what]
         cdef int64_t arrival = event.time
         pop(&self.queue)

@@ -76,8 +76,8 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     Returns
     -------
     DatabaseCpuFit
-        Its value is the closer of the two times that bracket the target (the smaller on a tie) or, if the target is out
-        of reach, the closer end of the range.
+        Its `value` is one of the two times that bracket the target or, if the target is out of reach, an end of the
+        range: the one whose ratio is closer to the target, the smaller time on a tie.
 
     Raises
     ------

@@ -203,7 +203,7 @@ def disks_of(trace, testbed):
 
 
 def run(outcome, disk, testbed, reads_per_transaction, generator=None):
-    """Run a trace whose references have given outcomes in a closed loop; the GIL is released meanwhile.
+    """Run a trace in a closed loop, given the outcome of each reference; the GIL is released meanwhile.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
         Disk of each reference, below ``testbed.disks``.
     testbed : StorageServerTestbed
     reads_per_transaction : float
-        Mean number, 1 to 1 000 000; it is rounded to a multiple of 2**-20. The reads are spread evenly over the
-        transactions.
+        Mean number of reads per transaction, from 1 to 1 000 000; it is rounded to a multiple of 2**-20. The reads are
+        spread evenly over the transactions.
     generator : numpy.random.Generator, optional
         Draws the disks' service times where ``testbed.disk_time`` is exponential.
 

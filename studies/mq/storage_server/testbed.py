@@ -11,8 +11,8 @@ from misspenalty_studies.common.machine import MachineParameters, declared
 class StorageServerTestbed(MachineParameters):
     """Parameters of `misspenalty_studies.mq.storage_server.server`, in the units that their names end in.
 
-    `database_cpu_us` is None until it is fitted. The model computes in ns; members whose names end in ``_ns`` derive
-    its times from the parameters.
+    `database_cpu_us` is None until it is fitted. The model computes in ns; it takes some of its times from the
+    members whose names end in ``_ns``.
     """
 
     terminals: Annotated[

@@ -21,7 +21,7 @@ READS_PER_TRANSACTION = st.integers(64, 224).map(lambda reads: reads / 64)
 
 @st.composite
 def small_testbeds(draw):
-    """Draw testbeds with few terminals, processors, servers and disks, and with times of some us."""
+    """Draw testbeds with few terminals, processors, servers and disks, and with mean times of some 40 us at most."""
     return replace(
         TESTBED,
         terminals=draw(st.integers(1, 8)),

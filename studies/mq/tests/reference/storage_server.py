@@ -106,7 +106,7 @@ class Reference:
         return LiveResult(*fields, hits + misses, hits)
 
     def at(self, time, kind, sequence, action):
-        """Schedule `action`; without a `sequence` number, after all actions already scheduled at that time and kind."""
+        """Schedule `action`; without a `sequence` number, after all earlier actions of the same time and kind."""
         heapq.heappush(self.events, (time, kind, next(self.numbers) if sequence is None else sequence, action))
 
     def resume(self, process, value):
