@@ -25,7 +25,7 @@ CLAIM = "prefetching the files that a context model predicts shortens builds"
 THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes
-MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # orders of magnitude, for devices that no file describes
+MB_PER_S = {"disk": 100, "sata_ssd": 500, "nvme": 3000}  # orders of magnitude, for devices without a drive description
 
 
 class Conclusion:

@@ -119,8 +119,8 @@ class Machines:
         return [(self.eras[year], device) for year, devices in self.devices.items() for device in devices.values()]
 
     def variations(self, study, year, name):
-        """Yield the same machines with one parameter changed, to each end of its range: every parameter of the study's
-        testbed, of the year's machine and of the device in turn.
+        """Yield the machines with one parameter set to an end of its range, for both ends of every parameter of the
+        study's testbed, the year's machine and the device.
 
         Yields
         ------
@@ -147,7 +147,7 @@ def _with(entries, path, value):
 
 
 def _bounded(entry):
-    """Check that `vary` of an entry is its lowest and its highest value, two positive numbers."""
+    """Check that the `vary` of an entry, its lowest and its highest value, consists of two positive numbers."""
     low_and_high = len(entry.vary) == 2 and all(type(value) in (int, float) and value > 0 for value in entry.vary)
     if not low_and_high:
         raise ValueError(f"vary: {list(entry.vary)}; expected the lowest and the highest value, two positive numbers")
