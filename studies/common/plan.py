@@ -99,7 +99,7 @@ class Plan:
     read : list of str
         Files that are read but not made.
     archived : list of str
-        Registered files that the study needs but that are absent; if there are any, its archived tables are read.
+        Registered files that the study needs but that are absent; archived tables made from them are read instead.
     conditions : list of str
         Tables that are also made under other conditions, ``results/<study>/runs/conditions/<item>.csv``.
     seed : int or sequence of int, optional

@@ -60,8 +60,8 @@ def write_readings(study, tables, out, *, threads=1):
 def readings(module, tables, *, threads=1):
     """Find the line of code and the rows that each claim of a study is based on.
 
-    A claim reads a row if it cannot be decided without that row. Each row of each table that claims read is therefore
-    blanked in turn, and all claims are decided again.
+    A claim reads a row if it cannot be decided without that row. The rows of each table are therefore blanked, in
+    groups and then, if a claim reads any of a group, one by one; each time, all claims are decided again.
 
     Parameters
     ----------
