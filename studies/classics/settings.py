@@ -54,7 +54,7 @@ class Replays(pydantic.BaseModel):
 ROWS = {
     **{name: Row(policy=name) for name in (*SIMPLE, "mq", "fbr", "lfu")},
     # ARC's paper does not print the size of MQ's history. In "mq" it is four times the cache, as in MQ's own paper; the
-    # next three rows are conditions.
+    # next three rows are for conditions.
     "mq_history_0": Row(policy="mq", parameters={"history": 0}),
     "mq_history_1": Row(policy="mq", parameters={"history": 1}),
     "mq_fixed": Row(policy="mq", parameters={"history": 1, "life_time": 500}),
