@@ -97,7 +97,7 @@ def winners(times) -> pd.DataFrame:
 
 
 def disagreement(winners) -> pd.DataFrame:
-    """Compute in which share of the cells the policy with the most hits does not have the shortest response time.
+    """Compute the share of the cells in which no policy with the most hits has the shortest response time.
 
     Parameters
     ----------
