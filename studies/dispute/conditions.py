@@ -1,4 +1,4 @@
-"""Tabulate the dispute study under other conditions, by rearranging the rows and columns of its result tables.
+"""Tabulate the dispute study under other conditions, from the rows and columns of its result tables.
 
 Every condition needs only the result tables, so it can be judged even if the published results are not available.
 """
@@ -103,7 +103,8 @@ def _replayed_reductions(table):
 
 def _program(table):
     keys = ["trace", "cache_blocks", "policy"]
-    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")  # the program's rules, if any
+    # the last row of each key is the one with the program's rules, if there is one
+    both = table.sort_values("reading", kind="stable").drop_duplicates(keys, keep="last")
     return both.assign(reading=OWN, condition=BY_PROGRAM)
 
 
