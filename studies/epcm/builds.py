@@ -76,8 +76,8 @@ def _scale_fit(study, calibration):
 
 
 def play(capture, machine, today, calibration, copying, published, build, settings, threads=1):
-    """Replay every bar of Figure 7 for one build, with and without the buffer copy, and the bars of `setup.varied` on a
-    machine of today; also return facts of the build.
+    """Replay every bar of Figure 7 for one build, with and without the buffer copy, and the settings of `setup.varied`
+    on a machine of today; also return facts of the build.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     settings : list of Setting
         Predictors.
     trainings : sequence of int
-        Numbers of training runs, see `misspenalty_studies.epcm.sensitivity.trained`.
+        Numbers of training runs; see `misspenalty_studies.epcm.sensitivity.trained`.
     head_starts : sequence of float
         Head starts, s.
     measured : int
@@ -233,6 +233,11 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     DataFrame
         ``benchmark, model, partition_size, model_order, training, head_start_s, io_wait_s, io_reduction_pct,
         read_latency_us, read_reduction_pct``.
+
+    Raises
+    ------
+    ParameterError
+        A number of training runs is negative, or is above 0 although no run precedes the measured ones.
     """
     study = study._replace(measured=study.measured[-measured:])
     parts = []

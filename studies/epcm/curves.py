@@ -15,9 +15,9 @@ LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others ar
 def surface(table):
     """I/O wait removed and mean time of a read call, by the number of training runs and the head start.
 
-    The upper panels have one line per predictor without a head start (solid) and one with the longest (dashed). Perfect
-    foresight knows the largest number of events in the table. The lower panels show EPCM by training runs and head
-    start.
+    The upper panels have two lines per predictor: a solid one for the shortest head start, 0 s in the study, and a
+    dashed one for the longest. Perfect foresight knows the largest number of events in the table. The lower panels show
+    EPCM by the number of training runs and the head start.
 
     Parameters
     ----------

@@ -62,12 +62,13 @@ def _name(row):
 
 @styled
 def fig7(table, baselines, reductions):
-    """Reductions of the elapsed time and of the mean time of a read call, relative to the cold run, for every predictor
-    by partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
+    """Reductions of the elapsed time and of the mean time of a read call, compared with the cold run, for every
+    predictor by partition size and model order (P: PCM, E: EPCM), and for a hot cache (Figure 7).
 
-    Dashes show the reductions without the buffer-to-page copy of Linux 2.2, whiskers 95 % confidence intervals, and the
-    dashed line the total I/O wait of the cold run. The paper prints the values of the best EPCM, mostly without its
-    setting, and of the hot cache. The paper's best EPCM is drawn at the setting that is best here.
+    Short dashes show the reductions without the buffer-to-page copy of Linux 2.2. In the panels of elapsed time,
+    whiskers are 95 % confidence intervals, and the dashed line is the total I/O wait of the cold run. The paper prints
+    the values of the best EPCM, mostly without its setting, and of the hot cache. The paper's best EPCM is drawn at the
+    setting that is best here.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ def published(baselines, reductions, benchmark="andrew"):
     Returns
     -------
     dict of str to float
-        Last successor and PCM have the same value, as the paper makes one statement on both. The two lead times also
-        have the same value, as the paper prints only one and does not say which of them it means.
+        Last successor and PCM have the same reduction, as the paper makes one statement on both. The two lead times
+        also have the same value, as the paper prints only one and does not say which of the two it means.
     """
     base = baselines[baselines["benchmark"] == benchmark].set_index(["caches", "quantity"])["value"]
     less = reductions[reductions["benchmark"] == benchmark].set_index(["model", "quantity"])["value"]

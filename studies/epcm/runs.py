@@ -141,7 +141,7 @@ class Study(NamedTuple):
     resident : sequence of int
         Paths that are in memory even when the caches are cold.
     named : sequence of int
-        Paths whose directories and inodes are in memory in every run, cold or hot.
+        Paths whose directories and inodes are in memory in every measured run, cold or hot.
     seed : int
         Seed of the phase of the drive's rotation at the start of each run.
     head_start : float

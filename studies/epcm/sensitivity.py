@@ -93,8 +93,8 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     Raises
     ------
     ParameterError
-        A variation of the protocol has an unknown parameter or an invalid value, such as a number of training runs if
-        no run precedes the measured ones.
+        A variation of the protocol has an unknown parameter, or a variation has an invalid value, such as one or more
+        training runs although no run precedes the measured ones.
     """
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""), threads)]
@@ -148,7 +148,7 @@ MODELS = {
 def trained(study, number):
     """Return a study with another number of training runs.
 
-    The first runs recorded are used; if fewer precede the measured ones, those are repeated in order.
+    The first runs recorded are used; if fewer than `number` precede the measured ones, these are repeated in order.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def trained(study, number):
     Raises
     ------
     ParameterError
-        The number is negative, or no run precedes the measured ones.
+        The number is negative, or is above 0 although no run precedes the measured ones.
     """
     before = study.measured[0]
     if number < 0 or (number and not before):

@@ -33,7 +33,7 @@ cdef enum:                          # components of the elapsed time
     WAIT_FAULT = 7
     WAIT_OPEN = 8                   # I/O wait of open, stat and whatever else walks a path
     WAIT_EXEC = 9
-    WAIT_OTHER = 10                 # I/O wait of calls that drop or write data, and of any call for a free frame
+    WAIT_OTHER = 10                 # I/O wait to drop or write data, and to get frames for pages and prefetches
     COMPONENTS = 11
 
 

@@ -60,8 +60,8 @@ class Disk:
         raise ParameterError("large files cover every group of the disk; use a larger drive")
 
     def allocate(self, group, sectors):
-        """Allocate space for a file and return its stretches as (first sector, sectors): one in the group or else in
-        the next with room, or several if no group has room."""
+        """Allocate space for a file or directory and return its stretches as (first sector, sectors): one in the group
+        or else in the next with room, or several if no group has room."""
         sectors = -(-sectors // self.block) * self.block
         room = self.size - self.begin
         whole = -(-(sectors - room) // self.size) if sectors > room else 0  # further groups that it spans
@@ -78,7 +78,7 @@ class Disk:
         return self.spread(group, sectors)
 
     def spread(self, group, sectors):
-        """Allocate and return stretches of whole pages in the free ends of the groups."""
+        """Allocate and return stretches in the free ends of the groups; all but the last consist of whole pages."""
         free = (self.size - self.next) // PAGE_SECTORS * PAGE_SECTORS
         if free.sum() < sectors:
             raise ParameterError(f"the disk has no room for {sectors} more sectors; use a larger drive")

@@ -478,9 +478,11 @@ def _identity(files, temporaries):
 
 
 def _sizes_at_start(calls, before, initial):
-    """Return the size of each file at the beginning of a run. If the run's first call on the file is an exec or open,
-    that call has the size; otherwise it is the one in `before`, or -1 if the file did not exist before the first
-    run."""
+    """Return the size of each file at the beginning of a run.
+
+    If the run's first call on a file is an exec, an interpreter's open or an open, this is the size recorded with that
+    call. Otherwise it is the size in `before`, or -1 if the file did not exist before the first run.
+    """
     size = np.where(initial < 0, -1, before)
     named = np.flatnonzero(calls["path"] >= 0)
     paths, at = np.unique(calls["path"][named], return_index=True)
