@@ -82,9 +82,8 @@ def claims(record, tables):
     _projections(record, tables["projections"].value, fig10, fetch, replacement, conversion)
     _hit_time(record, tables["hit_time"].seconds)
     record.no_table("hac.setup.client", "hac.setup.ppro", "hac.setup.single_client", "hac.setup.hot_static")
-    record.no_table(
-        *(f"hac.proj.quickstore_{name}" for name in ("mapping", "unmapped", "cold_t1"))
-    )  # the paper cites another paper's measurements on another machine
+    # for these, the paper cites another paper's measurements on another machine
+    record.no_table(*(f"hac.proj.quickstore_{name}" for name in ("mapping", "unmapped", "cold_t1")))
 
 
 def _curve(sweep, traversal):
@@ -241,8 +240,8 @@ def logged(server, fit):
 
 
 def logged_calibrated(server, fit):
-    """Return the results of the calibrated variant's fits, as notes on the claims that compare the same published
-    values.
+    """Return the results of the calibrated variant's fits, as notes on the claims whose published values are the
+    fits' targets.
 
     Parameters
     ----------

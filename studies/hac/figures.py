@@ -340,7 +340,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
     """How much replacement and conversion, as shares of T1's fetch time, change as each cost or parameter takes its
     other values, one at a time.
 
-    The vertical lines mark the study's own values.
+    The vertical lines mark the shares with the study's own values.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Measure how much a traversal uses of the pages that it touches, for several layouts of the database.
+"""Measure how much of the pages that it touches each traversal uses, with two layouts of the database.
 
-The representation of objects was chosen to match used shares of pages and a database size that are recollected from the
-paper (``data/calibration.yaml``). The table `layouts` shows our values next to the recollected ones.
+The representation of objects was chosen to match the size of the database and the used shares of pages, both
+recollected from the paper (``data/calibration.yaml``). The table that `layouts` returns shows our values next to the
+recollected ones.
 """
 
 import numpy as np
@@ -47,7 +48,7 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Compute how many pages each traversal touches, and which share of their bytes and objects it uses, without
+    """Compute how many pages each traversal touches, and what share of their bytes and objects it uses, without
     evictions.
 
     Parameters

@@ -249,8 +249,8 @@ class InstallFit(NamedTuple):
 
 
 def fit_install(runs, cache_mb, target, low, high):
-    """Fit the number of instructions that it takes to install an object to the published ratio of conversion to fetch
-    time, averaged over seeds.
+    """Fit how many instructions it takes to install an object, so that the ratio of conversion to fetch time, averaged
+    over seeds, is the published one, as far as the range allows.
 
     Parameters
     ----------

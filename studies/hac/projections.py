@@ -1,8 +1,7 @@
 """Compute the HAC study's projections to other machines, networks, servers, programs and systems, as in section 4.4.
 
-In each case, the points of Figure 9 are priced or run again after one or several of these have been replaced. Cases
-that the paper names without a number (a faster network, many clients) get their numbers from
-``studies/hac/machine.yaml``.
+In each case, one or several of these are replaced, and the points of Figure 9 are priced or run again. Cases that the
+paper names without a number (a faster network, many clients) get their numbers from ``studies/hac/machine.yaml``.
 """
 
 from typing import NamedTuple

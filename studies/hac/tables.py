@@ -176,9 +176,10 @@ def fig11(found, points_mb):
 
 
 def fit(runs, cache_mb, target, low, high):
-    """Fit the number of instructions that it takes to install an object to T1's published share of conversion.
+    """Fit how many instructions it takes to install an object, so that T1's share of conversion is the published one.
 
-    The share is the mean over seeds of conversion time as a percentage of fetch time.
+    The share is the mean over seeds of conversion time as a percentage of fetch time. If no value in the range reaches
+    it, an end of the range is returned.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     machine : path-like
         ``machine.yaml``.
     fit, published : DataFrame
-        The table that `fit` returned, and ``studies/hac/published/miss_penalty.csv``.
+        The table that `fit` returned, and that of ``studies/hac/published/miss_penalty.csv``.
     points_mb : dict of str to float
     least_share : float
         As in `fig9`.

@@ -84,7 +84,7 @@ class PageServer:
     rate : float, optional
         Rate of the network, 10^6 bits/s; the testbed's by default.
     hit_share : float, optional
-        Probability that a fetch is a hit. Hits are then drawn from `generator`, and there is no page cache.
+        Probability that a fetch is a hit. If it is given, hits are drawn from `generator`, and there is no page cache.
     generator : numpy.random.Generator, optional
         Needed for `hit_share` and for pages in random order.
 

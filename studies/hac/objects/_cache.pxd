@@ -47,7 +47,7 @@ cdef struct frame_t:
     uint32_t end                    # offset of the end of the last object
     int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
     int64_t used                    # tick of its last use, if the policy asks for it
-    bint modified                   # an object in it was modified since the last commit, and may have left the frame
+    bint modified                   # an object was modified here since the last commit, even if it has moved away
 
 
 cdef struct log_t:

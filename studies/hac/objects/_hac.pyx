@@ -192,8 +192,8 @@ cdef class Kernel(ObjectCache):
                 return -1
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
-        """Discard a frame's cold objects unless they are modified, and move the others to the target if they fit; tell
-        whether the frame is free afterwards."""
+        """Drop a frame's uninstalled copies, discard its cold objects unless they are modified, and move each of the
+        others to the target if it fits there; tell whether the frame is free afterwards."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

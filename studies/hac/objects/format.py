@@ -80,7 +80,7 @@ class Object:
 
 
 class Pages:
-    """A database under construction: objects are first placed by serial number; then their fields are filled in.
+    """A database under construction: objects are placed in order of their serial numbers; then fields are filled in.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Pages:
     Raises
     ------
     ParameterError
-        An object does not fit into a page.
+        An object does not fit on a page.
     """
 
     def __init__(self, classes, kinds, lengths):

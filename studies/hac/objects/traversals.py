@@ -114,7 +114,7 @@ class Program:
     def walk(self, oref, steps):
         """Walk along references from any object as the kernel's `walk` describes; return the number of objects met."""
         entry = self._kernel.hold(oref)
-        self.cache.check()  # fails if the oref lies beyond the last page
+        self.cache.check()  # raises an error if, for example, the oref lies beyond the last page
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
         self.cache.kernel.end_run()
         self.cache.check()

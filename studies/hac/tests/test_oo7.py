@@ -284,8 +284,8 @@ def accesses(name, parameters=TINY):
 
 
 def test_accesses_follow_from_the_structure():
-    """Accesses must be those to the module and to each assembly and its array, and those that each traversal makes
-    during its 9 visits to composites."""
+    """Accesses must be one each to the module, to every assembly and to every assembly's array, and those that the 9
+    visits to composites make."""
     tree = 1 + (1 + 3) * 2
     visits, n = 9, TINY.parts
     assert accesses("T6") == tree + visits * 2
