@@ -2,11 +2,11 @@
 
 The paper leaves seqThreshold open (II-A): low values detect streams early, but mistake random tracks next to cached
 ones for streams; high values detect them late. The generator knows which requests belong to a stream, so two shares can
-be measured for each threshold: that of random accesses labelled sequential, and that of streams' accesses not labelled
-so. The threshold in ``studies/sarc/machine.yaml`` is the one with the smallest mean of these two shares, over both
-configurations and several spaces, in LRU Top's cache at the lowest load. Neither response times nor published values
-are used. The caches are run without drives: requests look their tracks up in the same order as with drives, so the
-cached tracks are the same.
+be measured for each threshold: the share of random accesses labelled sequential, and the share of streams' accesses not
+labelled sequential. The threshold in ``studies/sarc/machine.yaml`` is the one with the smallest mean of these two
+shares, over both configurations and several spaces, in LRU Top's cache at the lowest load. Neither response times nor
+published values are used. The caches are run without drives: requests look their tracks up in the same order as with
+drives, so the cached tracks are the same.
 """
 
 import sys
@@ -82,8 +82,8 @@ def by_threshold(machine, thresholds, settings, values, spaces, seed, threads):
     -------
     DataFrame
         One row per configuration, space and threshold: ``config``, the columns of `detect`, ``mean_error_pct`` (each
-        configuration's mean error over its spaces, averaged over the two configurations) and ``lowest_error`` (whether
-        the threshold has the lowest ``mean_error_pct``; on a tie, only the smallest threshold has it).
+        configuration's mean error over its spaces, averaged over the two configurations) and ``lowest_error`` (true for
+        the threshold with the lowest ``mean_error_pct``; on a tie, for the smallest of these thresholds).
     """
     shark, _ = load_shark(machine, settings["divisor"], {**values, **settings["values"]})
     tried = {"cache_sensitive": spaces, "cache_insensitive": spaces[:1]}  # the latter's space is fixed

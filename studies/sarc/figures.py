@@ -164,7 +164,7 @@ def lists(minutes):
     """The paper's Figures 7 and 8 from the model: SEQ's share of the cache over time, and the ratio 2 s deltaL / L,
     which SARC holds near 1 and which is only observed under the two LRU variants.
 
-    The ratio is a running median over five minutes. Grey lines mark the steps of the load schedule.
+    The ratio is shown as a running median over five minutes. Grey lines mark the steps of the load schedule.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def anomaly(table):
     """Sequential misses of interleaved streams in one LRU list, by cache size (the paper's Figures 1 and 3).
 
     Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted), however large the cache is. Asynchronous
-    prefetching leaves almost none in a large cache, but with plain LRU unread tracks are evicted from a smaller one;
+    prefetching leaves almost none in a large cache, but with plain LRU, unread tracks are evicted from a smaller one;
     the remedy keeps them.
 
     Parameters
@@ -228,8 +228,8 @@ def anomaly(table):
 
 @styled
 def other_policies(table):
-    """Overall response over throughput under policies that the paper does not have, next to its own, behind the same
-    prefetcher and on the same load.
+    """Overall response over throughput with policies that the paper does not have, next to the paper's own, all with
+    the same prefetcher and workload.
 
     The further policies see a prefetch as a reference, and keep no sequential list.
 

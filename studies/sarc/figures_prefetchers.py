@@ -27,9 +27,9 @@ COLUMNS = ["workload", "load", "cache_mb", "policy", "prefetcher", "read_factor"
 def prefetchers(table):
     """AMP and prefetchers of a fixed degree, in front of two caches.
 
-    The top row shows, for the study's own load, the mean read response relative to that with SARC's prefetcher (ahead,
-    8), over the load. The bottom row shows, for a hundred sequential streams that ask for more than an array can
-    deliver, the rate that they get and the share of the prefetched tracks that are evicted before a read, over the
+    The top row shows, for the study's own workload, the mean read response relative to that with SARC's prefetcher
+    (ahead, 8), over the load. The bottom row shows, for a hundred sequential streams that ask for more than an array
+    can deliver, the rate that they get and the share of the prefetched tracks that are evicted before a read, over the
     cache's size at full scale. Bars are 95 % confidence intervals over the seeds; "on misses" means prefetching a group
     only after a sequential miss. Factors beyond the end of their axis are not shown.
 

@@ -9,9 +9,10 @@ saturated, determine `controller_us` and `contention_us`. The space: the other r
 `misspenalty_studies.sarc.distances` measures how far the published points are from the model's lines. A step moves
 along one parameter after another until neither neighbour is better, and then halves its strides
 (`misspenalty_studies.sarc.descent`). The coarse searches of the load and the space start from several points, use one
-seed and keep their strides; the second steps of these kinds run the best of these points with several seeds and go on
-from the best one, down to the finest strides. The front end has only one step, which uses all seeds. Runs are not
-repeated for a parameter that does not affect them, and a new load factor only moves a run's line along the load axis.
+seed and keep their strides; the second steps of these kinds run, with all seeds, the best points that these searches
+found, and go on from the best of them, down to the finest strides. The front end has only one step, which uses all
+seeds. Runs are not repeated for a parameter that does not affect them, and a new load factor only moves a run's line
+along the load axis.
 """
 
 import itertools
@@ -61,7 +62,7 @@ def try_values(shark, config, policy, seed, loads):
     shark : Shark
         Machine with the values to try and the phases of the trial.
     config, policy : str
-        Configuration and policy of the rows.
+        Configuration and policy to run.
     seed : int
     loads : sequence of float
         Load points, scaled IOPS.

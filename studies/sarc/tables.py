@@ -320,7 +320,7 @@ def other_policies(runs, beyond, seed, machine, values):
     Parameters
     ----------
     runs, seed, machine, values
-        As in `from_runs`; of `runs`, only those with this seed are shown.
+        As in `from_runs`; of `runs`, only those with this seed are used.
     beyond : DataFrame
         Runs of the further policies.
 

@@ -55,7 +55,10 @@ cdef struct port_t:                 # the front end of one array
 
 
 cdef class Array(BackEnd):
-    """A running controller. Call `run` or `run_workload` with ever later times, each followed by `drain_counters`."""
+    """A running controller.
+
+    Call `run` or `run_workload` with ever later times, and `drain_counters` after each call.
+    """
 
     cdef readonly TrackCache cache
     cdef front_t front

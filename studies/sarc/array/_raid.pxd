@@ -1,8 +1,8 @@
 # RAID-5 arrays: where a page is stored, and which disk operations destage the dirty pages of a stripe.
 #
 # A stripe is one strip on each drive of an array, one of them parity. Stripes are dealt out to the arrays `unit` at a
-# time. The parity rotates as in the left-symmetric layout: it moves one drive to the left per stripe and the data
-# strips start on the drive to its right, so that `members` consecutive data strips are on `members` different drives.
+# time. The parity rotates as in the left-symmetric layout: it moves one drive to the left per stripe, and the data
+# strips start on the drive to its right, so that `members` consecutive data strips of an array are on different drives.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 

@@ -366,7 +366,7 @@ class StorageController:
         self._busy, self._staged = 0, np.zeros(len(STAGED), np.int64)
 
     def load(self, iops):
-        """Set the request rate that the delay for contention is proportional to.
+        """Set the request rate to which the delay for contention is proportional.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ class Interval:
         Mean over the drives, a fraction; 0 without drives.
     state : dict of str to float
         At the end: ``seq_pages, random_pages, ratio`` (2 * s * deltaL / |SEQ| at the last hit in RANDOM's bottom; all
-        three 0 in caches without such lists), ``sequential_misses`` and ``unused`` (fetched tracks evicted unread)
+        three 0 in caches without such lists), ``sequential_misses`` and ``unused`` (prefetched tracks evicted unread)
         since the start, ``dirty_pages``, ``backlog`` (requests not completed). Of the accesses to tracks by a
         generator's requests since the start, ``random_tracks`` were random, and ``false_sequential`` of these were
         labelled sequential; ``stream_tracks`` belonged to streams, and ``missed_sequential`` of these were not labelled

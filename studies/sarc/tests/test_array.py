@@ -282,7 +282,8 @@ def test_slices_of_time_change_nothing():
 
 
 def test_detection_is_judged_by_what_the_generator_knows():
-    """Without drives and queues the cache sees the requests in order, so the reference can be given the same order."""
+    """Without drives and queues the cache sees the requests in order, so the reference can be given them in that
+    order."""
     workload, pages = Workload(400 << 20, bsus=4, seed=5), 102440
     bases = [0, 46096, 92192, pages]
     settings = {"degree": 8, "trigger": 4, "threshold": 3}
