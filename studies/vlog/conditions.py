@@ -14,7 +14,7 @@ import pandas as pd
 from misspenalty.errors import ParameterError
 from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
 
-FIRST_UPDATES = 500  # number of updates measured if the prepared state would not last longer
+FIRST_UPDATES = 500  # number of updates measured under conditions whose prepared state does not last longer
 
 CONDITIONS = {
     "live_80pct": "80 % of the blocks live, not counting the reserve",
@@ -191,7 +191,7 @@ def conditions(table):
 
 
 def deciding(outcomes):
-    """Find the sets of conditions under which some outcome differs from its value under every smaller subset tried.
+    """Find the sets of conditions under which some outcome differs from its value under every proper subset tried.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kernel of `misspenalty_studies.vlog.virtual_log.free_space`: free sectors without a log, to test `eager_models`."""
+"""Kernel of `misspenalty_studies.vlog.virtual_log.free_space`: free sectors without a log, to check `eager_models`."""
 
 import numpy as np
 
