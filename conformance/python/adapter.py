@@ -135,7 +135,9 @@ def main(name, *rest):
     *_, certain, open_cache = caches()[name]
     if len(rest) == 2 and rest[0].isdigit():
         text = Path(rest[1][1:]).read_text() if rest[1].startswith("@") else rest[1]
-        print(replay(open_cache, int(rest[0]), [int(block) for block in text.split()])["hits"])
+        told = replay(open_cache, int(rest[0]), [int(block) for block in text.split()])
+        if told is not None:  # None: the cache has no such capacity
+            print(told["hits"])
         return
     path, runs = Path(rest[0]), int(rest[1]) if len(rest) > 1 else 1
     suite = json.loads(path.read_text())

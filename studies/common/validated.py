@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 from misspenalty.errors import InputError
+from misspenalty.io.documents import read_yaml
 
 
 def validated(model, data, path, remedy, *place):
@@ -40,3 +41,34 @@ def validated(model, data, path, remedy, *place):
         first = error.errors()[0]
         where = ".".join(map(str, (*place, *first["loc"])))
         raise InputError(f"{where}: {first['msg']}", path=path, remedy=remedy) from error
+
+
+def read_entries(model, path, remedy, **given):
+    """Read a YAML file that is a list, and check each entry against a model.
+
+    Parameters
+    ----------
+    model : type
+        A Pydantic model.
+    path : path-like
+    remedy : str
+        What to do about an error, for the message.
+    **given
+        Fields that every entry has, although the file does not name them.
+
+    Returns
+    -------
+    list of model
+
+    Raises
+    ------
+    InputError
+        The file is missing, is not YAML or is no list, or an entry does not match the model.
+    """
+    entries = read_yaml(path, remedy=remedy)
+    if not isinstance(entries, list):
+        raise InputError("contains no list of entries", path=path, remedy=remedy)
+    return [
+        validated(model, given | entry if isinstance(entry, dict) else entry, path, remedy, "entry", number)
+        for number, entry in enumerate(entries, 1)
+    ]

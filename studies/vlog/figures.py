@@ -140,8 +140,8 @@ def speedup_conditions(table):
     keys = ["conditions_changed", "conditions"]
     wide = table.pivot_table(index=keys, columns="platform", values="speedup", sort=False)
     together = wide.loc[wide.index.get_level_values(keys[0]) > 1, platforms[-1]]
-    free = together.index.get_level_values("conditions").str.contains("_host")
-    best = [key for part in (together[~free], together[free]) for key in part.groupby(level=keys[0]).idxmax()]
+    faster = together.index.get_level_values("conditions").str.contains(r"\bhost_")
+    best = [key for part in (together[~faster], together[faster]) for key in part.groupby(level=keys[0]).idxmax()]
     alone = [key for key in wide.index if key[0] <= 1]
     rows = wide.loc[[*alone, *best]]
     figure = new_figure(PAGE, 0.7 + 0.155 * len(rows))

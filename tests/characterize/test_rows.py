@@ -65,6 +65,11 @@ def test_a_name_is_given_once(tmp_path):
         read_rows(table(tmp_path, "a\tx", "a\ty", header="name\tsource"))
 
 
+def test_a_cell_that_is_too_long_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"line 2: cannot be divided into cells \(field larger than field limit"):
+        read_rows(table(tmp_path, f"mine\t{'x' * 200_000}", header="name\tsource"))
+
+
 def test_a_missing_or_empty_table_is_an_error(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_rows(tmp_path / "none.tsv")

@@ -188,8 +188,9 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     Raises
     ------
     InputError
-        The file cannot be read, its header is missing or invalid, or a row has too many cells, an invalid cell, no
-        name or source, or the name of an earlier row. The message names the line, row and column if they are known.
+        The file cannot be read, its header is missing or invalid, or a row has too many cells, an invalid cell or one
+        that is too long, no name or source, or the name of an earlier row. The message names the line, row and column
+        if they are known.
     """
     path = Path(path)
     try:
@@ -209,13 +210,16 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
     return rows
 
 
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line], delimiter="\t"))]
+def _cells(line: str, number: int, path: Path) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter="\t"))]
+    except csv.Error as error:  # a cell of more than 131,072 characters
+        raise InputError(f"cannot be divided into cells ({error})", path=path, line=number) from error
 
 
 def _header(numbered: tuple[int, str], path: Path) -> list[str]:
     number, line = numbered
-    header = _cells(line)
+    header = _cells(line, number, path)
     for column in header:
         if column not in COLUMNS or header.count(column) > 1:
             twice = header.count(column) > 1
@@ -228,7 +232,7 @@ def _header(numbered: tuple[int, str], path: Path) -> list[str]:
 
 
 def _row(header: list[str], line: str, number: int, path: Path) -> TraceRow:
-    cells = _cells(line)
+    cells = _cells(line, number, path)
     if len(cells) > len(header):
         raise InputError(f"row {cells[0]}: {len(cells)} cells for {len(header)} columns", path=path, line=number)
     entries = dict(zip(header, cells, strict=False))

@@ -8,9 +8,8 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError
-from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.claims.conditions import MISSED
-from misspenalty_studies.common.validated import validated
+from misspenalty_studies.common.validated import read_entries
 
 COLUMNS = ["study", "fact", "kind", "conditions", "alone", "together"]
 NONE = "none of the conditions tried"
@@ -51,13 +50,13 @@ def missing_facts_table(claims, conditions, facts):
     Raises
     ------
     InputError
-        A list is missing or is not YAML, an entry does not match its model, or a part of a condition matches several
-        facts.
+        A file is missing, is not YAML or is no list, an entry does not match its model, or a part of a condition
+        matches several facts.
     """
     entries = [
-        validated(MissingFact, {"study": Path(path).absolute().parent.name, **entry}, path, REMEDY, "entry", number)
+        fact
         for path in facts
-        for number, entry in enumerate(read_yaml(path), 1)
+        for fact in read_entries(MissingFact, path, REMEDY, study=Path(path).absolute().parent.name)
     ]
     tried = pd.concat([pd.read_csv(path, dtype=str) for path in conditions])
     return missing_facts(pd.read_csv(claims, dtype=str, keep_default_na=False), tried, entries)

@@ -8,11 +8,10 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from misspenalty.errors import InputError
-from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.claims.conditions import MISSED
 from misspenalty_studies.common.claims.missing import REMEDY
 from misspenalty_studies.common.claims.numbers import rounded
-from misspenalty_studies.common.validated import validated
+from misspenalty_studies.common.validated import read_entries
 
 DIGITS = 3  # significant digits of the numbers in an explanation
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
@@ -55,13 +54,9 @@ def load_reasons(paths):
     Raises
     ------
     InputError
-        A file is missing or is not YAML, or an entry does not match its model.
+        A file is missing, is not YAML or is no list, or an entry does not match its model.
     """
-    return [
-        validated(Reason, entry, path, REMEDY, "entry", number)
-        for path in paths
-        for number, entry in enumerate(read_yaml(path), 1)
-    ]
+    return [reason for path in paths for reason in read_entries(Reason, path, REMEDY)]
 
 
 def tables_of(paths):

@@ -114,6 +114,8 @@ class PageServer:
         order, first = self.testbed["page_order"], int(self.testbed["database_at"] * slots)
         if order != "contiguous" and self.generator is None:
             raise ParameterError(f"page_order is {order}, so the places are drawn at random; pass a generator")
+        if (pages if order == "scattered" else first + pages) > slots:
+            raise ParameterError(f"{pages} pages do not fit on drive {self.drive.name}")
         match order:
             case "scattered":
                 chosen = self.generator.choice(slots, pages, replace=False)
@@ -121,8 +123,6 @@ class PageServer:
                 chosen = first + self.generator.permutation(pages)
             case _:
                 chosen = first + np.arange(pages)
-        if chosen.max(initial=0) >= slots:
-            raise ParameterError(f"{pages} pages do not fit on drive {self.drive.name}")
         return np.concatenate([[-1], chosen * self.count])
 
     def run(self, streams, earlier=(), enough=None):

@@ -184,6 +184,11 @@ def test_impossible_servers_are_refused(testbed, arguments):
         PageServer(testbed, **{"pages": 10} | arguments)
 
 
+def test_more_scattered_pages_than_the_drive_has_are_refused(testbed):
+    with pytest.raises(ParameterError, match="1000000000 pages do not fit on drive"):
+        PageServer(testbed.with_values(page_order="scattered"), 10**9, generator=np.random.default_rng(1))
+
+
 def test_scattered_pages_need_a_generator(testbed):
     with pytest.raises(ParameterError, match="generator"):
         PageServer(testbed.with_values(page_order="scattered"), 10)

@@ -11,6 +11,7 @@ from misspenalty import ParameterError, disks
 from misspenalty_studies.vlog import checks as vlog_checks
 from misspenalty_studies.vlog import claims
 from misspenalty_studies.vlog import conditions as vlog_conditions
+from misspenalty_studies.vlog import figures as vlog_figures
 from misspenalty_studies.vlog import file_system_runs as vlog_files
 from misspenalty_studies.vlog import locate as vlog_locate
 from misspenalty_studies.vlog import runs as vlog
@@ -315,3 +316,15 @@ def test_what_if_on_a_disk_is_the_study_itself():
 def test_what_if_refuses_slices_that_a_drive_lacks(wrong):
     with pytest.raises(ParameterError, match="here"):
         vlog_what_if.make_platforms({"here": {"host": "server_2015", "drive": "dc_s3700"} | wrong}, HOSTS)
+
+
+def test_best_combinations_are_shown_with_the_hosts_time_and_with_less():
+    table = pd.read_csv(Path(__file__).parents[3] / "results" / "vlog" / "speedup_conditions.csv")
+    figure = vlog_figures.speedup_conditions(table)
+    (axes, *_), single = figure.axes, (table["conditions_changed"] <= 1) & (table["platform"] == "sparc10_hp")
+    combined = [label.get_text() for label in axes.get_yticklabels()][int(single.sum()) :]
+    numbers = [len(label.split(", ")) for label in combined]
+    faster = ["host" in label for label in combined]
+    first = faster.index(True)
+    assert not any(faster[:first]) and all(faster[first:])
+    assert numbers[:first] == sorted(set(numbers[:first])) and numbers[first:] == sorted(set(numbers[first:]))

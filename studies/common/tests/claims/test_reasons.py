@@ -97,6 +97,10 @@ def test_a_list_of_the_wrong_form_is_refused(tmp_path):
         InputError, match=r"reasons\.yaml: entry\.1\.kind: Input should be 'measured'.*README.md explains"
     ):
         load_reasons([tmp_path / "reasons.yaml"])
+    for text in ("", "claims: [a]\n"):
+        (tmp_path / "reasons.yaml").write_text(text)
+        with pytest.raises(InputError, match=r"reasons\.yaml: contains no list of entries; .*README.md explains"):
+            load_reasons([tmp_path / "reasons.yaml"])
 
 
 def test_every_archived_entry_that_is_not_reproduced_has_a_reason_or_is_said_to_be_unknown():
