@@ -66,7 +66,7 @@ def test_a_name_is_given_once(tmp_path):
 
 
 def test_a_cell_that_is_too_long_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"line 2: cannot be divided into cells \(field larger than field limit"):
+    with pytest.raises(InputError, match=r"line \d+: cannot be divided into cells \(field larger than field limit"):
         read_rows(table(tmp_path, f"mine\t{'x' * 200_000}", header="name\tsource"))
 
 
