@@ -144,3 +144,24 @@ def test_readme_says_what_the_table_of_policies_on_oltp_holds():
     assert f"opening it takes {(theirs / raw - theirs / ratio).median():.0f} ns per request" in readme
     assert f"one policy of {len(passes)} (MRU)" in readme and list(passes.index[passes < 2]) == ["mru"]
     assert f"LRU and ARC take {passes['lru']:.0f} to {passes['arc']:.0f} times as long" in readme
+
+
+def test_readme_says_what_the_tables_of_long_traces_hold():
+    readme = (BENCHMARKS / "README.md").read_text()
+    table = pd.read_csv(BENCHMARKS / "measured" / "large.csv")
+    cost = {step: [f"{ns:.0f}" for ns in part["ns_per_request"]] for step, part in table.groupby("step")}
+    listed = {step: f"{', '.join(every[:-1])} and {every[-1]} ns" for step, every in cost.items()}
+    assert f"compiling costs {listed['compile']} per request" in readme
+    assert f"a replay of LRU {listed['replay lru']};" in readme
+    gigabytes = 4096 * table["blocks"].max() / 1e9
+    assert f"to {table['own_mb'].max():.0f} MB for a footprint of {gigabytes:.0f} GB" in readme
+
+
+def test_readme_says_what_the_tables_of_cores_hold():
+    readme = (BENCHMARKS / "README.md").read_text()
+    table = pd.read_csv(BENCHMARKS / "measured" / "scaling.csv").set_index("cores")
+    minutes, hours = table["wall_min"], table["core_hours"].iloc[0]
+    assert f"{hours:.1f} core-hours; {minutes[1]:.0f} minutes on one core, {minutes[2]:.0f} on two" in readme
+    assert f"{minutes[16]:.1f} on 16, and {minutes[64]:.1f} on 64 or more" in readme and minutes.loc[64:].nunique() == 1
+    whole = pd.read_csv(BENCHMARKS / "measured" / "scaling_full.csv")["core_hours"].iloc[0]
+    assert f"an eighth of the machine: {whole:.1f} core-hours" in readme
