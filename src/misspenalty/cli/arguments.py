@@ -85,7 +85,7 @@ def number(text):
 def add_format_options(command):
     """Add the options that control how a raw trace is read; the help shows only the first, ``--format``."""
     group = command.add_argument_group("how a raw trace is read ('misspenalty trace options' lists further options)")
-    group.add_argument("--format", metavar="NAME", help="one of 'misspenalty trace formats'")
+    group.add_argument("--format", metavar="NAME", help="the trace's format (see 'misspenalty trace formats')")
     for option in format_options():
         name = option.removeprefix("--").replace("-", "_")
         keywords = {"dest": name} if name in READING else {"dest": f"format_{name}"}
@@ -97,7 +97,7 @@ def add_format_options(command):
 READING = {  # options for raw traces of every format: the meaning of each, and its argparse keywords
     "block_size": ("block size, such as 8KB (default: the format's)", {}),
     "most_references": (
-        "most block references of a raw trace (default: 10 million plus 100 per byte of the file)",
+        "maximum number of block references of a raw trace (default: 10 million plus 100 per byte of the file)",
         {"type": whole_number},
     ),
 }
@@ -139,14 +139,14 @@ def add_replay_options(command):
         "--policy",
         metavar="A,B,…",
         default="lru",
-        help="policies, see 'misspenalty policies', or classes of your own, ./mine.py:Mine (default: lru)",
+        help="policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine (default: lru)",
     )
     command.add_argument(
         "--set",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a parameter of the policies that have it; repeatable",
+        help="a parameter, for the policies that have it; repeatable",
     )
     command.add_argument(
         "--prefetch",
@@ -177,21 +177,21 @@ def add_size_options(command):
         dest="unit",
         action="store_const",
         const="bytes",
-        help="sizes are bytes (default if objects differ in size)",
+        help="sizes are in bytes (default if objects differ in size)",
     )
     unit.add_argument(
         "--by-objects",
         dest="unit",
         action="store_const",
         const="objects",
-        help="sizes are objects, whatever their bytes",
+        help="sizes are in objects, whatever their bytes",
     )
     command.add_argument(
         "--size-changes",
         choices=SIZE_CHANGES,
         default="replace",
         metavar="|".join(SIZE_CHANGES),
-        help="if an object changes size (default: replace)",
+        help="what to do if an object changes size (default: replace)",
     )
 
 

@@ -13,7 +13,7 @@ from misspenalty.policies.python_policy import load_class
 
 def add(commands):
     """Add the commands to a parser."""
-    parser = commands.add_parser("conformance", help="check whether a cache really has a policy, by vectors")
+    parser = commands.add_parser("conformance", help="check with vectors whether a cache has the policy that it claims")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     check = add_command(
         actions,
@@ -31,7 +31,7 @@ def add(commands):
         metavar="RESULTS",
         help="a file of results, a class as in ./mine.py:Mine, or the name of a policy of Miss Penalty",
     )
-    check.add_argument("--policy", help="the policy it claims to have (default: that of the results, or of the name)")
+    check.add_argument("--policy", help="the policy that the cache claims to have (default: that of RESULTS)")
     vectors = add_command(
         actions,
         "vectors",

@@ -33,11 +33,13 @@ def add(commands):
         ("misspenalty disk replay cheetah9lp requests.txt --records components.csv",),
     )
     play.add_argument("drive", metavar="DRIVE", help="a drive's name, or a description's path")
-    play.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
+    play.add_argument(
+        "requests", metavar="REQUESTS", help="file whose lines are R|W action lbn blocks service_us delay_us"
+    )
     play.add_argument(
         "--records", metavar="FILE", type=Path, help="also write each request's components, in ns, as CSV"
     )
-    play.add_argument("--literal", action="store_true", help="read values imported from DiskSim as DiskSim does")
+    play.add_argument("--literal", action="store_true", help="interpret values imported from DiskSim as DiskSim does")
 
     made = add_command(
         disk,
@@ -46,7 +48,9 @@ def add(commands):
         _fit,
         ("misspenalty disk fit requests.txt mine.yaml", "misspenalty disk replay mine.yaml requests.txt"),
     )
-    made.add_argument("requests", metavar="REQUESTS", help="lines of R|W action lbn blocks service_us delay_us")
+    made.add_argument(
+        "requests", metavar="REQUESTS", help="file whose lines are R|W action lbn blocks service_us delay_us"
+    )
     made.add_argument("output", metavar="OUTPUT", type=Path, nargs="?", help="description to write, such as mine.yaml")
     made.add_argument("--name", default="fitted", help="the drive's name (default: fitted)")
     made.add_argument("--heads", metavar="N", type=whole_number, default=4, help="tracks per cylinder (default: 4)")
@@ -65,7 +69,7 @@ def add(commands):
     get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
     get.add_argument("--name", help="the drive's name (default: the file's)")
     get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv if FILE has none")
-    get.add_argument("--literal", action="store_true", help="read every value as DiskSim does")
+    get.add_argument("--literal", action="store_true", help="interpret every value as DiskSim does")
 
 
 def _load(drive):

@@ -24,7 +24,7 @@ def _drives():
 
 
 KINDS = {  # kind of package: what it contains, and a function that lists the names already taken
-    "policy": ("a replacement policy: reference, kernel, tests", misspenalty.policies),
+    "policy": ("a replacement policy (reference and kernel), its tests", misspenalty.policies),
     "predictor": ("a predictor of files, its tests", known_predictors),
     "format": ("a reader of a trace format, its tests", formats),
     "drive": ("the description of a drive, its tests", _drives),
@@ -47,7 +47,7 @@ def add(commands):
             ],
         )
         command.set_defaults(kind=kind)
-        command.add_argument("name", metavar="NAME", help=f"the {kind}'s name: lower case, digits and _")
+        command.add_argument("name", metavar="NAME", help=f"the {kind}'s name: lower-case letters, digits and _")
         command.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="default: misspenalty-NAME")
 
 

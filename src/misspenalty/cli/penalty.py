@@ -34,7 +34,7 @@ EXAMPLES = (
 
 def add(commands):
     """Add the command to a parser."""
-    what = "response times of a trace through cache, queue and device"
+    what = "simulate the response times of a trace through cache, queue and device"
     command = add_command(commands, "penalty", what, _penalty, EXAMPLES)
     add_trace(command)
     command.add_argument(
@@ -52,10 +52,10 @@ def add(commands):
     command.add_argument(
         "--prefix",
         action="store_true",
-        help="time to first token of prompts, each alone; --device is dram, remote, ssd or a bandwidth (25GB/s)",
+        help="time to first token of prompts, one at a time; --device is dram, remote, ssd or a bandwidth (25GB/s)",
     )
     command.add_argument(
-        "--tflops", type=number, metavar="N", help="with --prefix, all GPUs' speed (default: 2496, 8 A800)"
+        "--tflops", type=number, metavar="N", help="with --prefix, speed of all GPUs together (default: 2496, 8 A800)"
     )
     command.add_argument(
         "--clients", type=whole_number, metavar="N", help="closed loop of N clients, each waiting for its request"
@@ -65,14 +65,17 @@ def add(commands):
     command.add_argument("--interval", metavar="TIME", help="time between requests, instead of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(
-        "--hit-time", default="0us", metavar="TIME", help="time per request in the cache (default: 0us)"
+        "--hit-time", default="0us", metavar="TIME", help="time that each request takes in the cache (default: 0us)"
     )
     command.add_argument(
         "--writes", choices=("count", "ignore"), default="count", help="how the cache treats a write (default: count)"
     )
     command.add_argument("--write-through", action="store_true", help="writes also go to the device")
     command.add_argument(
-        "--warm-up", metavar="N", default="0", help="references, a share (20%%), a time or another trace"
+        "--warm-up",
+        metavar="N",
+        default="0",
+        help="warm-up, not counted: references, 20%%, 10m or a trace",
     )
     command.add_argument(
         "--threads", metavar="N", type=whole_number, help="replays in parallel (default: one per processor)"

@@ -25,7 +25,7 @@ def add(commands):
     )
     _output(postgres, "Parquet file to write, such as mine.parquet")
     postgres.add_argument("--database", metavar="NAME", required=True, help="database to record")
-    postgres.add_argument("--as", metavar="USER", dest="user", help="system user as which to query the server")
+    postgres.add_argument("--as", metavar="USER", dest="user", help="system user that queries the server")
     files = add_command(
         kinds,
         "files",
@@ -37,7 +37,9 @@ def add(commands):
         ),
     )
     _output(files, "SPC trace to write, such as mine.spc or mine.spc.zst")
-    files.add_argument("--names", metavar="FILE", type=Path, help="write which file each unit of the trace is, as CSV")
+    files.add_argument(
+        "--names", metavar="FILE", type=Path, help="CSV file to write: which file each unit of the trace stands for"
+    )
     files.usage = "misspenalty record files [options] OUTPUT -- COMMAND [ARGUMENT ...]"
     block = add_command(
         kinds,
@@ -57,7 +59,11 @@ def _output(command, what):
     command.add_argument("output", metavar="OUTPUT", type=Path, help=what)
     command.add_argument("--seconds", metavar="S", type=number, help="how long to record (default: until Ctrl-C)")
     command.add_argument(
-        "--ring-pages", metavar="N", type=whole_number, default=16384, help="pages per processor's event buffer"
+        "--ring-pages",
+        metavar="N",
+        type=whole_number,
+        default=16384,
+        help="pages in each processor's event buffer, a power of two",
     )
 
 

@@ -34,7 +34,7 @@ def add(commands):
     simulate = add_command(
         commands,
         "simulate",
-        "replay a trace through one cache",
+        "replay a trace with one or several policies at one cache size",
         _simulate,
         (
             "misspenalty simulate mine.spc --policy arc --size 512MB",
@@ -73,12 +73,12 @@ def add(commands):
     )
     curve.add_argument("--plot", metavar="FILE", type=Path, help="also draw the curves: a .png, .svg or .pdf")
     curve.add_argument(
-        "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: processors)"
+        "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: one per processor)"
     )
     curve.add_argument(
         "--prefix",
         action="store_true",
-        help="prompts: a block is a hit only if all before it are",
+        help="TRACE holds prompts: a block is a hit only if all before it are",
     )
     add_size_options(curve)
     add_replay_options(curve)

@@ -47,7 +47,7 @@ def add(commands):
     add_command(
         trace,
         "options",
-        "list the options that say how a raw trace is read",
+        "list the options that control how a raw trace is read",
         _options,
         (
             "misspenalty trace options",
@@ -92,7 +92,7 @@ def _spc1_command(workloads):
         metavar="P",
         type=number,
         default=0.44,
-        help="climbing probability in the walk's tree (default: 0.44)",
+        help="probability that the walk climbs one more level of its tree (default: 0.44)",
     )
 
 
@@ -123,7 +123,7 @@ def _streams_command(workloads):
 
 def _add_output(command, space):
     command.add_argument("output", metavar="OUTPUT", type=Path, help="file to create, such as mine.spc or mine.spc.zst")
-    command.add_argument("--space", metavar="BYTES", default="32GB", help=f"{space} (default: 32GB)")
+    command.add_argument("--space", metavar="BYTES", default="32GB", help=f"size of {space} (default: 32GB)")
 
 
 def _add_length(command):
