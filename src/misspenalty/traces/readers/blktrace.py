@@ -2,9 +2,9 @@
 
 A file has little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version,
 sequence, time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), each followed by
-its further data. As with `blkparse`, records of one action are requests: Q (queued, the default), G, D or C. Flushes,
-discards, notes and packet commands are skipped. blktrace writes a file per processor: those next to the named one are
-read with it, and merged in time order.
+its further data. As with `blkparse`, records of one action are requests: Q (queued, the default), G, D or C. Discards,
+notes, packet commands and requests of 0 bytes (such as flushes) are skipped. blktrace writes one file per processor:
+the other files next to the named one are read with it, and all are merged in time order.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Read captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
 
 The trace is the file of events of a capture (`misspenalty.traces.builds`), and the capture's two other files lie next
-to it. Runs follow one another; each file has its own address space. Directories, attributes, and transfers that failed
-or moved no byte are left out.
+to it. Runs follow one another; each file has its own address space. Only reads, writes and page faults that succeeded
+and moved data are requests.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Read fio's logs of requests (``write_iolog``), versions 2 and 3 (fio(1), "Trace file format").
 
 The first line is ``fio version 2 iolog`` or ``… 3 iolog``; the others are ``[time] file action [offset bytes]``. Each
-file has its own address space. Actions that move no data (add, open, close, sync, datasync, trim, wait) are skipped.
-Only lines of version 3 begin with a time, which is in microseconds, as fio 3.33 writes it, unless the option ``unit``
-states another unit.
+file has its own address space. Actions that move no data (add, open, close, sync, datasync, sync_file_range, trim,
+wait) are skipped. Only lines of version 3 begin with a time, which is in microseconds, as fio 3.33 writes it, unless
+the option ``unit`` states another unit.
 """
 
 import numpy as np

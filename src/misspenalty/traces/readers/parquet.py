@@ -44,6 +44,6 @@ register(
         sniff,
         4096,
         {name: what for name, what in OPTIONS.items() if name not in OF_TEXT},
-        source="columns in any order, of any type that holds what is meant",
+        source="columns in any order, of any type that can hold their values",
     )
 )

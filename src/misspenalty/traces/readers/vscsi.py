@@ -2,7 +2,7 @@
 
 Records are little-endian, of 32 bytes in version 1 and 40 in version 2. We read each request's length in bytes, SCSI
 operation, address in sectors of 512 bytes, and time in microseconds; the high byte of the version field is the version.
-Commands that move no data are skipped.
+Commands other than reads and writes are skipped.
 """
 
 import numpy as np
