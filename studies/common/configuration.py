@@ -26,8 +26,8 @@ MADE = f"# Made by `{COMMAND}`\n# from studies/*/settings.py: change the setting
 CONFIG_HEAD = f"""\
 # yaml-language-server: $schema=../build/config.schema.yaml
 {MADE}#
-# The run that the archived results come from. It is about science only: cores, memory and folders belong to the command
-# line. To run something else, put the keys that differ into a file of your own; config/README.md says how.
+# The run that the archived results come from. The settings are scientific only: cores, memory and folders belong to the
+# command line. To run something else, put the keys that differ into a file of your own; config/README.md says how.
 """
 
 

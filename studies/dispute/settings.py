@@ -46,14 +46,14 @@ class DisputeSettings(Settings):
     traces: Annotated[dict[Name, ReplayedTrace], Field(min_length=1)] = setting(
         TRACES,
         "Traces that are replayed, by names that become part of file names.",
-        "Every real trace that the project ships or registers, and the three generated ones that their papers use. Of "
-        "the captures of TPC-C, one that differs little from 128mb is left out.",
+        "The real traces that the project ships or registers, and three generated ones. Further recordings of the same "
+        "workloads (2mb-long and andrew_gnu) are left out.",
         block=True,
     )
     size_ratios: Distinct[InnerShare] = setting(
         [0.001, 0.01, 0.1],
         "Cache sizes, as shares of the distinct blocks of a trace.",
-        "Both papers: 0.1 and 10 %; 1 % lies in between. Caches of fewer than ten blocks are left out.",
+        "Both papers use 0.1 and 10 %; 1 % lies in between. Caches of fewer than ten blocks are left out.",
     )
     resamples: Annotated[int, Field(ge=10, le=100_000)] = setting(1000, "Draws of the bootstrap.")
     seed: Annotated[int, Field(ge=0)] = setting(1, "Seed of the bootstrap.")

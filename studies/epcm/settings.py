@@ -35,7 +35,7 @@ class Builds(Settings):
     andrew: Build = setting(what="Phase 5 of the Andrew benchmark: a C program of 17 files, 2 libraries, 1 executable.")
     ld: Build | None = setting(None, "The link of a Linux kernel.")
     glimpse: Build | None = setting(None, "The index of a tree of documents larger than memory.")
-    ssh: Build | None = setting(None, "A C program patched through eight versions, each built.")
+    ssh: Build | None = setting(None, "A C program that is patched through eight versions, each of which is built.")
 
 
 class Figure8(Settings):
@@ -49,7 +49,7 @@ class ModelReadings(Settings):
     """Parameters of the predictors."""
 
     threshold: list[Share] | None = setting(None, "Smallest likelihood at which a file is prefetched.")
-    most: Distinct[Count] | None = setting(None, "Most files predicted after an event.")
+    most: Distinct[Count] | None = setting(None, "Maximum number of files predicted after an event.")
     partition: Distinct[Count] | None = setting(None, "Nodes per partition, without changing the order.")
     corrected: Switch | None = setting(None, "Whether the chain's likelihoods use whole counts.")
     product: Switch | None = setting(None, "Whether likelihoods are multiplied along the chain.")
@@ -60,12 +60,14 @@ class WorkloadReadings(Settings):
     """How the recorded calls are interpreted."""
 
     temporaries: list[Temporaries] | None = setting(None, "How the model identifies a file.")
-    programs: list[PositiveShare] | None = setting(None, "Programs' and libraries' size, share of that recorded.")
+    programs: list[PositiveShare] | None = setting(
+        None, "Size of programs and libraries, as a share of the recorded size."
+    )
     seed: list[Annotated[int, Field(ge=0)]] | None = setting(None, "Seeds of the placement on disk.")
     order: list[OnDisk] | None = setting(None, "Order of a directory's files on disk.")
     passes: list[Literal["last"]] | None = setting(
         None,
-        "Openings of a file that a run opens exactly twice; only on workloads that are walked.",
+        "Which openings are kept of a file that a run opens exactly twice; applies only to workloads that are walked.",
         "The paper's indexer reads most files once; the one recorded reads a part of each, then each of them whole.",
     )
 
@@ -74,7 +76,8 @@ class ProtocolReadings(Settings):
     """How the runs are made."""
 
     training: list[Run] | None = setting(
-        None, "Training runs; those recorded before the measured ones, from the first again if there are more."
+        None,
+        "Number of training runs: those recorded before the measured ones, repeated from the first if more are needed.",
     )
     head_start: list[Annotated[Number, Field(gt=0, le=60)]] | None = setting(
         None,
@@ -116,7 +119,7 @@ class Surface(Settings):
 class Limits(Settings):
     """What perfect foresight knows, and when."""
 
-    ahead: Distinct[Count] = setting(what="Future opens and execs that it knows.")
+    ahead: Distinct[Count] = setting(what="Number of future opens and execs that it knows.")
     head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
 
 
@@ -130,22 +133,24 @@ class EpcmSettings(Settings):
             "glimpse": "data/raw/builds/glimpse.parquet",
             "ssh": "data/raw/builds/ssh.parquet",
         },
-        "Recorded builds by the names of the paper's workloads; Figure 7 is judged on andrew. Next to each are its "
-        "files and processes, and captures.yaml.",
+        "Recorded builds by the names of the paper's workloads; Figure 7 is judged on andrew. Next to each are the "
+        "tables of its files and processes, and captures.yaml.",
         block=True,
     )
     recordings: Distinct[Build] = setting(
         ["data/raw/builds/andrew.parquet"],
-        "Other recordings of andrew, compared with it by the facts that the paper prints of its workload.",
+        "Other recordings of andrew, compared with it by the facts that the paper prints about its workload.",
     )
     partition_sizes: Distinct[Count] = setting([16, 32, 64], "Partitions of PCM and EPCM, nodes.", "The paper's three.")
     pcm_orders: Distinct[Order] = setting(
-        [2, 4], "Orders of PCM.", "The paper does not say; its 1996 predecessor: 2 is good and 4 adds nothing."
+        [2, 4],
+        "Orders of PCM.",
+        "The paper does not say; its 1996 predecessor finds that 2 is good and 4 adds nothing.",
     )
     epcm_shares: Distinct[PositiveShare] = setting(
         [0.7, 0.8],
         "Orders of EPCM as shares of the partition size.",
-        "The text says 75 to 85 %, the caption of Figure 8 has 45 of 64.",
+        "The text says 75 to 85 %, whereas the caption of Figure 8 has 45 of 64.",
     )
     threshold: Share = setting(
         0.75,
@@ -168,12 +173,12 @@ class EpcmSettings(Settings):
     )
     training_runs: Count = setting(
         3,
-        "Training runs per workload, the first recorded; they teach the models and warm up the hot runs.",
+        "Training runs per workload, the first that were recorded; they teach the models and warm up the hot runs.",
         "The paper's.",
     )
     measured_runs: Count = setting(
         20,
-        "Most runs measured per workload, the last recorded.",
+        "Maximum number of runs measured per workload; these are the last that were recorded.",
         "The paper's; for glimpse and ssh, 5 were recorded.",
     )
     fig8: Figure8 = setting(

@@ -80,14 +80,16 @@ class Dynamic(Settings):
     )
     shift: Share = setting(0.5, "Share of the operations after which the hot and the cold module swap roles.")
     hot: Share = setting(0.8, "Share of the operations on the hot module.")
-    mix: Mix = setting({"T1-": 0.8, "T1": 0.2}, "Share of each visit; they add up to 1.")
+    mix: Mix = setting({"T1-": 0.8, "T1": 0.2}, "Share of each kind of visit; the shares add up to 1.")
 
 
 class Sensitivity(Settings):
     """HAC's recollected parameters."""
 
     retention: list[Annotated[Number, Field(gt=0, le=1)]] | None = setting(
-        None, "Share of a frame's objects below which those above its threshold are hot."
+        None,
+        "A frame's threshold is the lowest usage above which less than this share of its objects lies; the objects "
+        "above it are hot.",
     )
     scan: list[Annotated[int, Field(ge=1, le=1000)]] | None = setting(None, "Frames that a pointer examines per fetch.")
     lifetime: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = setting(
@@ -104,11 +106,13 @@ class HacVariant(Settings):
 
     layout: str = setting(
         "documents in an area of their own",
-        "Its database, one of layouts.",
-        "Its sweeps are those of the study's conditions.",
+        "The variant's database, one of hac.layouts.",
+        "The variant's sweeps are those of the study's conditions.",
     )
     shown_mb: Distinct[Size] = setting(
-        [24, 26, 28, 30], "Page caches of the server, MB, whose claims are counted next to those of the one fitted."
+        [24, 26, 28, 30],
+        "Sizes of the server's page cache, MB, for which reproduced claims are counted next to those for the fitted "
+        "size.",
     )
 
 
@@ -166,7 +170,7 @@ class HacSettings(Settings):
     )
     gom_shares: Annotated[list[Annotated[Number, Field(ge=0, lt=1)]], Field(min_length=1)] = setting(
         [0.3, 0.6],
-        "Splits of the dual buffer that are tried at each size, shares of its frames for objects.",
+        "Splits of the dual buffer that are tried at each size, as shares of its frames that hold objects.",
         "The best on the first seed is kept.",
     )
     others_mb: SizesByTraversal = setting(
@@ -186,7 +190,7 @@ class HacSettings(Settings):
     )
     updates_mb: Size = setting(12, "Client cache of the traversals with updates, MB.", "The paper's.")
     server_cache_mb: Distinct[Size] = setting(
-        [24, 26, 30], "Page caches of the server, MB.", "The testbed's and smaller ones."
+        [24, 26, 30], "Sizes of the server's page cache, MB.", "The testbed's and smaller ones."
     )
     sensitivity: Sensitivity = setting(
         {

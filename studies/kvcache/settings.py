@@ -21,7 +21,7 @@ class KvcacheSettings(Settings):
         "data/raw/kvcache/conversation.jsonl.xz",
         "Trace of prompts, JSON lines as the Mooncake project releases them (format mooncake). The part of its name "
         "before the first dot and `_trace` is the workload: the paper's claims on `conversation` are judged on that "
-        "one only, this project's own statements on any.",
+        "one only, whereas this project's own statements are judged on any.",
     )
     timestamps: Literal["ms", "s"] = setting(
         "ms",
@@ -36,32 +36,36 @@ class KvcacheSettings(Settings):
     )
     stated_share: float = setting(
         0.5,
-        "Share of the requests, from the first on, from which this project's own statements were made; the rest judges "
-        "them, with caches that run through both. For another trace use 0: all of it judges them.",
+        "Share of the requests, from the first on, from which this project's own statements were made; they are judged "
+        "on the rest, with caches that are not emptied in between. For another trace use 0, which judges them on "
+        "all of it.",
         ge=0,
         lt=1,
     )
     policies: Distinct[str] = setting(
         list(ALL),
         "Policies of the cache, and of the second level.",
-        "All policies that need no neighbours: a hash has none. Each has its own paper's parameters; none is tuned.",
+        "Only policies that need no neighbouring blocks, which hashed blocks do not have. Each has its own paper's "
+        "parameters; none is tuned.",
     )
     cache_tokens: Distinct[Tokens] = setting(
         [10_000, 100_000, 512_000, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000, 5_120_000, 8_000_000,
          10_000_000, 15_000_000, 15_360_000, 25_000_000, 25_600_000, 50_000_000, 51_200_000, 100_000_000],
         "Sizes of a single cache, tokens.",
         "Those of the paper's Figure 9 up to the trace's end, its local cache of 3 M tokens, two in between, and the "
-        "1,000 to 100,000 blocks of Table 1 of the report before it (arXiv 2407.00079).",
+        "1,000 to 100,000 blocks of Table 1 of the report that preceded it (arXiv 2407.00079).",
     )  # fmt: skip
     first_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 5_120_000],
         "Sizes of the first level, LRU, tokens.",
-        "What 8 A800 hold next to the weights (1.52 M by studies/kvcache/machine.yaml), and 10,000 blocks of 512.",
+        "What 8 A800 hold next to the weights (1.52 M by studies/kvcache/machine.yaml), and 10,000 blocks of 512 "
+        "tokens.",
     )
     second_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 3_000_000, 5_120_000, 10_000_000, 25_000_000, 50_000_000],
         "Sizes of the second level, tokens.",
-        "As large as the first level, one server's memory (3 M), and up to what according to the paper is nearly all.",
+        "As large as the first level, one server's memory (3 M), and up to the size that, according to the paper, "
+        "comes close to the highest possible hit rate.",
     )
     seed: int = setting(1, "Seed of the random routing of requests to servers.", ge=0)
 

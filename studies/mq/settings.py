@@ -39,12 +39,12 @@ def _counted(writes):
 class PolicyRow(Settings):
     """One row of Tables 2 and 3."""
 
-    policy: str = setting(what="Name of a policy, see `misspenalty policies`.")
+    policy: str = setting(what="Name of a policy; see `misspenalty policies`.")
     parameters: dict[str, Number] | None = setting(
         None, "The policy's parameters by name; absent ones keep the policy's default."
     )
     grid: dict[str, Numbers] | None = setting(
-        None, "Parameters whose combinations are all tried; the best one is kept for each size."
+        None, "Parameters whose combinations are all tried; the best combination is kept for each size."
     )
 
     @model_validator(mode="after")
@@ -63,15 +63,17 @@ class FirstLevel(Settings):
 class Calibrated(Settings):
     """A simulated first level."""
 
-    capture: Name = setting(what="Capture behind a smaller first level, over which it is simulated.")
+    capture: Name = setting(what="Capture behind a smaller first level, over which the calibrated level is simulated.")
     reads: int = setting(
-        what="Reads of the stream behind it, which determine the share of cold reads; the paper's Table 1.", ge=1
+        what="Number of reads of the stream behind the calibrated level, which determines the share of cold reads; "
+        "from the paper's Table 1.",
+        ge=1,
     )
     shorter: Name | None = setting(
-        None, "Another capture over which the size is also calibrated, untruncated: a condition, not a result."
+        None, "Another capture over which the size is also calibrated, untruncated; that is a condition, not a result."
     )
     shown_mb: Distinct[Annotated[int, Field(ge=1, le=4096)]] = setting(
-        what="Sizes of the first level, MB, for which hit ratios are shown next to the calibrated one."
+        what="Sizes of the first level, MB, for which hit ratios are shown next to those of the calibrated one."
     )
 
 
@@ -124,8 +126,8 @@ class MqSettings(Settings):
         POLICIES,
         "Rows of Tables 2 and 3: label -> policy, its parameters, and a grid whose best combination is kept for "
         "each size. Table 4 compares mq with lru, so these two are required.",
-        "The authors tried several settings of FBR and LFRU and reported the best; theirs are unknown. Histories are 4 "
-        "times the cache wherever the paper says so; 2Q's is half of it.",
+        "The authors tried several settings of FBR and LFRU and reported the best, but do not name them. Histories are "
+        "4 times the cache wherever the paper says so; 2Q's is half the cache.",
         notes={"lfu-in-cache": "LFU as commonly defined: a count ends when its block is evicted"},
         block=True,
     )
@@ -149,13 +151,13 @@ class MqSettings(Settings):
     first_level: FirstLevel = setting(
         {"sizes_mb": [16, 32, 64, 128]},
         "Simulated first levels on the client's capture.",
-        "Their misses drive the storage cache, so the ratio of the two levels varies on one workload.",
+        "Their misses drive the storage cache, so the ratio of the two levels' sizes varies on one workload.",
         block=True,
     )
     seed: int = setting(
         1,
         "Seed of the disks' service times in Figure 7's model.",
-        "They are drawn only where the testbed says so.",
+        "Service times are drawn only where the testbed says so.",
         ge=0,
     )
 

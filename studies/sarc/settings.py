@@ -97,7 +97,7 @@ class Prefetchers(Settings):
     """AMP next to prefetchers of a fixed degree."""
 
     seeds: Distinct[Seed] = setting(what="Seeds, over which the intervals are taken.")
-    loads: Distinct[Load] = setting(what="Which of a configuration's six load points, counted from 0.")
+    loads: Distinct[Load] = setting(what="Which of a configuration's six load points are run, counted from 0.")
     phases: Phases = setting(what="Phases of these runs; streams have no warm-up.")
     streams: Streams = setting(what="The streams.")
 
@@ -152,7 +152,8 @@ class SarcSettings(Settings):
         },
         "Where the search of each fitted parameter starts, and its strides; its range is in data/calibration.yaml.",
         "The first two are fitted to LRU Top's published cache-insensitive rows, the next two to both LRU variants' "
-        "writes at low loads, the others to the rest of LRU Top's and LRU Bottom's rows; all but the writes twice.",
+        "writes at low loads, the others to the rest of LRU Top's and LRU Bottom's rows; all but those fitted to "
+        "writes are fitted twice.",
         block=True,
     )
     fit_starts: Annotated[list[dict[str, Annotated[Number, Field(ge=0)]]], Field(min_length=1)] = setting(
@@ -178,8 +179,8 @@ class SarcSettings(Settings):
     )
     finalists: Annotated[int, Field(ge=1, le=100)] = setting(
         3,
-        "Best points of a coarse search that are run with all seeds, next to the best from each start; the search goes "
-        "on from the best of these.",
+        "Number of a coarse search's best points that are run with all seeds, in addition to the best point from each "
+        "start; the search goes on from the best of all these.",
     )
     fit_seeds: Distinct[Seed] = setting([1, 2, 3], "Seeds of the fit; the coarse searches use only the first.")
     thresholds: Distinct[Annotated[int, Field(ge=1, le=255)]] = setting(
@@ -203,7 +204,7 @@ class SarcSettings(Settings):
         block=True,
     )
     sensitivity_load: Load = setting(
-        4, "Which of a configuration's six load points the sensitivity is run at, counted from 0."
+        4, "Which of a configuration's six load points the sensitivity runs use, counted from 0."
     )
     prefetchers: Prefetchers = setting(
         {
@@ -217,7 +218,7 @@ class SarcSettings(Settings):
                 "cache_mb": [256, 1024, 2048, 8192],
             },
         },
-        "AMP next to prefetchers of a fixed degree, on the study's load and on concurrent streams.",
+        "AMP compared with prefetchers of a fixed degree, on the study's load and on concurrent streams.",
         block=True,
     )
     anomaly: Anomaly = setting(

@@ -68,7 +68,7 @@ class UpdateSettings(Settings):
     utilisation: InnerShare = setting(0.68, "Share of the disk's 4 KB blocks that the file occupies.")
     updates: Count = setting(10_000, "Updates that are measured.")
     warm_up: Number = setting(
-        5, "Updates before those on the virtual log, in multiples of the disk's blocks.", ge=0, le=1000
+        5, "Updates of the virtual log before the measured ones, in multiples of the disk's blocks.", ge=0, le=1000
     )
     seed: int = setting(1, "Seed of the order of the blocks and of the compactor's choice of tracks.", ge=0)
 
@@ -85,7 +85,7 @@ class WhatIf(Settings):
     )
     workload: UpdateSettings = setting(
         {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
-        "The same updates; on flash, warm_up is in addition to the first writing of the file.",
+        "The same kind of updates; on flash, warm_up is in addition to the first writing of the file.",
     )
 
 
@@ -105,9 +105,9 @@ class VlogSettings(Settings):
     )
     workload: UpdateSettings = setting(
         {"utilisation": 0.68, "updates": 10000, "warm_up": 5, "seed": 1},
-        "Random synchronous updates: share of the disk's blocks that the file takes, updates measured, updates before "
-        "those in multiples of the disk's blocks, seed.",
-        "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs five.",
+        "Random synchronous updates: share of the disk's blocks that the file takes, number of updates measured, "
+        "number of updates before these in multiples of the disk's blocks, and seed.",
+        "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs a warm_up of five.",
     )
     gap_seeds: int = setting(5, "Runs averaged per point of the exploration of Table 2.", ge=1, le=1000)
     host_factors: Distinct[Annotated[Number, Field(ge=0, le=1000)]] = setting(
@@ -150,8 +150,8 @@ class VlogSettings(Settings):
             },
             "workload": {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
         },
-        "What if: the same updates on a disk and on flash drives of 2015, with a host of that time. No claim is judged "
-        "on it.",
+        "What if: the same kind of updates on a disk and on flash drives of 2015, with a host of that time. No claim "
+        "is judged on the results.",
         block=True,
     )
 

@@ -15,7 +15,7 @@ class WhatifWorkload(Settings):
 
     utilisation: InnerShare = setting(what="Share of the disk's blocks that the file occupies.")
     updates: Annotated[int, Field(ge=100)] = setting(what="Number of updates measured.")
-    warm_up: Annotated[float, Field(ge=0)] = setting(what="Updates before those, in multiples of the disk's blocks.")
+    warm_up: Annotated[float, Field(ge=0)] = setting(what="Updates before these, in multiples of the disk's blocks.")
 
 
 class SarcPoint(Settings):
@@ -49,5 +49,5 @@ class WhatifSettings(Settings):
         "As in vlog.workload, so that the paper's platform gives the study's number.",
     )
     sarc: Annotated[dict[Name, SarcPoint], Field(min_length=1)] = setting(
-        POINTS, "Points of the SARC study whose counts are priced, by any names.", block=True
+        POINTS, "Points of the SARC study whose counts are priced, under names of your own.", block=True
     )
