@@ -27,8 +27,8 @@ from misspenalty.policies._fbr import FBR as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
 PARAMETERS = (
-    Parameter("f_new", 0.25, "new section, as a share of the cache", 0, 1, float),
-    Parameter("f_old", 0.6, "old section, as a share of the cache", 0, 1, float),
+    Parameter("f_new", 0.25, "size of the new section, as a share of the cache", 0, 1, float),
+    Parameter("f_old", 0.6, "size of the old section, as a share of the cache", 0, 1, float),
     Parameter("c_max", 256, "highest count by which blocks are ordered", 1, 65536),
     Parameter("a_max", 100.0, "average count above which all counts are halved", 2, 2**32, float),
     Parameter("history", 0.0, "counts of evicted blocks kept, in multiples of the cache", 0, 1000, float),

@@ -40,7 +40,7 @@ PARAMETERS = (
         1,
         float,
     ),
-    Parameter("lru", 0.5, "weight of LRU at first", 0, 1, float),
+    Parameter("lru", 0.5, "initial weight of LRU", 0, 1, float),
     Parameter(
         "histories",
         0.5,

@@ -37,9 +37,9 @@ from misspenalty.policies.registry import Parameter, Reference, register
 PARAMETERS = (
     Parameter("candidates", 32, "blocks compared for each eviction, once there are 51 estimates", 1, 4096),
     Parameter("period", 2**20, "accesses between two estimates", 256, 2**31, accesses=1),
-    Parameter("shift", 10, "binary logarithm of the unit of ages at first, in accesses", 0, 31),
+    Parameter("shift", 10, "binary logarithm of the initial unit of ages, in accesses", 0, 31),
     Parameter(
-        "initial", 1, "density of the lowest class at age 1 at first; it is 1 more for each higher class", 0, 1000
+        "initial", 1, "initial density of the lowest class at age 1; it is 1 more for each higher class", 0, 1000
     ),
     Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),
 )

@@ -29,7 +29,7 @@ from misspenalty.policies.registry import Parameter, Reference, register
 PARAMETERS = (
     Parameter("segments", 2, "number of segments", 2, 16),
     Parameter(
-        "protected", 0.8, "limit of all segments above the lowest combined, as a share of the cache", 0, 1, float
+        "protected", 0.8, "combined limit of all segments above the lowest, as a share of the cache", 0, 1, float
     ),
     Parameter("fill_up", 0, "1 = until the cache is full, new blocks enter the lowest segment with room", 0, 1),
 )

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from misspenalty.policies.registry import Parameter
 from misspenalty.policies.track_cache import Tracks
 
-DELTA = Parameter("delta", 0.05, "deltaL, the bottom of a list, as a share of the cache", 0, 1, float)
+DELTA = Parameter("delta", 0.05, "deltaL, the size of the bottom of a list, as a share of the cache", 0, 1, float)
 
 
 class TrackLists(Tracks):

@@ -42,7 +42,8 @@ OPTIONS = {
     "size_unit": "of sizes: bytes, sectors, or a size such as 4KB",
     "key": "number, text or hex (default: number if the whole column holds whole numbers)",
     "order": "file, or time: sort the rows by time",
-    "lifetimes": "ignore, or honour times to live (column ttl, in s) and deletes: the object is a new one then",
+    "lifetimes": "ignore, or honour times to live (column ttl, in s) and deletes: after either, the object counts as a"
+    " new one",
     "pattern": "instead of a separator, a regular expression of a line whose named groups are columns",
     "skip": "with pattern, a regular expression of the beginning of lines to leave out",
 }

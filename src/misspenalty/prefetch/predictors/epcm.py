@@ -34,8 +34,8 @@ PARAMETERS = (
     replace(ORDER, default=45),
     replace(THRESHOLD, default=0.75),
     Parameter("corrected", 1, "1 = along a chain, a node's own creation is subtracted from its count", 0, 1),
-    Parameter("product", 0, "1 = likelihoods multiply along a chain", 0, 1),
-    Parameter("longest", 0, "1 = only the longest context that predicts anything predicts", 0, 1),
+    Parameter("product", 0, "1 = likelihoods are multiplied along a chain", 0, 1),
+    Parameter("longest", 0, "1 = of the contexts that predict anything, only the longest is used", 0, 1),
     MAX_FILES,
 )
 

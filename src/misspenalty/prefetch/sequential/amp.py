@@ -58,6 +58,6 @@ PARAMETERS = (
     Parameter("most", 32, "maximum number of tracks per set", 1, 256),
     Parameter("ahead_above", 4, "degree above which sets are fetched ahead of the stream", 0, 256),
     Parameter("threshold", None, f"{THRESHOLD.doc}, auto: the policy's, else {THRESHOLD.default}", 1, 255),
-    Parameter("writes_sequential", 1, "1: written tracks of a run are sequential data", 0, 1),
+    Parameter("writes_sequential", 1, "1: written tracks of a run count as sequential", 0, 1),
 )
 FIXED = {"degree": 0, "trigger": -1, "remedy": 0}  # settings of the fixed-degree prefetcher that AMP replaces

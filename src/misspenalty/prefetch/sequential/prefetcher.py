@@ -48,8 +48,8 @@ PARAMETERS = (
     Parameter("degree", 8, "tracks per group", 0, 256),
     Parameter("trigger", None, "tracks from the trigger to its group's end, auto: half the degree; -1: none", -1, 255),
     Parameter("threshold", None, f"{THRESHOLD.doc}, auto: the policy's, else {THRESHOLD.default}", 1, 255),
-    Parameter("remedy", 1, "1: a trigger moves the unread rest of its group to MRU", 0, 1),
-    Parameter("writes_sequential", 1, "1: written tracks of a run are sequential data", 0, 1),
+    Parameter("remedy", 1, "1: a trigger moves the unread rest of its group to the MRU end", 0, 1),
+    Parameter("writes_sequential", 1, "1: written tracks of a run count as sequential", 0, 1),
 )
 TRACKS = Parameter("tracks", None, "number of tracks", 1, MOST_TRACKS)
 TRACK_PAGES = Parameter("track_pages", 1, "pages per track", 1, 8)
