@@ -45,7 +45,7 @@ class Reading(Strict):
     """One way to read what the paper leaves open; the first of a suite is that of Miss Penalty's own policy."""
 
     name: str
-    says: str = field(metadata=_schema("What it decides, and why it is open."))
+    says: str = field(metadata=_schema("What the reading decides, and why the paper leaves it open."))
     parameters: Parameters = field(
         default_factory=dict,
         metadata=_schema(
@@ -56,7 +56,7 @@ class Reading(Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Strict):
-    """An allowed outcome of a vector. A character or digest per reference, in order."""
+    """An allowed outcome of a vector; `hits` has one character, `cached` and `ghosts` one digest per reference."""
 
     readings: list[str] = field(metadata=_schema("Names of the readings that have this outcome.", min_length=1))
     hits: Hits = field(metadata=_schema("1 if the block was in the cache before the reference, else 0."))
@@ -64,14 +64,15 @@ class Outcome(Strict):
         default=None,
         metadata=_schema(
             "Number of a reference, from 0, to the blocks that it evicted, ascending; references that evict"
-            " nothing are left out. Null if the reading leaves open which block it is."
+            " nothing are left out. Null if the reading leaves open which block is evicted."
         ),
     )
     cached: list[Digest] | None = field(
-        default=None, metadata=_schema("Digest of the set of cached blocks after each.")
+        default=None, metadata=_schema("Digest of the set of cached blocks after each reference.")
     )
     ghosts: list[Digest] | None = field(
-        default=None, metadata=_schema("The same for evicted blocks that are remembered; null if the policy has none.")
+        default=None,
+        metadata=_schema("The same for the evicted blocks that are remembered; null if the policy remembers none."),
     )
 
 
@@ -80,15 +81,15 @@ class Vector(Strict):
     """A short trace on a small cache, which is empty at first."""
 
     id: str
-    tests: str = field(metadata=_schema("What it tests, in one line."))
+    tests: str = field(metadata=_schema("What the vector tests, in one line."))
     decided_by: str = field(
         metadata=_schema("The sentence of the paper that decides the outcome, in our words, and where.")
     )
-    catches: str | None = field(default=None, metadata=_schema("The fault that it tells apart, by a short name."))
-    capacity: int = field(metadata=_schema("Blocks.", ge=1))
+    catches: str | None = field(default=None, metadata=_schema("The fault that the vector detects, by a short name."))
+    capacity: int = field(metadata=_schema("Capacity in blocks.", ge=1))
     parameters: Parameters = field(
         default_factory=dict,
-        metadata=_schema("Other than the definition's defaults.", json_schema_extra={"default": {}}),
+        metadata=_schema("Parameters that differ from the definition's defaults.", json_schema_extra={"default": {}}),
     )
     trace: list[int] = field(metadata=_schema("Block numbers, below 2^53.", min_length=1))
     writes: list[int] = field(
@@ -96,7 +97,7 @@ class Vector(Strict):
         metadata=_schema("Numbers of the references, from 0, that are writes.", json_schema_extra={"default": []}),
     )
     outcomes: list[Outcome] = field(
-        metadata=_schema("All allowed ones; the first is the first reading's.", min_length=1)
+        metadata=_schema("All allowed outcomes; the first is that of the first reading.", min_length=1)
     )
 
 
@@ -111,7 +112,9 @@ class LongOutcome(Strict):
     )
     interval: tuple[float, float] | None = field(
         default=None,
-        metadata=_schema("Hits, if they depend on chance: 4 standard deviations around the mean of 30 seeds."),
+        metadata=_schema(
+            "If the hits depend on chance: from 4 standard deviations below the mean of 30 seeds to 4 above it."
+        ),
     )
 
 
