@@ -191,7 +191,7 @@ def add_size_options(command):
         choices=SIZE_CHANGES,
         default="replace",
         metavar="|".join(SIZE_CHANGES),
-        help="what to do if an object changes size (default: replace)",
+        help="for an object that changes size (default: replace)",
     )
 
 

@@ -65,7 +65,7 @@ def add(commands):
     command.add_argument("--interval", metavar="TIME", help="time between requests, instead of the trace's times")
     command.add_argument("--scheduler", help="order of a disk's queue: fcfs, sstf, look, clook, sptf (default: fcfs)")
     command.add_argument(
-        "--hit-time", default="0us", metavar="TIME", help="time that each request takes in the cache (default: 0us)"
+        "--hit-time", default="0us", metavar="TIME", help="time of each request in the cache (default: 0us)"
     )
     command.add_argument(
         "--writes", choices=("count", "ignore"), default="count", help="how the cache treats a write (default: count)"
