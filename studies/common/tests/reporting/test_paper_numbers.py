@@ -224,7 +224,7 @@ def in_paper_surviving():
         "delayed_hits": [
             f"In {every.mean_differs_pct:.0f} % of {every.comparisons:.0f} combinations",
             f"{every.p99_differs_pct:.0f} % the lower 99th percentile",
-            f"with fetches of 50 ms it is {shares.mean_differs_pct['device', '50ms']:.0f} %",
+            f"with fetches of 50 ms the former share is {shares.mean_differs_pct['device', '50ms']:.0f} %",
         ],
         "kvcache": [
             f"the second level hits {behind['lru']:.1f} % under LRU, {behind['arc']:.1f} % under ARC",
