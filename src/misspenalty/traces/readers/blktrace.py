@@ -22,7 +22,7 @@ RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sec
 MAGIC = 0x65617400  # the low byte is the version
 VERSION = 7
 ACTIONS = {"Q": 1, "G": 5, "D": 7, "C": 8}  # low 16 bits of an action
-WRITE, DISCARD, FLUSH, NOTIFY, PACKET = (1 << (16 + bit) for bit in (1, 13, 2, 10, 9))
+WRITE, DISCARD, NOTIFY, PACKET = (1 << (16 + bit) for bit in (1, 13, 10, 9))
 CHUNK = 1 << 22  # bytes read at a time
 
 
