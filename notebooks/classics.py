@@ -34,7 +34,7 @@ POLICIES = ["lru", "arc", "car", "lirs", "clockpro", "opt"]
 # ## 1. A loop
 #
 # A program reads blocks 0 to 999 in order, a hundred times. The cache has room for 999 of them. **Predict**: how many
-# of the 100,000 references does LRU serve? And ARC, which adapts itself?
+# of the 100,000 references are hits under LRU? And under ARC, which adapts itself?
 
 # %%
 loop = np.tile(np.arange(1000), 100)

@@ -55,7 +55,7 @@ workloads = {"stable": stable, "one-time": once, "drifting": drifting, "TPC-C": 
 
 
 def reductions(share="10%"):
-    """Per cent of FIFO's misses that each policy saves, by workload."""
+    """Return the percentage of FIFO's misses that each policy saves, by workload."""
     rows = {}
     for name, trace in workloads.items():
         misses = misspenalty.simulate(trace, ["fifo", *POLICIES], share).set_index("policy")["misses"]

@@ -172,6 +172,8 @@ def _changed(study, capture, changes, placement, bars):
         if parameter == "buffer_copy_us_per_kb":
             value *= study.machine.buffer_copy_us_per_kb
         study = changed(study, capture, Variation(what, parameter, value), placement)
+        if what == WORKLOAD:
+            placement = placement | {parameter: value}
     return study, bars
 
 

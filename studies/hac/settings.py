@@ -14,7 +14,7 @@ Size = Annotated[Number, Field(ge=0.016, le=2047)]
 
 
 class Database(Settings):
-    """Sizes of an OO7 database that differ from medium with 3 connections."""
+    """Parameters of an OO7 database; those left out are those of the medium database with 3 connections."""
 
     one_row: ClassVar[bool] = True
     parts: int | None = setting(None, "Atomic parts per composite part.", ge=1, le=100_000)

@@ -140,4 +140,5 @@ def logged(fit, ledger, calibration):
                 where, side = cell["where"], cell["column"].removesuffix("_ms")
                 id = f"sarc.table2.{SHORT[where['config']]}.{where['scaled_iops']}.{where['policy']}.{side}"
                 rows += [(id, note)] if id in ids and (id, note) not in rows else []
-    return pd.DataFrame(rows, columns=["id", "note"])
+    notes = pd.DataFrame(rows, columns=["id", "note"])
+    return notes.groupby("id", sort=False, as_index=False).agg("; ".join)

@@ -342,7 +342,8 @@ def sensitivity(platforms, workload, hosts):
     """Compute the columns of `host_range` for each alternative of a value that no paper states, one at a time.
 
     The alternatives of hosts and drives are listed next to their values, under ``vary`` in the hosts' file and in the
-    drives' descriptions; seek times are also halved and doubled. Those of the workload are `WORKLOADS`.
+    drives' descriptions; seek times are also halved and doubled. Those of the workload are `WORKLOADS`. A drive's
+    ``almost_hits`` is left out, because it changes reads only.
 
     Returns
     -------
@@ -369,6 +370,7 @@ _VARIED = {
     "overheads": "overhead_ms",
     "geometry.zones": "track_skew",
     "mechanics.rpm": "rpm",
+    "cache.write_behind": "write_behind",
 }
 
 
@@ -376,7 +378,7 @@ def drive_variations(platform):
     """Yield (change, value) for the alternatives in a drive's description, then for half and twice its seek times."""
     for key, change in _VARIED.items():
         for value in (platform.kind.source(key) or {}).get("vary", ()):
-            yield change, value
+            yield change, float(value)
     yield from (("seek_factor", factor) for factor in (0.5, 2))
 
 

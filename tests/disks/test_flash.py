@@ -36,7 +36,7 @@ def updates(kind, count, seed=1, size=8, write=1, delay=0):
 
 @pytest.mark.parametrize(("sector", "unit"), [(1024, 512), (512, 3072)])
 def test_a_unit_is_whole_sectors_and_a_share_of_a_page(sector, unit):
-    told = f"units of {unit} bytes; expected a multiple of sectors of {sector} that divides pages of 16384"
+    told = rf"geometry\.unit_bytes: {unit}; expected a multiple of sector_bytes \({sector}\) that divides .*\(16384\)"
     with pytest.raises(InputError, match=told):
         SATA.replace({"geometry.sector_bytes": sector, "geometry.unit_bytes": unit})
 

@@ -37,7 +37,7 @@ def theirs(name, blocks, capacity):
 @pytest.mark.parametrize("kind", ["zipf", "mixed"])
 @pytest.mark.parametrize("capacity", [500, 4000])
 def test_hit_ratios_are_libcachesims(policy, kind, capacity):
-    """libCacheSim's Hyperbolic sees only one block of each bucket of a hash table, so its hit ratio is less close."""
+    """libCacheSim's Hyperbolic samples only one block per hash bucket, so its hit ratio agrees less closely."""
     name, parameters = SAME[policy]
     blocks = blocks_of(kind)
     expected = np.mean(theirs(name, blocks, capacity))

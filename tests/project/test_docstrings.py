@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,12 @@ def test_examples_run(name):
 def test_there_are_examples_to_run():
     found = [test for name in ("misspenalty", *MODULES) for test in _examples(importlib.import_module(name))]
     assert len(found) >= 15
+    for package in (misspenalty, misspenalty_studies):
+        (folder,) = package.__path__
+        files = [path for path in Path(folder).rglob("*.py") if not {"tests", "capture"} & set(path.parts)]
+        inside = {path.relative_to(folder).with_suffix("").as_posix().removesuffix("/__init__") for path in files}
+        names = {f"{package.__name__}.{name.replace('/', '.')}" for name in inside if "/_" not in f"/{name}"}
+        assert names <= {*MODULES}, "a folder without __init__.py hides its examples"
 
 
 def _examples(module):

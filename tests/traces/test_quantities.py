@@ -10,7 +10,8 @@ SECOND = 10**9
 
 @pytest.mark.parametrize(
     ("text", "ns"),
-    [("7ns", 7), ("3us", 3000), ("2ms", 2 * 10**6), ("1.5s", 15 * SECOND // 10), ("10m", 600 * SECOND),
+    [("7ns", 7), ("3us", 3000), ("3\u00b5s", 3000), ("3\u03bcS", 3000), ("2ms", 2 * 10**6),
+     ("1.5s", 15 * SECOND // 10), ("10m", 600 * SECOND),
      ("10min", 600 * SECOND), ("2h", 7200 * SECOND), ("1d", 86_400 * SECOND), (" 4 S ", 4 * SECOND)],
 )  # fmt: skip
 def test_times(text, ns):

@@ -21,7 +21,7 @@ rule claims:
         "../../environment.yml"
     params:
         variant="",
-        code=CODE.digest("misspenalty_studies.common.judge"),
+        code=judging("misspenalty_studies.common.judge"),
     script:
         "../scripts/claims.py"
 
@@ -43,7 +43,7 @@ use rule claims as claims_calibrated with:
         "results/benchmarks/claims_calibrated.tsv"
     params:
         variant="_calibrated",
-        code=CODE.digest("misspenalty_studies.common.judge"),
+        code=judging("misspenalty_studies.common.judge"),
 
 
 rule missing_facts:

@@ -37,6 +37,14 @@ try:
 except WorkflowError:  # on a cluster, or for a summary, there is no number of cores
     HALF = 8
 CODE = Sources()
+
+
+def judging(*names, studies=STUDIES):
+    """Return the digest of the code of functions that judge claims: it includes the studies' claims, which are imported
+    by computed names."""
+    return CODE.digest(*names, *(f"misspenalty_studies.{s}.claims" for s in studies))
+
+
 PLANS = {name: Plan(name, CODE) for name in studies()}  # what each study declares
 TITLES = {name: study.title for name, study in studies().items()}
 LEDGERS = [f"studies/{study}/ledger.yaml" for study in STUDIES]

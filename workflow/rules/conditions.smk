@@ -28,6 +28,6 @@ for study in VARIED:
             "../../environment.yml"
         params:
             study=study,
-            code=CODE.digest("misspenalty_studies.common.judge"),
+            code=judging("misspenalty_studies.common.judge", studies=[study]),
         script:
             "../scripts/conditions.py"

@@ -14,6 +14,6 @@ rule study_readings:
         "../../environment.yml"
     threads: 2
     params:
-        code=CODE.digest("misspenalty_studies.common.site.readings"),
+        code=judging("misspenalty_studies.common.site.readings"),
     script:
         "../scripts/readings.py"

@@ -74,7 +74,7 @@ def whole_number(text):
 
 
 def number(text):
-    """Parse a finite decimal number as an argparse type."""
+    """Parse a finite decimal number; this is a type for argparse."""
     if not re.fullmatch(NUMBER, text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     if not math.isfinite(float(text)):

@@ -52,7 +52,7 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """Handle a read that missed a sequential track: fetch it, then a set of the degree kept by the track before it."""
+    """Handle a miss on a sequential track: fetch it, then a set of as many tracks as the track before it prescribes."""
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
     cache.insert(track, cache.whole, True)

@@ -5,11 +5,11 @@ import re
 from misspenalty.errors import ParameterError
 
 MINUTE = 60 * 1_000_000_000  # ns
-UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": MINUTE, "min": MINUTE}
-UNITS |= {"h": 60 * MINUTE, "d": 24 * 60 * MINUTE}
+UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": MINUTE, "min": MINUTE}
+UNITS |= {"\u00b5s": 1_000, "\u03bcs": 1_000, "h": 60 * MINUTE, "d": 24 * 60 * MINUTE}  # micro sign, Greek mu
 BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 LATEST = 1 << 59  # 18 years, ns
-TIME = re.compile(rf"\s*(\d{{1,12}}(?:\.\d{{1,12}})?)\s*({'|'.join(sorted(UNITS, key=len, reverse=True))})\s*", re.I)
+TIME = re.compile(rf"\s*(\d{{1,12}}(?:\.\d{{1,12}})?)\s*({'|'.join(sorted(UNITS, key=len, reverse=True))})\s*")
 
 
 def is_time(text: object) -> bool:
@@ -20,7 +20,7 @@ def is_time(text: object) -> bool:
     >>> is_time("5ms"), is_time("5%")
     (True, False)
     """
-    return isinstance(text, str) and TIME.fullmatch(text) is not None
+    return isinstance(text, str) and TIME.fullmatch(text.lower()) is not None
 
 
 def parse_time(text: object, what: str = "time") -> int:
@@ -36,8 +36,8 @@ def parse_time(text: object, what: str = "time") -> int:
     >>> parse_time("2.5ms"), parse_time("1m") == 60 * parse_time("1s")
     (2500000, True)
     """
-    match = TIME.fullmatch(str(text))
-    ns = round(float(match[1]) * UNITS[match[2].lower()]) if match else LATEST
+    match = TIME.fullmatch(str(text).lower())
+    ns = round(float(match[1]) * UNITS[match[2]]) if match else LATEST
     if ns >= LATEST:
         raise ParameterError(f"{what} is {text!r}; expected a time such as 5ms, 200us, 1.5s or 10m")
     return ns

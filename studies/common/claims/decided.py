@@ -149,9 +149,10 @@ class Decided:
             item = self._item_of(drive["table"])
             columns = list(drive.get("columns", ()))
             if item is None or not set(columns) <= set(self.module.TABLES[item].values):
+                named = f" with the columns {', '.join(columns)}" if columns else ""
                 raise InputError(
-                    f"parameter {fit.parameter}: there is no table {drive['table']} with these columns",
-                    expected=", ".join(f"{self.name}_{item}" for item in self.module.TABLES),
+                    f"parameter {fit.parameter}: no claim reads the table {drive['table']}{named}",
+                    expected="one of " + ", ".join(f"{self.name}_{item}" for item in self.module.TABLES),
                 )
             if drive["table"] == f"{self.name}_{item}{variant}":
                 ids |= self.readers(item, tuple(columns))

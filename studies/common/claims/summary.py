@@ -100,7 +100,7 @@ def conclusion(frame, studies):
     Examples
     --------
     >>> rows = [("a", "claim", "number", "free", "direction"), ("a", "claim", "comparison", "free", "reproduced")]
-    >>> frame = pd.DataFrame(rows, columns=["study", "group", "form", "basis", "verdict"])
+    >>> frame = pd.DataFrame(rows, columns=["study", "role", "form", "basis", "verdict"])
     >>> conclusion(frame, ["a"])[0]
     'Printed comparisons are reproduced far more often than printed numbers.'
     """

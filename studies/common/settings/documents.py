@@ -19,7 +19,7 @@ def json_schema(model):
     Parameters
     ----------
     model : type
-        A `Settings`.
+        A subclass of `Settings`.
 
     Returns
     -------

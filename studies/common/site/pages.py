@@ -474,7 +474,7 @@ def _marked(text):
 
 
 def _rounded(cell):
-    """Return the text of a number with at most six digits; return other text unchanged."""
+    """Round the text of a number with a point or an exponent to six significant digits; return other text as is."""
     try:
         return f"{float(cell):.6g}" if "." in cell or "e" in cell.lower() else cell
     except ValueError:

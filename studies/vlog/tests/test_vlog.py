@@ -188,6 +188,19 @@ def test_sensitivity_varies_hosts_and_drives():
     table = vlog_conditions.sensitivity(PLATFORMS, replace(WORKLOAD, updates=300, warm_up=1), HOSTS)
     assert {"none", "file_system", "search", "head_switch_ms", "seek_factor", "utilisation"} <= set(table["parameter"])
     assert not table.duplicated(["parameter", "value", "platform"]).any()
+    speedup = table.set_index(["platform", "parameter", "value"])["speedup"]
+    for name in PLATFORMS:
+        assert speedup[name, "write_behind", 1] < speedup[name, "none", 0]  # a drive's buffer hides its seeks
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_every_alternative_of_a_drive_is_varied(name):
+    platform = PLATFORMS[name]
+    listed = {key: entry["vary"] for key, entry in platform.kind.data["sources"].items() if "vary" in entry}
+    assert listed.pop("cache.almost_hits") == [False]  # reads only
+    varied = list(vlog_conditions.drive_variations(platform))
+    assert len(varied) == sum(map(len, listed.values())) + 2  # and half and twice the seek times
+    assert len({change for change, _ in varied}) == len(listed) + 1
 
 
 def test_locating_by_model_and_simulation():

@@ -44,7 +44,8 @@ value, so that ``Description.as_disksim`` can restore that value.
     out.
 ``buffer``
     DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
-    (`misspenalty.disks.disksim.buffer`). No drive of ours does so by default, since these are properties of that code.
+    (`misspenalty.disks.disksim.buffer`). By default, none of our drives does, since
+    these are properties of DiskSim's code.
     This decision applies to every description from DiskSim's files, so no entry of a description's sources names it.
 ``write_settle``
     A write's additional settling time is replaced by 0 if it is negative. DiskSim adds whatever the description says.

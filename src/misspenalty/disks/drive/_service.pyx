@@ -65,7 +65,7 @@ cdef bint is_empty(const segment_t* segment) noexcept nogil:
 cdef int32_t victim(drive_t* d, bint write, int64_t* free_at) noexcept nogil:
     """Choose the segment to fill next: empty, else clean and least recently used, else the first to become clean.
 
-    If as many segments are dirty as may be, a write waits for the first of them to become clean. A segment reserved for
+    If the maximum number of segments is dirty, a write waits for the first of them to become clean. A segment reserved for
     writes, if any, is the last one. `free_at` is set to the time at which the chosen one can be filled, 0 = now.
     """
     cdef int32_t i, best = -1, low = 0, high = d.s.segments, dirty = 0

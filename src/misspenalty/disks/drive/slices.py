@@ -8,7 +8,7 @@ on the first head. Everything else is as described, unless a change is requested
 
 from misspenalty.errors import ParameterError
 
-CHANGES = ("head_switch_ms", "overhead_ms", "track_skew", "cylinder_skew", "seek_factor", "rpm")
+CHANGES = ("head_switch_ms", "overhead_ms", "track_skew", "cylinder_skew", "seek_factor", "rpm", "write_behind")
 _COMMANDS = [f"overheads.{what}_after_{last}" for what in ("read_hit", "read_miss", "write_hit", "write_miss")
              for last in ("read", "write")]  # fmt: skip
 
@@ -23,7 +23,8 @@ def cut(description, cylinders, **changes):
         From 2 to the number of cylinders of the outermost zone.
     **changes
         New values, by the names of `CHANGES`; ``overhead_ms`` is the overhead of every command, and
-        ``seek_factor`` multiplies all seek times.
+        ``seek_factor`` multiplies all seek times; ``write_behind`` says whether a write completes once it is in the
+        drive's buffer.
 
     Returns
     -------
@@ -56,6 +57,7 @@ def cut(description, cylinders, **changes):
         "bus.write_block_ms": 0,
     }
     values |= {f"mechanics.{key}": changes[key] for key in ("head_switch_ms", "rpm") if key in changes}
+    values |= {"cache.write_behind": bool(changes["write_behind"])} if "write_behind" in changes else {}
     values |= dict.fromkeys(_COMMANDS, changes["overhead_ms"]) if "overhead_ms" in changes else {}
     return description.replace(values)
 

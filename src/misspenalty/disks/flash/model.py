@@ -105,7 +105,8 @@ def _settings(data):
     page = geometry["planes"] * geometry["page_bytes"]
     if unit % sector or page % unit:
         raise ParameterError(
-            f"geometry: units of {unit} bytes; expected a multiple of sectors of {sector} that divides pages of {page}"
+            f"geometry.unit_bytes: {unit}; expected a multiple of sector_bytes ({sector}) that divides"
+            f" planes x page_bytes ({page})"
         )
     slots = data["cache"]["write_units"]
     if 0 < slots < 2 * page // unit:

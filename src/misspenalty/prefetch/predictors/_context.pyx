@@ -374,7 +374,7 @@ cdef class ContextModel(Predictor):
 
 
 class FMOCM(ContextModel):
-    """Kernel that keeps all contexts up to the order, without limit."""
+    """Kernel that keeps every context of up to `order` files, however many there are."""
 
     def __new__(cls, files, order, threshold, most=None):
         return ContextModel.__new__(cls, files, order, threshold, most=most)

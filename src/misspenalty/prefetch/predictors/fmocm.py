@@ -1,4 +1,4 @@
-"""Define the finite multi-order context model, which keeps and counts every context up to the order, without limit.
+"""Define the finite multi-order context model, which keeps and counts every context of up to `order` files.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Predicting file system actions from prior events", USENIX 1996, sections 2.1 and
 2.2; section 2.1 of their USENIX 2001 paper. The model takes O(n^order) nodes, which is why PCM was developed.
