@@ -55,10 +55,11 @@ def _first_level_mb(label):
 
 @styled
 def table2(table):
-    """Hit ratio of reads by policy, storage cache and first level, with writes counted as accesses, ignored, or
-    refreshing blocks in the cache (the paper's Table 2).
+    """Hit ratio of reads by policy and storage cache, with writes counted as accesses, ignored, or refreshing blocks in
+    the cache (in the form of the paper's Table 2).
 
-    OPT knows the future.
+    Only streams replayed under every rule for writes are shown, here the one behind the paper's first level; the table
+    has the others with writes counted. OPT knows the future.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def table2(table):
     need(table, ["capture", "policy", "cache_mb", "writes", "hit_ratio_pct"], "table2")
     modes = list(dict.fromkeys(table["writes"]))
     whole = table.groupby("capture", sort=False)["writes"].nunique() == len(modes)
-    captures = list(whole.index[whole])  # the others were replayed only with writes counted
+    captures = list(whole.index[whole])
     table = table[table["capture"].isin(captures)]
     figure = new_figure(PAGE, 0.55 + 1.75 * len(modes))
     axes = figure.subplots(len(modes), len(captures), sharex=True, sharey=True, squeeze=False)
@@ -144,7 +145,8 @@ def table3(table, published=None):
 
 
 def fig2(table):
-    """Temporal distances of the re-accesses on the client's side (the paper's Figure 2): most are short.
+    """Temporal distances of the re-accesses on the client's side (the paper's Figure 2). More than half are below
+    16,384 accesses, which is the number of blocks that a first level of the paper's size (128 MB) holds.
 
     Parameters
     ----------
@@ -188,9 +190,17 @@ def distances(table):
         axis.set(ylabel="Re-accesses (%)", title=capture_name(capture))
     axes[-1].set_xlabel("Temporal distance (accesses)")
     axes[-1].xaxis.set_major_locator(MultipleLocator(4))
-    axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda power, _: f"$2^{{{power:.0f}}}$"))
+    axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda power, _: _binary(2**power)))
     axes[-1].set_xlim(0, np.log2(table["distance_low"].max()) + 1)
     return figure
+
+
+def _binary(value):
+    """Return the text for a power of two: 256, 4k, 1M."""
+    for size, unit in ((2**20, "M"), (2**10, "k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
 
 
 def _mark_first_level(axis, capture):
@@ -226,6 +236,7 @@ def fig4(table):
     axes[0].yaxis.set_minor_locator(NullLocator())
     for axis in axes:
         axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _binary(value)))
         axis.set_xlabel("Accesses to a block, $f$")
     legend_above(figure, axes[0].get_lines())
     return figure
@@ -234,8 +245,9 @@ def fig4(table):
 @styled
 def first_level_fit(table, counts, published):
     """The first level calibrated on Table 3. The panels show, for each of its sizes, the share of re-accesses closer
-    than 64 k references (the dotted line is the published share), the number of reproduced claims on hit ratios, and
-    the hit ratios of MQ and LRU. A vertical line marks the size found; hollow marks on it are the published hit ratios.
+    than 64 k references (the dotted line is the published share), the number of the ledger's entries on hit ratios that
+    are reproduced, and the hit ratios of MQ and LRU. A vertical line marks the size found; hollow marks on it are the
+    published hit ratios.
 
     Parameters
     ----------
@@ -257,7 +269,7 @@ def first_level_fit(table, counts, published):
     first.axhline(table["target_pct"].iloc[0], color=GREY, linestyle=":")
     first.set(title="Below 64 k (%)", ylim=(0, None))
     second.plot(counts["first_level_mb"], counts["reproduced"], "o-", color=INK)
-    second.set(title=f"Claims of {counts['judged'].max()}", ylim=(0, counts["judged"].max()))
+    second.set(title=f"Reproduced of {counts['judged'].max()}", ylim=(0, counts["judged"].max()))
     for axis, size in zip(others, sizes, strict=True):
         for policy in policy_order(table["policy"]):
             part, look = table[(table["cache_mb"] == size) & (table["policy"] == policy)], policy_line(policy)
@@ -296,7 +308,7 @@ def table4(tables, published):
 @styled
 def fig7(tables, published, fitted=()):
     """Transaction rate relative to LRU with the smallest cache, from the closed-loop model of the paper's machine,
-    with the published gains as marks (the paper's Figure 7).
+    with the published rates, and those that follow from published gains, as marks (the paper's Figure 7).
 
     The bar that a parameter was fitted to is marked.
 
@@ -343,6 +355,8 @@ _PARTS = [  # in pairs, like the model's components: waiting pale and hatched, s
 def fig7_components(table):
     """Where the time of a transaction goes in the closed-loop model, by cache size and policy.
 
+    Components that take no time in any bar are left out.
+
     Parameters
     ----------
     table : DataFrame
@@ -354,6 +368,7 @@ def fig7_components(table):
     wide = wide.loc[sorted(wide.index, key=lambda bar: (bar[0], order.index(bar[1])))] / 1000
     wide.index = [f"{policy_name(policy)}  {mb:g} MB" for mb, policy in wide.index]
     looks = dict(zip(table["component"].drop_duplicates(), itertools.cycle(_PARTS), strict=False))
+    looks = {name: look for name, look in looks.items() if wide[name].any()}
     figure = new_figure(PAGE, 0.95 + 0.2 * len(wide))
     axis = figure.subplots()
     ends = stack(axis, wide, looks)
@@ -368,6 +383,7 @@ def fig7_components(table):
 PARAMETERS = {  # MQ's, then the testbed's
     "life_time_factor": "lifeTime (× the estimate)",
     "history": "Qout (× the cache)",
+    "recall_first": "consults Qout before evicting",
     "think_time_us": "think time (µs)",
     "database_cpus": "database CPUs",
     "database_cpu_us": "database CPU (µs)",
@@ -406,7 +422,7 @@ def sensitivity(table, column="hit_ratio_pct", label="Hit ratio of reads (%)"):
         drawn = size_and_policy_lines(axis, part.assign(place=part["value"].map(values.index)), "place", column)
         for key in filter(unvaried.index.__contains__, drawn):
             axis.axhline(unvaried[key], color=drawn[key].get_color(), linewidth=0.7, linestyle=":", zorder=1)
-        axis.set_xticks(range(len(values)), [_written(value) for value in values])
+        axis.set_xticks(range(len(values)), [_written(value, parameter) for value in values])
         axis.margins(x=0.16)
         axis.set_xlabel(PARAMETERS.get(parameter, parameter.replace("_", " ")))
         handles |= drawn
@@ -429,8 +445,10 @@ def _rank(value):
         return 1, 0.0, value
 
 
-def _written(value):
+def _written(value, parameter):
     words, number, word = _rank(value)
+    if parameter == "recall_first" and not words:
+        return "yes" if number else "no"
     return word if words else f"{number:g}" if number < 10_000 else f"{number / 1000:g}k"
 
 

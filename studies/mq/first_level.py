@@ -145,7 +145,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
 
 
 def claims_over_size(levels, ledger):
-    """Count the verdicts on claims about Table 4's hit ratios behind first levels of several sizes.
+    """Count the verdicts on the ledger's entries about Table 4's hit ratios behind first levels of several sizes.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def claims_over_size(levels, ledger):
     Returns
     -------
     DataFrame
-        ``first_level_mb, chosen, short_share_pct``; ``judged``, the number of claims decided by hit ratios alone;
-        ``reproduced, direction``, the number of these claims with each of these two verdicts.
+        ``first_level_mb, chosen, short_share_pct``; ``judged``, the number of entries of the ledger decided by hit
+        ratios alone; ``reproduced, direction``, the number of these entries with each of these two verdicts.
     """
     claims = read_ledger(ledger)
     table = levels.rename(columns={"first_level_mb": "condition"})
