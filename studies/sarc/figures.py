@@ -70,8 +70,9 @@ def _response_axis(axis, *columns):
 def table2(table, published):
     """Mean read and write response times over load, for model and paper (Table II).
 
-    Dashed lines are the printed values; bars are 95 % confidence intervals over the seeds. Eight parameters of the
-    model were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of SARC are predicted.
+    Thin dashed lines with hollow marks are the printed values; bars are 95 % confidence intervals over the seeds. Eight
+    parameters of the model were fitted to the rows of LRU Top and LRU Bottom (``data/calibration.yaml``); the rows of
+    SARC are predicted.
 
     Parameters
     ----------
@@ -113,8 +114,9 @@ def fig6(table, minutes, published):
     """The paper's Figure 6 from the model: overall response and power (throughput divided by response) over throughput,
     and tracks staged over time with the steps of the load schedule.
 
-    The top row shows the cache-sensitive configuration, the bottom row the cache-insensitive one. Dashed lines are the
-    paper's Table II weighted with 40 % reads, since the paper prints no values for its figure.
+    The top row shows the cache-sensitive configuration, the bottom row the cache-insensitive one. Thin dashed lines
+    with hollow marks are the paper's Table II weighted with 40 % reads, since the paper prints no values for its
+    figure.
 
     Parameters
     ----------
@@ -162,9 +164,10 @@ def _over_time(axis, minutes, column):
 @styled
 def lists(minutes):
     """The paper's Figures 7 and 8 from the model: SEQ's share of the cache over time, and the ratio 2 s deltaL / L,
-    which SARC holds near 1 and which is only observed under the two LRU variants.
+    which SARC steers towards 1 and which is only observed under the two LRU variants.
 
-    The ratio is shown as a running median over five minutes. Grey lines mark the steps of the load schedule.
+    The ratio is shown as a running median over five minutes; values below 0.01, here all 0, are drawn at 0.01. Grey
+    lines mark the steps of the load schedule.
 
     Parameters
     ----------
@@ -184,6 +187,7 @@ def lists(minutes):
         _over_time(row[1], smooth.assign(ratio=smooth["ratio"].clip(0.01)), "ratio")
         row[1].axhline(1, color=INK, linewidth=0.6)
         row[1].set(ylabel="Ratio 2 s ΔL / L", yscale="log", ylim=(0.01, None))
+        row[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         row[1].yaxis.set_minor_locator(NullLocator())
     looks = [policy_line(policy) | {"marker": ""} for policy in policy_order(minutes["policy"])]
     legend_above(figure, [Line2D([], [], **look) for look in looks])
@@ -203,7 +207,7 @@ def anomaly(table):
 
     Synchronous prefetching of m tracks leaves one miss in m + 1 (dotted), however large the cache is. Asynchronous
     prefetching leaves almost none in a large cache, but with plain LRU, unread tracks are evicted from a smaller one;
-    the remedy keeps them.
+    the remedy keeps them longer.
 
     Parameters
     ----------
@@ -231,7 +235,8 @@ def other_policies(table):
     """Overall response over throughput with policies that the paper does not have, next to the paper's own, all with
     the same prefetcher and workload.
 
-    The further policies see a prefetch as a reference, and keep no sequential list.
+    The further policies see a prefetch as a reference, and keep no sequential list. Responses above 1000 ms, where the
+    backlog grows for the whole phase, are off the axis.
 
     Parameters
     ----------
@@ -306,7 +311,7 @@ def sensitivity(table, orderings):
 
 @styled
 def detection(table):
-    """Tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load.
+    """Accesses to tracks that sequential detection misjudges, by threshold, in LRU Top's cache at the lowest load.
 
     There is one line per kind of error and space tried. The dotted line marks the threshold with the lowest mean error.
 
@@ -327,6 +332,7 @@ def detection(table):
     axis.axvline(table.loc[table["mean_error_pct"].idxmin(), "threshold"], color=INK, linewidth=0.6, linestyle=":")
     axis.set_yscale("symlog", linthresh=0.1)
     axis.set(xlabel="Threshold (tracks)", ylabel="Accesses misjudged (%)", ylim=(0, None))
+    axis.set_yticks([tick for tick in (0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if tick <= axis.get_ylim()[1]])
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     lines = [Line2D([], [], color=INK, linestyle=style, label=text) for text, style in kinds.values()]
     lines += [Line2D([], [], color=colors[config], linewidth=2, label=CONFIGS[config]) for config in colors]

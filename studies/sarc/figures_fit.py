@@ -17,13 +17,15 @@ SATURATING = 0.75  # share of the highest load at which the load axis starts
 
 @styled
 def fit_grid(table):
-    """Points tried by the fit, and the mean factor between model and paper at each.
+    """Points tried by the fit of load, slots, space, insertion, group and staging (not those of the front end's two
+    times), and the mean factor between model and paper at each; factors above 1.5 are drawn at 1.5.
 
     Small marks are points of the coarse searches, which use one seed; large ones were run with all seeds. Top left: the
     load, one marker per number of host slots. Top right: the group of tracks that is prefetched, one marker per unit of
     staging; the lowest mark of each is the best that the other parameters can achieve. Bottom left: the insertion
     point; several valleys would mean several optima. Bottom right: space and insertion together, where the colour of a
-    mark shows the mean factor; a valley along a diagonal means that the two trade off. A cross marks the point chosen.
+    mark shows the mean factor (one colour for the largest 5 %); a valley along a diagonal means that the two trade off.
+    A cross marks the point chosen.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ def fit_grid(table):
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
         axis.xaxis.set_minor_locator(NullLocator())
-    shades = np.log(space["mean_factor"].clip(upper=WORST))
+    shades = space["mean_factor"]
     for again, size in ((False, 10), (True, 40)):
         here = space["step"].str.endswith("again") == again
         space_axis.scatter(
@@ -50,8 +52,8 @@ def fit_grid(table):
             s=size,
             c=shades[here],
             cmap="cividis_r",
-            vmin=0,
-            vmax=np.log(WORST),
+            vmin=shades.min(),
+            vmax=shades.quantile(0.95),
             linewidths=0,
         )
     for axis, part, x, y in (
@@ -68,7 +70,7 @@ def fit_grid(table):
     group_axis.set(title="group and staging", xlabel="Group (tracks)", ylabel=label)
     insertion_axis.set(title="insertion", xlabel="Insertion (share of the cache)", ylabel=label)
     space_axis.set(title="space and insertion", xlabel="Space (GB)", ylabel="Insertion (share of the cache)")
-    figure.colorbar(space_axis.collections[0], ax=space_axis, label="ln(mean factor)")
+    figure.colorbar(space_axis.collections[0], ax=space_axis, label="Mean factor", extend="max")
     legend_above(figure, handles)
     return figure
 

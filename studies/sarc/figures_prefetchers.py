@@ -31,7 +31,7 @@ def prefetchers(table):
     (ahead, 8), over the load. The bottom row shows, for a hundred sequential streams that ask for more than an array
     can deliver, the rate that they get and the share of the prefetched tracks that are evicted before a read, over the
     cache's size at full scale. Bars are 95 % confidence intervals over the seeds; "on misses" means prefetching a group
-    only after a sequential miss. Factors beyond the end of their axis are not shown.
+    only after a sequential miss. Factors and parts of bars beyond the end of their axis are not shown.
 
     Parameters
     ----------
@@ -80,5 +80,5 @@ def _lines(axis, part, x, y):
         axis.plot(line[x], line[y], markersize=3.5, zorder=3 + (prefetcher == "amp"), **look)
         half = f"{y}_ci95"
         if half in line and line[half].notna().any():
-            low = (line[y] - line[half]).clip(lower=line[y] / 3)
+            low = (line[y] - line[half]).clip(lower=1e-6)  # a logarithmic axis has no 0
             axis.vlines(line[x], low, line[y] + line[half], color=look["color"], linewidth=0.7, zorder=2)
