@@ -68,6 +68,9 @@ def fig9(table, published):
     """Miss penalty by component at the published client cache sizes (left), and replacement and conversion as shares of
     the fetch time, with the published shares as marks (right; Figure 9).
 
+    Whiskers on the left add up the 95 % confidence intervals of a stack's parts over the seeds; this is an upper bound
+    for the interval of the sum. The bars on the right have no intervals.
+
     Operations are counted while the traversal runs on a cache, and priced for the paper's 133 MHz Alpha. The only free
     cost was fitted to the share of conversion in T1, so that share is no evidence. The layout of OO7's objects was
     chosen by comparison with the shares of pages that traversals use, which are recollected from the paper.
@@ -120,6 +123,9 @@ def _nearest(sizes, wanted):
 def fig10(table, published):
     """Foreground replacement overhead per fetch, split as in the paper's Figure 10.
 
+    Whiskers add up the 95 % confidence intervals of a stack's parts over the seeds; this is an upper bound for the
+    interval of the sum. Above the value of a stack stands the share of stack scanning in it, and the published share.
+
     The layout of OO7's objects was chosen by comparison with the shares of pages that traversals use, which are
     recollected from the paper.
 
@@ -135,13 +141,14 @@ def fig10(table, published):
     wide = table.pivot_table(index="traversal", columns="component", values="us") / 1000
     names = [name for name in TRAVERSALS if name in wide.index]
     said = published.set_index("traversal")["stack_scanning_over_replacement_pct"]
+    ends = wide.sum(axis=1).reindex(names) + _half_of_sum(table, parts, "us", names) / 1000
     for x, name in enumerate(names):
         total = wide.loc[name].sum()
         ours = f"{100 * wide.loc[name, 'stack_scanning'] / total:.0f} %"
         printed = f"\npublished {said[name]:g} %" if pd.notna(said[name]) else ""
-        figure.axes[0].text(x, total + 0.07 * wide.sum(axis=1).max(), f"stack {ours}{printed}", ha="center",
+        figure.axes[0].text(x, ends[name] + 0.085 * ends.max(), f"stack {ours}{printed}", ha="center",
                             va="bottom", fontsize=7)  # fmt: skip
-    figure.axes[0].set_ylim(0, 1.3 * wide.sum(axis=1).max())
+    figure.axes[0].set_ylim(0, 1.3 * ends.max())
     return figure
 
 
@@ -149,9 +156,12 @@ def fig10(table, published):
 def fig11(table):
     """Fetch time, split as in the paper's Figure 11.
 
-    The size of the server's cache is recollected; in a cache of this size, hot traversals find every page. The layout
-    of OO7's objects was chosen by comparison with the shares of pages that traversals use, which are recollected from
-    the paper.
+    Whiskers add up the 95 % confidence intervals of a stack's parts over the seeds; this is an upper bound for the
+    interval of the sum.
+
+    The size of the server's cache is recollected; in a cache of this size, hot T6 and T1- find every page, hot T1 and
+    T1+ more than nine in ten. The layout of OO7's objects was chosen by comparison with the shares of pages that
+    traversals use, which are recollected from the paper.
 
     Parameters
     ----------
@@ -185,8 +195,9 @@ def misses(table, dynamic):
     """Fetches of one iteration, hot and cold, over the size of the client cache, which includes frames and indirection
     table (as in the paper's Figures 5 to 8).
 
-    The dual buffer uses the best of several splits at each size. The parameters of the dynamic traversal are
-    assumptions.
+    Thick lines are hot iterations, and thin ones cold; the dynamic traversal runs only once per seed, which is drawn
+    thick. Bands are 95 % confidence intervals of the thick lines' means over the seeds. The dual buffer uses the best
+    of several splits at each size. The parameters of the dynamic traversal are assumptions.
 
     Parameters
     ----------
@@ -205,7 +216,7 @@ def misses(table, dynamic):
             _curve(axis, part, "hot_misses", look)
             axis.plot(part["cache_mb"], part["cold_misses"], **{**look, "marker": "", "linewidth": 0.5})
         axis.set_title(name)
-        size_axis(axis, part["cache_mb"] if len(part) else table["cache_mb"], ticks=5)
+        size_axis(axis, table.loc[table["traversal"] == name, "cache_mb"], ticks=4)
     last = axes[len(panels)]
     for system, look in _LOOKS.items():
         part = dynamic[dynamic["system"] == system].sort_values("cache_mb")
@@ -228,7 +239,8 @@ def peaks(table, frames, published):
     """Foreground replacement per fetch over the size of the client cache, counted with and without the indirection
     table.
 
-    The circle marks the maximum, the dashed line the size that the paper names.
+    The circle marks the maximum, the dashed line the size that the paper names. Bands are 95 % confidence intervals
+    over the seeds.
 
     Parameters
     ----------
@@ -340,7 +352,8 @@ def sensitivity(costs, algorithm, traversal="T1"):
     """How much replacement and conversion, as shares of T1's fetch time, change as each cost or parameter takes its
     other values, one at a time.
 
-    The vertical lines mark the shares with the study's own values.
+    The vertical lines mark the shares with the study's own values. Costs and parameters that change neither share by
+    more than 0.1 points are left out.
 
     Parameters
     ----------
@@ -350,6 +363,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
         The traversal that is shown.
     """
     columns = ("replacement_pct", "conversion_pct")
+    lines = [{**look, "linestyle": "-", "linewidth": 0.8} for look in SERIES[: len(columns)]]
     need(costs, ["parameter", "value", "traversal", *columns], "cost_sensitivity")
     need(algorithm, ["parameter", "value", "traversal", *columns], "sensitivity")
     figure = new_figure(PAGE, 4.2)
@@ -358,15 +372,14 @@ def sensitivity(costs, algorithm, traversal="T1"):
         part = table[table["traversal"] == traversal]
         own = part[part["parameter"] == "none"]
         names = [name for name in dict.fromkeys(part["parameter"]) if name != "none"]
-        moved = [name for name in names if _moves(part, own, name, columns)][:24] or names[:24]
-        for column, look in zip(columns, SERIES, strict=False):
+        moved = [name for name in names if _moves(part, own, name, columns)] or names
+        for column, line in zip(columns, lines, strict=True):
             for y, name in enumerate(moved):
                 values = part.loc[part["parameter"] == name, column]
-                line = {**look, "linestyle": "-", "linewidth": 0.8}
                 shift = 0.16 if column == columns[0] else -0.16
                 axis.plot(values, np.full(len(values), y + shift), markeredgecolor="white", **line)
             if len(own):
-                axis.axvline(own[column].iloc[0], color=look["color"], linewidth=0.6)
+                axis.axvline(own[column].iloc[0], color=line["color"], linewidth=0.6)
         axis.set_yticks(range(len(moved)), [name.replace("_instructions", "").replace("_", " ") for name in moved])
         axis.set_ylim(len(moved) - 0.4, -0.6)
         axis.set_xlabel("Share of the fetch time (%)")
@@ -374,7 +387,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
     axes[0].set_title("Unit costs and testbed")
     axes[1].set_title("HAC's parameters and the database")
     labels = ("replacement", "conversion")
-    legend_above(figure, [Line2D([], [], label=name, **look) for name, look in zip(labels, SERIES, strict=False)])
+    legend_above(figure, [Line2D([], [], label=name, **line) for name, line in zip(labels, lines, strict=True)])
     return figure
 
 
