@@ -52,12 +52,12 @@ conclusions = {
         mq.Conclusion({"calibrated": read("results/mq/fig7_calibrated.csv")}),
         "calibrated, 256 MB",
     ),
-    "SARC over LRU, 20,000 requests/s": (
+    "SARC over LRU, 20,000 scaled IOPS": (
         sarc.conclusion_of(
             *(root() / "results" / "sarc" / f"{name}.csv" for name in ("components", "internals", "fig6")),
             {"one": {"config": "cache_sensitive", "iops": 20000, "load": sarc.SAME}},
         ),
-        "cache_sensitive, 20000 requests/s, same requests",
+        "cache_sensitive, 20000 scaled IOPS, same requests",
     ),
 }
 

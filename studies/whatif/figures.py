@@ -2,6 +2,7 @@
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator
 
 from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, styled
@@ -38,9 +39,16 @@ def _panel(axis, curve, cells, case, threshold):
         )  # fmt: skip
     axis.axhline(threshold, color=GREY, linewidth=0.7, linestyle=":")
     axis.axhline(0, color=INK, linewidth=0.5)
-    axis.set(xscale="log")
+    _log_axis(axis)
     long = len(case) > MOST_LETTERS
     axis.set_title(case.replace("_", " ").replace(", ", ",\n") if long else case, fontsize=7 if long else None)
+
+
+def _log_axis(axis, subs=(1.0,)):
+    """Make the horizontal axis logarithmic, with plain numbers at each power of ten times `subs`."""
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=subs))
+    axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _legend(figure, curve, cells):
@@ -70,10 +78,10 @@ def _gains(curve, cells, module, ylabel):
 
 @styled
 def hac_gain(curve, cells):
-    """Gain of HAC. The percentage by which HAC finishes a traversal sooner than FPC is plotted against the time that
-    the server's device takes to read a page. Lines show the machines of five years with a device that serves one
-    request at a time; marks show each year's own devices. The dotted line is the smallest gain with which the
-    conclusion holds.
+    """Gain of HAC. The percentage by which HAC, replacing in the foreground (HAC-FG), finishes a hot traversal sooner
+    than FPC is plotted against the time that the server's device takes to read a page. Lines show the machines of five
+    years with a device that serves one request at a time; marks show each year's own devices. The dotted line is the
+    smallest gain with which the conclusion holds.
 
     Parameters
     ----------
@@ -88,7 +96,7 @@ def mq_gain(curve, cells):
     """Gain of MQ. The percentage by which the transaction rate is higher with MQ than with LRU is plotted against the
     time that the storage server's devices take for a read. Lines are for devices that serve one request at a time,
     marks for each year's own devices with their parallelism. The dotted line is the smallest gain with which the
-    conclusion holds.
+    conclusion holds. Three of the six cases are shown; the others are in `curves.csv`.
 
     Parameters
     ----------
@@ -102,7 +110,8 @@ def mq_gain(curve, cells):
 def epcm_gain(curve, cells):
     """Gain of EPCM. The percentage by which EPCM finishes a build sooner than a client without prefetching is plotted
     against the time that the client's device takes for a read. Lines are for devices that serve one request at a time;
-    marks show each year's own devices, of which the disks are simulated with seeks and rotation.
+    marks show each year's own devices, of which the disks are simulated with seeks and rotation. The dotted line is the
+    smallest gain with which the conclusion holds.
 
     Parameters
     ----------
@@ -115,8 +124,11 @@ def epcm_gain(curve, cells):
 @styled
 def sarc_gain(curve, cells):
     """Gain of SARC. The percentage by which the array answers sooner with SARC than with the better LRU variant is
-    plotted against the time that a back-end device takes for a read. The requests per second stay the same, or change
-    with the back end so that its utilisation stays the same. A line ends where the back end is saturated.
+    plotted against the time that a back-end device takes for a read. Lines are for devices that serve one request at a
+    time; marks show each year's own devices. Scaled IOPS are requests per second on the scale of the paper's axis. The
+    requests stay the same, or change with the back end so that its utilisation stays the same. A line ends at the last
+    computed time before the back end saturates; saturated devices have no mark. The dotted line is the smallest gain
+    with which the conclusion holds.
 
     Parameters
     ----------
@@ -130,8 +142,9 @@ def sarc_gain(curve, cells):
 def vlog_gain(curve, cells, rotation):
     """Gain of the virtual log. The left panel shows the percentage by which an update completes sooner through the
     virtual log than in place, against the time to locate a block on the disk. Marks show each year's own devices at the
-    time that they take for a read; flash and remote memory have no arm to position. The right panel shows the speed-up
-    on the last year's disk against half a revolution divided by the seek across one cylinder.
+    time that they take for a read; flash and remote memory have no arm to position. The dotted line is the smallest
+    gain with which the conclusion holds. The right panel shows the speed-up on the disk of the latest of the five years
+    against half a revolution divided by the seek across one cylinder.
 
     Parameters
     ----------
@@ -149,10 +162,11 @@ def vlog_gain(curve, cells, rotation):
     for (rpm, line), marker in zip(rotation.groupby("rpm"), "os^DvP", strict=False):
         ordered = line.sort_values("half_turn_over_seek")
         right.plot(ordered["half_turn_over_seek"], ordered["speedup"], marker=marker, markersize=3, linewidth=0.8,
-                   label=f"{rpm:,} rpm")  # fmt: skip
+                   color=INK, label=f"{rpm:,} rpm")  # fmt: skip
     right.axhline(1, color=INK, linewidth=0.5)
-    right.set(xscale="log", xlabel="Half a revolution / seek", ylabel="Speed-up", ylim=(0, None))
-    right.legend(loc="lower left")
+    _log_axis(right, (1.0, 2.0, 5.0))
+    right.set(xlabel="Half a revolution / seek", ylabel="Speed-up", ylim=(0, None))
+    right.legend(loc="lower left", ncols=rotation["rpm"].nunique())  # one row, below the grid's lowest line
     _legend(figure, curve, cells)
     return figure
 

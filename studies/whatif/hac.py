@@ -18,7 +18,7 @@ SERVER_US = ("client", "server")  # processor times of a fetch
 
 
 class Conclusion:
-    """HAC's gain in elapsed time over FPC.
+    """The gain in elapsed time over FPC of HAC that replaces in the foreground (HAC-FG), in hot traversals.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ class Conclusion:
     responses : DataFrame
         ``results/sarc/fig6.csv``, with mean response times.
     points : sequence of (str, int, str)
-        Configuration, requests per second, and what stays the same with another back end: the requests per second or
-        the disks' utilisation.
+        Configuration, load in scaled IOPS (requests per second on the scale of the paper's axis), and what stays the
+        same with another back end: the requests per second or the disks' utilisation.
     own_us : float
         Time of a random read of 8 KB from the simulated drive.
     """
@@ -71,7 +71,7 @@ class Conclusion:
         self.ms = means.to_dict()
         self.busy = internals.groupby(keys)["utilisation"].mean().to_dict()
         self.response = responses.set_index(keys)["response_ms"].to_dict()
-        self.points = {f"{config}, {iops} requests/s, {load}": (config, iops, load) for config, iops, load in points}
+        self.points = {f"{config}, {iops} scaled IOPS, {load}": (config, iops, load) for config, iops, load in points}
         self.cases, self.own_us = tuple(self.points), own_us
 
     def _response(self, config, iops, policy, factor, faster, servers, scaled):
@@ -126,7 +126,7 @@ class Conclusion:
                 part = {n: self.ms[config, high, policy, "read", n] for n in PROCESSORS + SERVICE + WAITS}
                 priced = part["disk_queue"] * wait(busy, 1) / wait(own, 1)
                 rows.append(
-                    (f"{config}, {policy}, wait for a disk, {low} from {high} requests/s, ms",
+                    (f"{config}, {policy}, wait for a disk, {low} from {high} scaled IOPS, ms",
                      self.ms[config, low, policy, "read", "disk_queue"], priced)
                 )  # fmt: skip
         return rows

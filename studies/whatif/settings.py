@@ -24,7 +24,7 @@ class SarcPoint(Settings):
     one_row: ClassVar[bool] = True
 
     config: Literal["cache_sensitive", "cache_insensitive"] = setting(what="As in the study's tables.")
-    iops: Annotated[int, Field(ge=1)] = setting(what="Requests per second; one of the study's loads.")
+    iops: Annotated[int, Field(ge=1)] = setting(what="Scaled IOPS; one of the study's loads.")
     load: Literal["same requests", "same utilisation"] = setting(what="What stays the same with another back end.")
 
 
