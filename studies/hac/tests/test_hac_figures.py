@@ -1,0 +1,43 @@
+"""Test what the figures of the HAC study show of the archived tables."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from misspenalty_studies.hac import figures
+
+ROOT = Path(__file__).parents[3]
+
+
+def table(name):
+    return pd.read_csv(ROOT / "results" / "hac" / f"{name}.csv")
+
+
+def test_the_sizes_below_fetches_are_those_of_all_systems():
+    """The sizes of HAC, which begin lower and end higher than the dual buffer's, must have ticks, too."""
+    found = table("misses")
+    axes = figures.misses(found, table("dynamic")).axes
+    for axis, name in zip(axes, figures.TRAVERSALS, strict=False):
+        sizes = set(found.loc[found["traversal"] == name, "cache_mb"])
+        assert axis.get_title(loc="left") == name
+        assert axis.get_xticks()[0] == min(sizes) and set(axis.get_xticks()) <= sizes
+
+
+def test_sensitivity_leaves_out_only_what_moves_neither_share():
+    costs, algorithm = table("cost_sensitivity"), table("sensitivity")
+    for axis, all_ in zip(figures.sensitivity(costs, algorithm).axes, (costs, algorithm), strict=True):
+        part = all_[all_["traversal"] == "T1"].set_index("parameter")[["replacement_pct", "conversion_pct"]]
+        moves = (part - part.loc["none"]).abs().groupby(level=0).max().max(axis=1)
+        labels = {name.removesuffix("_instructions").replace("_", " ") for name in moves.index[moves > 0.1]}
+        assert {text.get_text() for text in axis.get_yticklabels()} == labels
+
+
+def test_the_text_above_a_stack_stands_clear_of_its_value():
+    """The number of a stack is above its whisker; the share must be above the number."""
+    figure = figures.fig10(table("fig10"), pd.read_csv(ROOT / "studies/hac/published/miss_penalty.csv"))
+    (axis,) = figure.axes
+    figure.draw_without_rendering()
+    boxes = [(text.get_text().strip(), text.get_window_extent()) for text in axis.texts]
+    shares = [box for text, box in boxes if text.startswith("stack")]
+    values = [box for text, box in boxes if not text.startswith("stack")]
+    assert len(shares) == 4 and not any(share.overlaps(value) for share in shares for value in values)
