@@ -85,6 +85,8 @@ def size_and_policy_lines(axis, table, x, y):
 def stack(axis, table, looks):
     """Draw one horizontal stack of bars per row of `table`, the first on top, with one part per column.
 
+    A part of length 0 is not drawn: its edge would look like a thin part.
+
     Parameters
     ----------
     axis : Axes
@@ -100,8 +102,10 @@ def stack(axis, table, looks):
     """
     left = np.zeros(len(table))
     for column, look in looks.items():
-        axis.barh(range(len(table)), table[column], 0.74, left=left, linewidth=0.4, **look)
-        left = left + table[column].to_numpy(float)
+        width = table[column].to_numpy(float)
+        some = width > 0
+        axis.barh(np.flatnonzero(some), width[some], 0.74, left=left[some], linewidth=0.4, **look)
+        left = left + width
     axis.set_yticks(range(len(table)), table.index)
     axis.set_ylim(len(table) - 0.4, -0.6)
     axis.grid(False)
