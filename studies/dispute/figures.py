@@ -26,6 +26,14 @@ NAMES = {  # displayed names of W-TinyLFU, by the size of its window
 WAYS = {"mean_of_datasets": "mean of the sources' means", "mean": "mean over traces"}
 LHD = {"color": "#4f6d7a", "marker": "d"}  # the style for unlisted policies is already used for CACHEUS
 MARK = {"color": PUBLISHED, "marker": "D", "linestyle": "", "markersize": 4, "markerfacecolor": "white", "zorder": 5}
+BELOW = {  # the legend of a panel, outside of the axes, so that its marks are not taken for data
+    "loc": "upper center",
+    "bbox_to_anchor": (0.5, -0.1),
+    "ncols": 3,
+    "handlelength": 1,
+    "handletextpad": 0.3,
+    "columnspacing": 0.8,
+}
 
 
 @styled
@@ -95,9 +103,9 @@ def worse(table, published):
         rows = _chosen(table, size)
         axis.barh(range(len(rows)), rows["worse_than_fifo_pct"], 0.6, color=GREY)
         _marks(axis, published, "worse_than_fifo_pct", size)
-        axis.legend(loc="lower right")
         axis.set(xlabel="Traces with more misses than FIFO (%)", title=title, xlim=(0, None))
     _policies(axes[0])
+    legend_above(figure, [Line2D([], [], **MARK, label="published")])
     return figure
 
 
@@ -131,7 +139,8 @@ def datasets(table):
             axis.plot(line["mean"], places, linestyle="", color=look["color"], marker=look["marker"], markersize=3)
         for place in range(1, len(names)):
             kinds = order["web"].iloc[place - 1 : place + 1]
-            axis.axhline(place - 0.5, color=INK if kinds.nunique() > 1 else GREY, linewidth=0.3)
+            mixed = kinds.nunique() > 1
+            axis.axhline(place - 0.5, color=INK if mixed else GREY, linewidth=0.9 if mixed else 0.3)
         axis.axvline(0, color=GREY, linewidth=0.7)
         axis.grid(False)
         axis.set(xlabel="Lower miss ratio than FIFO (%)", title=title)
@@ -153,7 +162,8 @@ def sieve(table, cells, published):
     """SIEVE. The left panel shows how far each policy's miss ratio is below FIFO's on seven sources of web traces, with
     a cache of 10 % of the objects. The values are computed from the result files of S3-FIFO's authors and averaged in
     two ways; diamonds mark what SIEVE's Figure 1 prints for its own traces. The right panel shows how far SIEVE's
-    misses are below those of ARC on each trace replayed here, relative to the larger of the two.
+    misses are below those of ARC on each trace replayed here, relative to the larger of the two, at the cache sizes
+    that more than one trace has.
 
     Parameters
     ----------
@@ -174,7 +184,7 @@ def sieve(table, cells, published):
         left.plot(found, range(len(found)), marker, color=INK if marker == "o" else GREY, markersize=4, label=label)
     _marks(left, published, "mean_of_datasets", max(SIZES), SIEVE_FIGURE_1)
     _policies(left, SIEVE_FIGURE_1)
-    left.legend(loc="lower left")
+    left.legend(**BELOW)
     left.set(xlabel="Lower miss ratio than FIFO (%)", title="Seven sources of web traces", xlim=(0, None))
     found = cells[cells["size_ratio"].map(cells["size_ratio"].value_counts()) > 1]  # sizes with more than one trace
     names = list(found.sort_values(["kind", "trace"])["trace"].unique())
@@ -186,7 +196,7 @@ def sieve(table, cells, published):
     right.set_yticks(range(len(names)), names)
     right.invert_yaxis()
     right.set(xlabel="SIEVE's misses below ARC's (%)", title="Traces replayed here, by cache size")
-    right.legend(loc="best")
+    right.legend(**BELOW)
     return figure
 
 

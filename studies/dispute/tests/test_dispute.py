@@ -1,13 +1,15 @@
 """Test the dispute study on a small table of results made by hand."""
 
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
 from misspenalty.errors import InputError
+from misspenalty.plotting import style
 from misspenalty_studies.common.claims import judge, load_ledger
 from misspenalty_studies.dispute import claims, conditions, figures, packing, published, runs, tables
 
@@ -171,6 +173,23 @@ def test_figures_have_the_published_values_as_marks(aggregated, replays):
     found = {line.get_label(): line.get_ydata().tolist() for line in left.lines}
     assert found["published"] == [0, 1, 2, 3, 4] and found["mean over traces"] == [0, 1, 2, 3, 4]
     assert [label.get_text() for label in right.get_yticklabels()] == ["a", "b"]
+
+
+def test_no_mark_of_a_legend_is_inside_the_axes():
+    archived = {name: pd.read_csv(ROOT / f"results/dispute/{name}.csv") for name in ("reductions", "trace_comparisons")}
+    stated = pd.read_csv(ROOT / "studies/dispute/published/stated.csv")
+    drawn = [
+        figures.worse(archived["reductions"], stated),
+        figures.sieve(archived["reductions"], archived["trace_comparisons"], stated),
+    ]
+    for figure in drawn:
+        with matplotlib.rc_context(style.STYLE):
+            figure.draw_without_rendering()
+        legends = [*figure.legends, *filter(None, (axis.get_legend() for axis in figure.axes))]
+        assert legends
+        extents = [legend.get_window_extent() for legend in legends]
+        assert not any(one.overlaps(axis.get_window_extent()) for one in extents for axis in figure.axes)
+        assert not any(one.overlaps(other) for one, other in combinations(extents, 2))
 
 
 @pytest.mark.parametrize("item", ["reductions", "datasets"])
