@@ -23,7 +23,7 @@ SYSTEMS = {
     ("lfs", "vld"): "LFS, virtual log",
 }
 CONDITIONS = {
-    "none": "as judged",
+    "none": "judged setting",
     "live_80pct": "80 % live",
     "no_map_sector": "no map sector",
     "short_head_switch": "short head switch",
@@ -34,6 +34,7 @@ CONDITIONS = {
     "host_quarter": "host takes a quarter of the time",
     "host_free": "host takes no time",
     "inode_written": "inode written too",
+    "unaligned_blocks": "blocks begin at any sector",
     "updates_8kb": "updates of 8 KB (Ultra)",
 }
 _SHORT = {
@@ -63,7 +64,7 @@ LATER = {
 }
 _LATER_PARTS = {
     "overhead_us": ("command", _PARTS["scsi_overhead"][1]),
-    "transfer_us": _PARTS["transfer"],
+    "transfer_us": ("transfer, programming", _PARTS["transfer"][1]),
     "locate_us": ("locate", _PARTS["locate"][1]),
     "wait_us": ("wait for older writes", {"facecolor": GREY, "edgecolor": "white"}),
     "other_us": ("host", _PARTS["other"][1]),
@@ -126,7 +127,8 @@ def speedup_conditions(table):
     """What the speed-up depends on: each condition alone (blue) and the best combination of each number of conditions
     (orange; best on the last platform), first with the host's time unchanged, then with the host's time reduced.
 
-    The dotted line is the judged run. Conditions with a star are measured over the first 500 updates, before the
+    The dotted line is the judged setting; every point is a mean of several runs, so it differs a little from Table 2.
+    Conditions with a star are measured over the first 500 updates, before the
     prepared state is used up. None of this affects a verdict.
 
     Parameters
@@ -168,7 +170,8 @@ def host_range(table):
     """Speed-up, the virtual log's host time over its time to locate sectors, and the share of an update in place that
     is spent on locating, when all host times are multiplied by a factor.
 
-    At a factor of 1, host times have the values of ``studies/vlog/machine.yaml``.
+    The horizontal line in the middle panel marks where host time and time to locate are equal. At a factor of 1, host
+    times have the values of ``studies/vlog/machine.yaml``.
 
     Parameters
     ----------
@@ -318,7 +321,8 @@ def _bars(table, column, label, log=False):
 @styled
 def fig8(table):
     """Latency of a random synchronous 4 KB update against the share of the disk that the file occupies: UFS in place,
-    UFS on the virtual log, and LFS behind a buffer of 6.1 MB that survives power failures (Figure 8).
+    UFS on the virtual log, and LFS behind a buffer of 6.1 MB that survives power failures (Figure 8). A point is
+    missing where the file does not fit.
 
     Parameters
     ----------
@@ -340,7 +344,8 @@ def fig8(table):
 
 @styled
 def fig10(lfs, log):
-    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11).
+    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11), on the SPARC-10 with
+    the Seagate disk.
 
     LFS cleans segments in the pauses; the virtual log empties tracks.
 
@@ -368,8 +373,8 @@ def fig10(lfs, log):
 
 @styled
 def what_if(table):
-    """The updates of Table 2 on a 7200 rpm SATA disk and on SATA and NVMe flash, with a host of 2015, by component;
-    scales differ.
+    """Updates like those of Table 2, but of a file that takes 80 % of the blocks, on a 7200 rpm SATA disk and on SATA
+    and NVMe flash, with a host of 2015, by component; scales differ.
 
     The label "without buffer" means that a write is complete only once it is on the flash, not when it is in the buffer
     that survives power failures. On flash, which maps its blocks anyway, the virtual log only adds its map sector to
@@ -384,15 +389,14 @@ def what_if(table):
     platforms = list(dict.fromkeys(table["platform"]))
     figure = new_figure(COLUMN, 0.7 + 0.62 * len(platforms))
     axes = figure.subplots(len(platforms), 1, squeeze=False)[:, 0]
-    looks = {part: look for part, (_, look) in _LATER_PARTS.items()}
+    shown = {part: both for part, both in _LATER_PARTS.items() if table[part].any()}
+    looks = {part: look for part, (_, look) in shown.items()}
     for axis, platform in zip(axes, platforms, strict=True):
-        part = table[table["platform"] == platform].set_index("system")[list(_LATER_PARTS)]
+        part = table[table["platform"] == platform].set_index("system")[list(shown)]
         ends = stack(axis, part.rename(index=UPDATES), looks)
         for place, end in enumerate(ends):
             axis.text(end + 0.01 * ends.max(), place, f"{end:.0f}", va="center", fontsize=7)
         axis.set(title=LATER.get(platform, platform.replace("_", " ")), xlim=(0, 1.12 * ends.max()))
     axes[-1].set_xlabel("Latency of a 4 KB update (µs)")
-    legend_above(
-        figure, [Patch(label=label, linewidth=0.4, **look) for label, look in _LATER_PARTS.values()], columns=3
-    )
+    legend_above(figure, [Patch(label=label, linewidth=0.4, **look) for label, look in shown.values()], columns=2)
     return figure

@@ -85,7 +85,8 @@ class WhatIf(Settings):
     )
     workload: UpdateSettings = setting(
         {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
-        "The same kind of updates; on flash, warm_up is in addition to the first writing of the file.",
+        "Updates like those of Table 2, but of a file that takes more of the blocks and after a shorter warm-up; on "
+        "flash, warm_up is in addition to the first writing of the file.",
     )
 
 
@@ -150,8 +151,8 @@ class VlogSettings(Settings):
             },
             "workload": {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
         },
-        "What if: the same kind of updates on a disk and on flash drives of 2015, with a host of that time. No claim "
-        "is judged on the results.",
+        "What if: updates like those of Table 2, but of a larger share of the blocks, on a disk and on flash drives of "
+        "2015, with a host of that time. No claim is judged on the results.",
         block=True,
     )
 

@@ -1,7 +1,7 @@
 """Simulate the virtual-log paper's random updates on a disk of 2015 and on flash, with a host of 2015.
 
-The workload is that of Table 2 (`misspenalty_studies.vlog.runs`). No published number is involved, and no claim is
-judged.
+The updates are like those of Table 2 (`misspenalty_studies.vlog.runs`), but of a file that takes more of the blocks and
+after a shorter warm-up. No published number is involved, and no claim is judged.
 
 On flash nothing is located: the drive chooses where to write anyway, and keeps its own map. An update in place is one
 write to the drive. The virtual log inside the drive costs the same write plus the map sector: an internal write,

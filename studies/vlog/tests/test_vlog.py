@@ -341,3 +341,8 @@ def test_best_combinations_are_shown_with_the_hosts_time_and_with_less():
     first = faster.index(True)
     assert not any(faster[:first]) and all(faster[first:])
     assert numbers[:first] == sorted(set(numbers[:first])) and numbers[first:] == sorted(set(numbers[first:]))
+
+
+def test_every_condition_has_a_name_in_figures():
+    assert list(vlog_figures.CONDITIONS) == ["none", *vlog_conditions.CONDITIONS]
+    assert {condition for group in vlog_conditions.JOINT for condition in group} <= set(vlog_figures._SHORT)
