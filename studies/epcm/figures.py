@@ -17,6 +17,7 @@ MODELS = {  # displayed name, colour, hatch, marker
     "foresight": ("perfect foresight", "#009e73", "", "v"),
 }
 READINGS = {  # varied choices in words, by parameter; a colon is followed by yes, no or a name
+    "threshold": "threshold {}",
     "most": "at most {} files per event",
     "partition": "{} nodes per partition",
     "corrected": "likelihoods by whole counts: {}",
@@ -25,6 +26,8 @@ READINGS = {  # varied choices in words, by parameter; a colon is followed by ye
     "temporaries": "temporary files: {}",
     "programs": "program files x {}",
     "seed": "placement by seed {}",
+    "order": "order of files on disk: {}",
+    "passes": "kept of two openings: {}",
     "training": "{} training runs",
     "head_start": "clock started after {} s",
     "resident": "in memory at the start: {}",
@@ -210,7 +213,7 @@ _WORDS = {
 @styled
 def components(table):
     """Elapsed time without compute, part by part: processor time of read calls, copies and the prefetch engine, and I/O
-    wait.
+    wait. Components that take no time are left out.
 
     For PCM and EPCM, the setting of the smallest order is shown for each partition size.
 
@@ -224,12 +227,13 @@ def components(table):
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 0.6 + 1.65 * -(-len(names) // 2))
     axes = figure.subplots(-(-len(names) // 2), min(2, len(names)), squeeze=False)
-    looks = {name: look for name, look in _PARTS.items() if name != "compute"}
+    smallest = table.groupby(["benchmark", "model", "partition_size"], dropna=False)["model_order"].transform("min")
+    table = table[table["model_order"].isna() | (table["model_order"] == smallest)]
+    table = table.assign(bar=[_name(row) for _, row in table.iterrows()])
+    filled = set(table.loc[table["s"] > 0, "component"])
+    looks = {name: look for name, look in _PARTS.items() if name in filled}
     for axis, name in zip(axes.flat, names, strict=False):
-        mine = table[table["benchmark"] == name].copy()
-        order = mine.groupby(["model", "partition_size"], dropna=False)["model_order"].transform("min")
-        mine = mine[mine["model_order"].isna() | (mine["model_order"] == order)]
-        mine["bar"] = [_name(row) for _, row in mine.iterrows()]
+        mine = table[table["benchmark"] == name]
         wide = mine.pivot_table(index="bar", columns="component", values="s", sort=False)
         stack(axis, wide[list(looks)], looks)
         axis.set_title(BENCHMARKS[name], fontsize=7)
@@ -242,9 +246,10 @@ def components(table):
 
 @styled
 def sensitivity(table, benchmark="andrew"):
-    """Share of the Andrew benchmark's I/O wait that each model removes when one choice is made differently.
+    """Share of the Andrew benchmark's I/O wait that each model removes when one choice is made differently, in the last
+    three recorded runs: PCM has the setting 64/4, EPCM 64/45, and perfect foresight knows 64 events.
 
-    The first row is the criterion, which was fixed before the first run; dotted lines repeat that row.
+    The first row has every choice as judged; dotted lines repeat that row.
 
     Parameters
     ----------
@@ -300,9 +305,10 @@ def _reading(what, parameter, value):
 @styled
 def today(table):
     """The I/O wait that would be left today: the same recorded calls, with the recorded compute, on flash, with the
-    page cache of a 6.x kernel as far as it is modelled.
+    page cache of a 6.x kernel as far as it is modelled. PCM has the setting 64/4, EPCM 64/45, and perfect foresight
+    knows 64 events.
 
-    No claim is judged by these results.
+    The titles have the elapsed time of the cold run. No claim is judged by these results.
 
     Parameters
     ----------

@@ -380,3 +380,17 @@ def test_numbers_over_bars_are_apart():
     edges = [word.get_window_extent() for word in figure.axes[0].texts if word.get_text()]
     assert len(edges) > 10
     assert not any(one.overlaps(other) for one, other in itertools.combinations(edges, 2))
+
+
+def test_every_varied_parameter_is_described_in_words():
+    table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "sensitivity.csv")
+    assert set(table["parameter"]) - {"none"} <= set(epcm_figures.READINGS)
+    assert epcm_figures._reading("workload", "order", "opened") == "order of files on disk: opened"
+
+
+def test_no_grid_lies_on_the_maps_of_the_surface():
+    table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "surface.csv")
+    maps = [axis for axis in epcm_curves.surface(table).axes if axis.images]
+    assert len(maps) == 2
+    lines = [line for axis in maps for ruled in (axis.xaxis, axis.yaxis) for line in ruled.get_gridlines()]
+    assert not any(line.get_visible() for line in lines)
