@@ -64,7 +64,7 @@ plan.figure(
     "classics.figures.looping",
     "looping",
     "LIRS, CLOCK-Pro",
-    "hit ratios on looping traces",
+    "hit ratios on four traces",
     table="hit_ratios",
     published="studies/classics/published/hit_ratios.csv",
 )
