@@ -9,6 +9,7 @@ from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import (
     GREY,
     PAGE,
+    PALE,
     PUBLISHED,
     need,
     new_figure,
@@ -26,6 +27,16 @@ MEASURES = {
 }
 KINDS = {"dram": "memory of the server", "remote": "memory of another server", "ssd": "flash drive"}
 MARK = {"color": PUBLISHED, "marker": "_", "linestyle": "", "markersize": 6, "markeredgewidth": 1.2, "zorder": 5}
+FRAMED = {  # a legend inside the axes, so that its marks are not taken for data
+    "loc": "upper left",
+    "frameon": True,
+    "facecolor": "white",
+    "edgecolor": PALE,
+    "framealpha": 1,
+    "borderaxespad": 0.2,
+    "borderpad": 0.3,
+    "labelspacing": 0.35,
+}
 
 
 @styled
@@ -54,14 +65,14 @@ def capacity(table, published):
     if len(marks):
         left.plot(marks["cache_tokens"], marks["hit_pct"], label="published (Figure 9)", **MARK)
     left.set(ylabel="Hit ratio of LRU (%)", ylim=(0, None))
-    left.legend(loc="upper left")
+    left.legend(**FRAMED)
     for policy in policy_order(set(SHOWN) & set(whole["policy"])):
         rows = whole[whole["policy"] == policy]
         right.plot(rows["cache_tokens"], rows["share_of_possible_pct"], **policy_line(policy) | {"markersize": 4.5})
     if len(marks):
         right.plot(marks["cache_tokens"], _share_of_highest(marks, published), label="published (LRU)", **MARK)
     right.set(ylabel="Share of the possible hits (%)", ylim=(0, 102))
-    right.legend(loc="upper left")
+    right.legend(**FRAMED)
     for axes in (left, right):
         _token_axis(axes)
     return figure

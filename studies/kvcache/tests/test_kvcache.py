@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from misspenalty.latency.prefill import PLACES, Server, bandwidth
+from misspenalty.plotting import style
 from misspenalty.traces.prompts import Prompts
 from misspenalty_studies.common.claims import judge, load_ledger
 from misspenalty_studies.common.machine import load_machine
@@ -290,6 +292,17 @@ def test_figures_mark_published_values_of_the_same_trace_only(small):
     assert not marks(small["hits"])
     ours = small["hits"].assign(workload="conversation")
     assert marks(ours) == published.query("workload == 'conversation' and cache_tokens <= 100000")["hit_pct"].tolist()
+
+
+def test_no_data_lie_under_the_legends_of_the_archived_figure():
+    table = pd.read_csv(ROOT / "results/kvcache/hits.csv")
+    figure = figures.capacity(table, pd.read_csv(ROOT / "studies/kvcache/published/fig9.csv"))
+    with matplotlib.rc_context(style.STYLE):
+        figure.draw_without_rendering()
+    for axes in figure.axes:
+        frame = axes.get_legend().get_frame().get_window_extent()
+        points = [axes.transData.transform(np.column_stack(line.get_data())) for line in axes.lines]
+        assert not [point for line in points for point in line if frame.contains(*point)]
 
 
 def test_figures_are_drawn_for_any_sizes(small):
