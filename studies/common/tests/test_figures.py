@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from misspenalty.errors import InputError
 from misspenalty.plotting import curve, save_figure, style
 from misspenalty_studies.common import overview
+from misspenalty_studies.common.reporting.jobs import function_of, read_tables
 from misspenalty_studies.common.study import studies
 from misspenalty_studies.mq import figures as mq
 from misspenalty_studies.mq.published import published_rates
@@ -133,6 +134,26 @@ def test_unknown_format_is_refused(tables, tmp_path):
     with pytest.raises(InputError, match=r"'gif'.*pdf, svg, png"):
         save_figure(mq.fig4(tables["fig4"]), tmp_path / "x", formats=["gif"])
     assert not list(tmp_path.iterdir())
+
+
+STACKS = {
+    "results/epcm/components": "epcm.figures.components",
+    "results/mq/fig7_components": "mq.figures.fig7_components",
+    "results/mq/table3": "mq.figures.table3",
+    "results/vlog/fig9": "vlog.figures.fig9",
+    "results/vlog/what_if": "vlog.figures.what_if",
+}
+
+
+@pytest.mark.parametrize("archived", STACKS)
+def test_a_legend_of_stacks_names_the_parts_that_have_a_length_and_no_other(archived):
+    draw = function_of(f"misspenalty_studies.{STACKS[archived]}")
+    figure = draw(table=read_tables(ROOT / f"{archived}.csv"))
+    bars = [bar for axis in figure.axes for bar in axis.patches]
+    assert bars and all(bar.get_width() > 0 for bar in bars)
+    entries = figure.legends[0].get_patches()
+    shown, named = ({(one.get_facecolor(), one.get_hatch()) for one in some} for some in (bars, entries))
+    assert named == shown
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "table4", "fig7", "fig7_components", "curve", "overview"])
