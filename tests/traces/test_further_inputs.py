@@ -188,6 +188,33 @@ def test_a_block_of_meta_is_of_one_shard(tmp_path):
     assert (trace.format, trace.ids.tolist()) == ("meta_block", [0, 1, 1, 0])
 
 
+@pytest.mark.parametrize("short", [False, True])
+def test_a_block_of_meta_has_chunks_of_128_kb(tmp_path, short):
+    header = "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name"
+    row = "1{},{},40,{},{},u1,n1,getChunkData.Permanent,1,h1,3"
+    rows = [row.format(n, 777, 131072, n * 131072) for n in range(9)]
+    rows += [row.format(9, 777, 131072, 65536), row.format(9, 778, 1, 0), row.format(9, 777, 200000, 8 * 131072 - 1)]
+    lines = [header + ",rs_shard_id", *rows]
+    if short:
+        lines = [",".join(line.split(",")[n] for n in (0, 1, 2, 3, 4, 5, 7, 8)) for line in lines]
+    (path := tmp_path / "mine.csv").write_text("\n".join(lines) + "\n")
+    trace = open_trace(path)
+    assert (trace.format, trace.block_bytes) == ("meta_block_short" if short else "meta_block", 131072)
+    assert trace.ids.tolist() == [*range(9), 0, 1, 9, 7, 8, 10]
+    assert trace.object_bytes is None and trace.reading.columns["offset"] == "io_offset"
+    assert int(trace.address[8] - trace.address[0]) % (1 << 64) == 8
+
+
+def test_spaces_may_be_more_than_devices(tmp_path):
+    rows = [f"f{n},{512 * (n % 2)},512" for n in range(70_000)]
+    (path := tmp_path / "mine.csv").write_text("\n".join(["name,offset,size", *rows, *rows[:5]]) + "\n")
+    trace = open_trace(path, columns="space=name", block_bytes=512)
+    assert trace.blocks == 70_000 and trace.ids[-5:].tolist() == [0, 1, 2, 3, 4]
+    path.write_text("disk,name,offset\n1,a,0\n")
+    with pytest.raises(InputError, match="both a device and a space"):
+        open_trace(path, columns="space=name")
+
+
 def frame(content, window_log, checksum=None):
     """Return a Zstandard frame of one raw block (RFC 8878): magic number, two descriptors, block, checksum."""
     return (

@@ -16,7 +16,7 @@ from misspenalty.traces.reading import Reading
 from misspenalty.traces.table import OPERATIONS, SECTOR, TRUTHS, Table
 from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError, DeviceNumbers
-from misspenalty.traces.vocabulary import ACTION, TIMES, Roles
+from misspenalty.traces.vocabulary import ACTION, SPACE, TIMES, Roles
 
 LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # maximum number of references for one row
@@ -223,6 +223,8 @@ class Rows:
             if len(self.ends) < 2 and self.table.key in ("auto", "number"):
                 self.ends |= spelling.ends(column, made)
             return made
+        if role == SPACE:
+            return values.keys(column, "text")
         if role in TIMES:
             if self.table.time_unit == "iso" and values.is_text(column):
                 self.zoned |= spelling.zones(column)
@@ -239,10 +241,10 @@ class Rows:
         numbers = values.whole(column, hexadecimal=self.table.key == "hex" and address)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
         unit = chosen or UNITS[role]
-        if role == "offset" and "device" not in columns and unit == 1 and numbers.dtype == np.uint64:
+        if role == "offset" and unit == 1 and numbers.dtype == np.uint64 and not {"device", SPACE} & columns.keys():
             return numbers
         limit = 1 << 62
-        if address and "device" in columns:
+        if address and ("device" in columns or SPACE in columns):
             limit = LARGEST_ADDRESS
         elif role in ("size", "sectors") and "block" not in columns:
             limit = LARGEST_REQUEST
@@ -256,7 +258,7 @@ class Rows:
     @staticmethod
     def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:
         """Refuse a range of bytes that passes the largest address of 64 bits: its end would wrap around."""
-        if device is not None or "offset" not in made or "size" not in made or "block" in made:
+        if device is not None or "offset" not in made or "size" not in made or {"block", SPACE} & made.keys():
             return
         start = made["offset"].view(np.uint64)
         odd = np.flatnonzero(start + made["size"].view(np.uint64) < start)
@@ -283,7 +285,13 @@ class Rows:
         size = np.ones(len(start), np.int64) if size is None else size
         self.empty += int(np.count_nonzero(size == 0))
         if device is None:
-            return self._of_one_space(start.view(np.uint64), np.maximum(size, 1).view(np.uint64), write, time)
+            found = self._of_one_space(start.view(np.uint64), np.maximum(size, 1).view(np.uint64), write, time)
+            return found if SPACE not in made else found._replace(start=values.within(made[SPACE], found.start))
+        if SPACE in made:
+            raise InputError(
+                "requests have both a device and a space", path=self.path, expected="one of them",
+                remedy="name the columns of both as the device or as the space, joined with + (--columns, columns=…)",
+            )  # fmt: skip
         return extents(device, start, size, write, time, self.block_bytes, self.path)
 
     def _of_one_space(

@@ -223,6 +223,20 @@ def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where(first == 0, second, np.where(small, first << np.uint64(DEVICE_SHIFT) | second, hashed))
 
 
+def within(spaces: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return the addresses of blocks, uint64, given the keys of their spaces and their numbers within them.
+
+    Each space begins at the hash of its key, so that two of them are as unlikely to overlap as two keys are to collide.
+
+    Examples
+    --------
+    >>> addresses = within(np.uint64([1, 1, 2]), np.uint64([0, 1, 1]))
+    >>> int(addresses[1] - addresses[0]), bool(addresses[2] == addresses[1])
+    (1, False)
+    """
+    return mix(spaces * np.uint64(GOLDEN)) + numbers
+
+
 def joined(columns: list[pa.Array]) -> pa.Array:
     """Return texts of several columns, such as dates and times of day, with a space between them.
 

@@ -82,9 +82,10 @@ UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "ki
                  "mib": 1 << 20}  # fmt: skip
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
 ACTION = "action"  # role of a column whose values say which rows are requests
+SPACE = "space"  # role of columns that together name what addresses count within; unlike devices, of any number
 PLACES = ("block", "offset", "sector")
 TIMES = {"time": None, "time_s": "s", "time_ms": "ms", "time_us": "us", "time_ns": "ns"}  # role: unit of time
-COMBINED = ("block", "device", "size", "time")  # roles that several columns may make up together
+COMBINED = ("block", "device", "size", "time", SPACE)  # roles that several columns may make up together
 EXCLUSIVE = (("size", "sectors", "count"), ("op", "write", "read"), tuple(TIMES))
 KNOWN = {form: role for role, names in ROLES.items() for name in names for form in (name, name.replace("_", ""))}
 REMEDY = "say which with --columns (columns=…), such as block=key,time=when,ignore=level"
@@ -138,7 +139,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
     else:
         pairs = [(role, value) for role, value in columns.items()]  # type: ignore[misc]
     given: dict[str, tuple[str, ...]] = {}
-    known = (*ROLES, ACTION, IGNORE)
+    known = (*ROLES, ACTION, SPACE, IGNORE)
     for asked, value in pairs:
         role = ALIASES.get(str(asked).strip().lower(), str(asked).strip().lower())
         if role not in known:
