@@ -205,6 +205,33 @@ def test_a_block_of_meta_has_chunks_of_128_kb(tmp_path, short):
     assert int(trace.address[8] - trace.address[0]) % (1 << 64) == 8
 
 
+@pytest.mark.parametrize(
+    ("operations", "right"),
+    [
+        ("TRIM=ignore,FLUSH=ignore", [0, 1]),
+        ("TRIM=write,FLUSH=ignore", [0, 1, 1]),
+        ("*=read", [0, 0, 0, 0]),
+        ("READ=write,TRIM=ignore,FLUSH=ignore", [1, 1]),
+    ],
+)
+def test_words_that_are_known_need_no_meaning(tmp_path, operations, right):
+    (path := tmp_path / "mine.csv").write_text("key,op\na,READ\nb,WRITE\nc,TRIM\nd,FLUSH\n")
+    assert open_trace(path, operations=operations).write.tolist() == right
+
+
+def test_truths_keep_their_meaning_next_to_others(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("key,is_read\na,true\nb,false\nc,trim\n")
+    assert open_trace(path, operations="trim=ignore").write.tolist() == [0, 1]
+
+
+def test_a_named_format_keeps_the_usual_words_unless_it_has_its_own(tmp_path):
+    (path := tmp_path / "mine.csv").write_text("419,W,0,4096,10\n419,T,0,4096,11\n419,R,0,4096,12\n")
+    assert open_trace(path, format="alicloud", operations="T=ignore").write.tolist() == [1, 0]
+    path.write_text('1.5 [0 1.2.3.4:5] "R" "x"\n')
+    with pytest.raises(InputError, match="operation 'R'"):
+        open_trace(path, format="redis_monitor", operations="X=ignore")
+
+
 def test_spaces_may_be_more_than_devices(tmp_path):
     rows = [f"f{n},{512 * (n % 2)},512" for n in range(70_000)]
     (path := tmp_path / "mine.csv").write_text("\n".join(["name,offset,size", *rows, *rows[:5]]) + "\n")

@@ -156,6 +156,7 @@ def test_a_row_of_a_table_of_traces_is_checked(tmp_path):
         ("time,key\n", "contains no requests"),
         ("time,key\n1,a\n2,\n", "line 3: field 2 .key.*a key is missing"),
         ("key,op\na,DELETE\n", "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=read"),
+        ("key,op\na,R\nb,TRIM\nc,FLUSH\n", "line 3: .*'TRIM'.*they mean with --operations TRIM=read,FLUSH=read .or"),
     ],
 )
 def test_a_column_that_could_matter_is_never_left_out(tmp_path, content, message):

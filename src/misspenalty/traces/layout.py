@@ -97,7 +97,7 @@ class Layout:
         if role in TIMES:
             return "number" if self.table.time_unit in TIME_UNITS else "time"
         if role in ("op", "write", "read"):
-            return "|".join(self.table.operations) or "R|W"
+            return "|".join((*self.table.operations, *(("R", "W") if self.table.usual else ())))
         if role in (None, "device", ACTION, SPACE) or (role == "block" and self.table.key != "number"):
             return "any"
         return "integer"

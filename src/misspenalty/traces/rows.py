@@ -22,7 +22,7 @@ LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # maximum number of references for one row
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
-SAID = {"op": {}, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
+SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
 SECOND = 1_000_000_000  # ns
 LONGEST_LIFE = LONGEST_TIME // SECOND // 2  # s
@@ -46,10 +46,9 @@ class Rows:
     def __init__(self, table: Table, block_bytes: int, path: Path | None, action: str | None = None) -> None:
         self.table, self.block_bytes, self.path, self.action = table, block_bytes, path, action
         self.lives = Lifetimes() if table.lifetimes == "honour" else None
-        self.operations = table.operations or OPERATIONS
+        self.operations = table.operations
         if self.lives is None:
-            dropped = {name: "ignore" if what == "delete" else what for name, what in self.operations.items()}
-            self.operations = dropped if table.operations else OPERATIONS
+            self.operations = {name: "ignore" if what == "delete" else what for name, what in table.operations.items()}
         self.devices = DeviceNumbers()
         self.first = 0 if table.from_start else None  # time that becomes 0, ns
         self.counts: dict[str, tuple[str, int]] = {}
@@ -114,8 +113,8 @@ class Rows:
             role = next((name for name in SAID if name in columns), "")
             codes = None
             if role:
-                known = self.operations if role == "op" else self.table.operations or SAID[role]
-                codes = values.operations(columns[role][0], known, self.counts)
+                usual = SAID[role] if self.table.usual else {}
+                codes = values.operations(columns[role][0], self.operations, self.counts, usual)
                 if (codes == IGNORED).any():
                     keep = np.flatnonzero(codes != IGNORED)
                     kept, codes = (keep if kept is None else kept[keep]), codes[keep]

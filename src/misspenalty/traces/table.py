@@ -89,6 +89,8 @@ class Table:
         Whether times count from the start of the trace, not from an epoch; the first time is kept and need not be 0.
     example : str
         A line, for messages about a pattern.
+    usual : bool
+        Whether the words of `OPERATIONS` keep their meaning where `operations` says nothing else.
     """
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -109,6 +111,7 @@ class Table:
     optional: int = 0
     from_start: bool = False
     example: str = ""
+    usual: bool = True
 
     def changed(self, **options: Any) -> "Table":
         """Return this description with the options of a user, given as text or as Python values.

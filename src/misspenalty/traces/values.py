@@ -25,6 +25,7 @@ LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEVICE_SHIFT = 47  # as in `misspenalty.traces.reader`
 MOST_DEVICES = 1 << 16
 LONGEST = 64  # maximum number of characters of a number
+MOST_SHOWN = 8  # operations in a message
 
 
 class BadValueError(ValueError):
@@ -374,7 +375,9 @@ def _checked_ns(ns: int) -> int:
     return ns
 
 
-def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[str, int]]) -> np.ndarray:
+def operations(
+    column: pa.Array, known: dict[str, str], counts: dict[str, tuple[str, int]], usual: dict[str, str]
+) -> np.ndarray:
     """Return the codes of the operations of a column, uint8 as in `CODES`.
 
     Parameters
@@ -384,6 +387,8 @@ def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[
         Maps operations to meanings; ``*`` stands for any text. The first match decides, exact names before patterns.
     counts : dict of str to (str, int)
         Maps operations to their meanings and numbers of rows so far; updated.
+    usual : dict of str to str
+        As `known`, for operations that `known` does not have.
 
     Raises
     ------
@@ -400,21 +405,30 @@ def operations(column: pa.Array, known: dict[str, str], counts: dict[str, tuple[
     coded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
     names = [name.strip() for name in texts(coded.dictionary)] if len(coded.dictionary) else []
     index = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    meanings = [meaning_of(name, known) for name in names]
+    meanings = [meaning_of(name, known) or meaning_of(name, usual) for name in names]
     present = np.bincount(index, minlength=len(names))
     for place, (name, meaning) in enumerate(zip(names, meanings, strict=True)):
         if meaning is None and present[place]:
-            shown = [f"{each or 'blank'} ({what})" for each, what in known.items()]
-            expected = "R or W, read or write, get or set" if known is OPERATIONS else ", ".join(shown[:8])
+            unknown = [each for each, what, many in zip(names, meanings, present, strict=True) if many and what is None]
             raise BadValueError(
-                int(np.argmax(index == place)),
-                f"operation {name!r}",
-                f"{expected}; say what it means with --operations {name}=read (or write, or ignore; operations=…), or"
-                " leave the column out with --columns ignore=… (columns=…)",
+                int(np.argmax(index == place)), f"operation {name!r}", _expected_operations(unknown, known, usual)
             )
         if meaning is not None and present[place]:
             counts[name] = (meaning, counts.get(name, (meaning, 0))[1] + int(present[place]))
     return np.array([CODES[meaning or "ignore"] for meaning in meanings], np.uint8)[index]
+
+
+def _expected_operations(unknown: list[str], known: dict[str, str], usual: dict[str, str]) -> str:
+    """Return which operations are expected instead of those that are unknown, and what to do about these."""
+    words = known if usual is OPERATIONS else known | usual
+    shown = [f"{name or 'blank'} ({what})" for name, what in words.items()][:MOST_SHOWN]
+    shown += ["R or W, read or write, get or set"] if usual is OPERATIONS else []
+    named = ",".join(f"{name}=read" for name in unknown[:MOST_SHOWN]) + ",…" * (len(unknown) > MOST_SHOWN)
+    it_means = "it means" if len(unknown) == 1 else "they mean"
+    return (
+        f"{', '.join(shown)}; say what {it_means} with --operations {named} (or write, or ignore; operations=…), or"
+        " leave the column out with --columns ignore=… (columns=…)"
+    )
 
 
 def meaning_of(name: str, known: dict[str, str]) -> str | None:

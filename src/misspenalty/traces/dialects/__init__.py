@@ -213,6 +213,7 @@ def load(path: Path) -> Dialect:
             optional=int(entries.get("optional", 0)),
             from_start=bool(entries.get("from_start", False)),
             example=str(entries["example"]).splitlines()[0],
+            usual="operations" not in entries,
         ).changed(**{key: entries[key] for key in OPTIONS if key in entries})
     except (ParameterError, re.error, ValueError) as error:
         raise InputError(str(error), path=path) from error
