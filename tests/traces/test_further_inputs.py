@@ -232,6 +232,58 @@ def test_a_named_format_keeps_the_usual_words_unless_it_has_its_own(tmp_path):
         open_trace(path, format="redis_monitor", operations="X=ignore")
 
 
+def test_a_value_of_size_0_that_twitter_read_is_unknown(tmp_path):
+    rows = ["0,a,2,0,1,get,0", "1,a,2,0,1,gets,0", "2,a,2,100,1,set,60", "3,b,2,0,1,set,60", "4,b,2,0,1,get,0"]
+    rows += ["5,a,2,0,1,get,0", "6,a,2,50,1,set,0", "7,a,2,0,1,incr,0", "8,c,2,0,1,get,0"]
+    (path := tmp_path / "found").write_text("\n".join(rows) + "\n")
+    trace = open_trace(path)
+    assert trace.format == "twitter"
+    assert trace.bytes_of(slice(None)).tolist() == [102, 102, 102, 2, 2, 102, 52, 52, 52, 0]
+    notes = "; ".join(trace.reading.notes)
+    assert "6 sizes unknown, taken from other requests" in notes and "1 object of unknown size, taken for 0" in notes
+
+
+def test_an_object_of_twitter_has_its_size_before_it_is_set_again(tmp_path):
+    rows = ["0,a,2,0,1,get,0", "1,a,2,100,1,set,5", "2,a,2,0,1,delete,0", "3,a,2,0,1,get,0", "4,a,2,9,1,set,5"]
+    (path := tmp_path / "found").write_text("\n".join(rows) + "\n")
+    trace = open_trace(path, lifetimes="honour")
+    assert (trace.ids.tolist(), trace.bytes_of(slice(None)).tolist()) == ([0, 0, 1, 1], [102, 102, 11, 11])
+    assert "2 sizes unknown" in "; ".join(trace.reading.notes)
+
+
+@pytest.mark.parametrize("header", ["key,op,size,op_count,key_size", "op,key,op_count,size"])
+def test_a_size_of_0_that_metas_key_value_cache_read_is_unknown(tmp_path, header):
+    names = header.split(",")
+    rows = [("k", "GET", "0", "3", "4"), ("k", "SET", "50", "1", "4"), ("e", "SET", "0", "1", "4")]
+    cells = [dict(zip(["key", "op", "size", "op_count", "key_size"], row, strict=True)) for row in rows]
+    lines = [header, *(",".join(cell[name] for name in names) for cell in cells)]
+    (path := tmp_path / "found").write_text("\n".join(lines) + "\n")
+    trace = open_trace(path, format="meta_kv")
+    key = 4 if "key_size" in names else 0
+    assert trace.bytes_of(slice(None)).tolist() == [50 + key] * 4 + [key]
+    assert trace.reading.notes == ("3 sizes unknown, taken from other requests to the same object",)
+
+
+CDN = (
+    "timestamp,cacheKey,OpType,objectSize,responseSize,responseHeaderSize,rangeStart,rangeEnd,TTL,SamplingRate,"
+    "cache_hit,item_value,RequestHandler,cdn_content_type_id,vip_type\n"
+)
+
+
+@pytest.mark.parametrize("number", ["6000", "6000.0", " 6000 "])
+def test_an_object_of_metas_cdn_may_lack_its_size(tmp_path, number):
+    row = "167883840{},{},1,{},5000,300,0,0,60,0.2,1,3,h,2,1\n"
+    text = CDN + row.format(1, "k7", "") + row.format(2, "k8", " ") + row.format(3, "k7", number)
+    (path := tmp_path / "found").write_text(text)
+    trace = open_trace(path)
+    assert (trace.format, trace.bytes_of(slice(None)).tolist()) == ("meta_cdn", [6000, 0, 6000])
+    notes = "; ".join(trace.reading.notes)
+    assert "2 sizes unknown" in notes and "1 object of unknown size, taken for 0 bytes" in notes
+    path.write_text(CDN + row.format(1, "k7", "-6"))
+    with pytest.raises(InputError, match=r"line 2: field 4 .objectSize.*-6 is out of range"):
+        open_trace(path)
+
+
 def test_spaces_may_be_more_than_devices(tmp_path):
     rows = [f"f{n},{512 * (n % 2)},512" for n in range(70_000)]
     (path := tmp_path / "mine.csv").write_text("\n".join(["name,offset,size", *rows, *rows[:5]]) + "\n")

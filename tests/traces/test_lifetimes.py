@@ -119,6 +119,18 @@ def test_libcachesims_own_format_has_both(tmp_path):
     assert "1 times to live ignored (--lifetimes honour); ignored operations: 1 delete" in plain.reading.notice("x")
 
 
+def test_a_size_of_0_that_libcachesim_read_is_unknown(tmp_path):
+    head = bytearray(8192)
+    struct.pack_into("<QQqq", head, 0, lcs.MAGIC, 3, 1, 0)
+    struct.pack_into("<Q", head, 8184, lcs.MAGIC)
+    rows = [(7, 0, 1), (7, 30, 3), (8, 0, 3), (7, 0, 9), (7, 0, 1)]  # object, size, operation: get, set, delete
+    packed = b"".join(struct.pack("<IQqB3sIq", 5, key, size, op, b"", 0, -1) for key, size, op in rows)
+    (path := tmp_path / "x.lcs").write_bytes(bytes(head) + packed)
+    trace = open_trace(path)
+    assert trace.bytes_of(slice(None)).tolist() == [30, 30, 0, 30]
+    assert trace.reading.notes == ("2 sizes unknown, taken from other requests to the same object",)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -167,6 +167,18 @@ def oracle(*rows):
     return b"".join(struct.pack("<IQIq", *row) for row in rows)
 
 
+def test_a_size_of_0_is_unknown_in_oracle_general(tmp_path):
+    rows = oracle((0, 7, 0, 2), (1, 8, 0, -1), (2, 7, 90, 3), (3, 7, 0, -1))
+    trace = open_trace(write(tmp_path / "x.oracleGeneral", rows))
+    assert trace.bytes_of(slice(None)).tolist() == [90, 0, 90, 90]
+    said = (
+        "3 sizes unknown, taken from other requests to the same object",
+        "1 object of unknown size, taken for 0 bytes",
+    )
+    assert trace.reading.notes == said
+    assert open_trace(write(tmp_path / "x.oracleGeneral", oracle((0, 7, 1, -1)))).reading.notes == ()
+
+
 def test_oracle_general_is_told_by_its_content(tmp_path):
     big = 2**64 - 1
     trace = open_trace(write(tmp_path / "x.bin", oracle((100, big, 1, 2), (101, 7, 4096, -1), (101, big, 1, -1))))

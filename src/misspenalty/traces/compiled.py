@@ -215,6 +215,9 @@ def _compile(
     for column in {"write", "time"} - present:
         (folder / column).unlink()
     reading = source.reading or Reading()
+    if sizes.never:
+        said = f"{sizes.never:,} object{'s' * (sizes.never > 1)} of unknown size, taken for 0 bytes"
+        reading = dataclasses.replace(reading, notes=(*reading.notes, said))
     reading = dataclasses.replace(
         reading, format=form.name, block_bytes=block_bytes, rows=int(lengths.sum()),
         reads=references - source.writes, writes=source.writes, size_changes=sizes.changes,
@@ -251,6 +254,7 @@ class ObjectBytes:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.changes, self.unknown = folder, 0, False
+        self.never = 0  # objects whose size no request states
         self.requests = open(folder / "request_bytes", "wb")  # noqa: SIM115, closed by `finish`
 
     def add(self, sizes: np.ndarray) -> None:
@@ -266,7 +270,7 @@ class ObjectBytes:
             requests.unlink()
             return
         if self.unknown:
-            fill(self.folder / "ids", requests, (self.folder / "address").stat().st_size // 8)
+            self.never = fill(self.folder / "ids", requests, (self.folder / "address").stat().st_size // 8)
         with (
             open(self.folder / "ids", "rb") as ids,
             open(requests, "rb") as sizes,

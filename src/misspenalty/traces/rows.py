@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
-from misspenalty.traces import spelling, values
+from misspenalty.traces import spelling, unknown_sizes, values
 from misspenalty.traces.lifetimes import DELETE, Lifetimes
 from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
 from misspenalty.traces.reading import Reading
@@ -24,6 +24,7 @@ OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
 SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
+READING = [values.CODES["read"], BOTH]
 SECOND = 1_000_000_000  # ns
 LONGEST_LIFE = LONGEST_TIME // SECOND // 2  # s
 Columns = dict[str, list[pa.Array]]
@@ -120,6 +121,7 @@ class Rows:
                     kept, codes = (keep if kept is None else kept[keep]), codes[keep]
                     columns = {name: [each.take(pa.array(keep)) for each in group] for name, group in columns.items()}
             made: dict[str, Any] = {}
+            found_nothing = None  # which rows are reads of size 0, if that means an unknown size
             if (
                 "count" in columns
                 and "block" in columns
@@ -135,6 +137,8 @@ class Rows:
                     group = [values.joined(group)]
                 for place, column in enumerate(group):  # noqa: B007, named if it fails
                     value = self._value(role, column, columns)
+                    if role == "size" and "zero" in self.table.unknown_sizes:
+                        found_nothing = (value == 0) & (True if codes is None else np.isin(codes, READING))
                     if value is not None:
                         made[role] = value if role not in made else self._joined(role, made[role], value)
             role, place = "device", 0
@@ -143,6 +147,10 @@ class Rows:
             self._check_ends(made, device)
         except BadValueError as error:
             raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, _said(error)) from error
+        if found_nothing is not None:
+            made["size"][found_nothing] = UNKNOWN
+        if self._has_unknown_sizes and "size" in made:
+            self.unknown += int((made.get("repeat", np.int64(1)) * (made["size"] == UNKNOWN)).sum())
         when = next((made[role] for role in TIMES if role in made), None)
         time = None if when is None else self._since_start(*when)
         write = None if codes is None else codes == values.CODES["write"]
@@ -173,9 +181,7 @@ class Rows:
             said.append(self.lives.note)
         elif (name := columns.pop("ttl", None)) is not None:
             said.append(f"times to live ({name}) ignored (--lifetimes honour)")
-        if self.unknown:
-            many = f"{self.unknown:,} size{'s' * (self.unknown > 1)}"
-            said.append(f"{many} unknown, taken from other requests to the same object")
+        said += unknown_sizes.notes(self.unknown)
         if self.empty:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
         if self.padded:
@@ -233,11 +239,11 @@ class Rows:
         if role not in UNITS:
             return None
         if role == "size" and self.table.example and self.table.pattern:
-            made = values.sizes(column)
-            self.unknown += int(np.count_nonzero(made == UNKNOWN))
-            return made
+            return values.sizes(column)
         address = role in ("offset", "sector")
-        numbers = values.whole(column, hexadecimal=self.table.key == "hex" and address)
+        blanks = role == "size" and "blank" in self.table.unknown_sizes
+        hexadecimal = self.table.key == "hex" and address
+        numbers = values.sizes(column) if blanks else values.whole(column, hexadecimal=hexadecimal)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
         unit = chosen or UNITS[role]
         if role == "offset" and unit == 1 and numbers.dtype == np.uint64 and not {"device", SPACE} & columns.keys():
@@ -249,10 +255,19 @@ class Rows:
             limit = LARGEST_REQUEST
         elif role == "repeat":
             limit = MOST_REPEATS
-        odd = np.flatnonzero((numbers >= max(limit // unit, 1)) | (numbers < np.zeros(1, numbers.dtype)))
+        least = np.full(1, UNKNOWN if blanks else 0).astype(numbers.dtype)
+        odd = np.flatnonzero((numbers >= max(limit // unit, 1)) | (numbers < least))
         if odd.size:
             raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {limit // unit - 1}")
-        return numbers.astype(np.int64) * unit
+        made = numbers.astype(np.int64) * unit
+        if blanks:
+            made[numbers == UNKNOWN] = UNKNOWN
+        return made
+
+    @property
+    def _has_unknown_sizes(self) -> bool:
+        """Whether sizes may be unknown, so that -1 is none."""
+        return bool(self.table.unknown_sizes) or bool(self.table.example and self.table.pattern)
 
     @staticmethod
     def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:
@@ -268,7 +283,7 @@ class Rows:
     @staticmethod
     def _joined(role: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         if role == "size":
-            return first + second
+            return np.where((first == UNKNOWN) | (second == UNKNOWN), UNKNOWN, first + second)
         return values.mixed(second + np.uint64(1), first)
 
     def _placed(

@@ -91,6 +91,8 @@ class Table:
         A line, for messages about a pattern.
     usual : bool
         Whether the words of `OPERATIONS` keep their meaning where `operations` says nothing else.
+    unknown_sizes : tuple of str
+        What means an unknown size: ``blank``, and ``zero`` in the last column of sizes of a read.
     """
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -112,6 +114,7 @@ class Table:
     from_start: bool = False
     example: str = ""
     usual: bool = True
+    unknown_sizes: tuple[str, ...] = ()
 
     def changed(self, **options: Any) -> "Table":
         """Return this description with the options of a user, given as text or as Python values.

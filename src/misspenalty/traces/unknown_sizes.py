@@ -6,10 +6,25 @@ import numpy as np
 
 UNKNOWN = -1
 CHUNK = 1 << 20  # references at a time
+KINDS = ("blank", "zero")  # what a table may write for an unknown size; a zero is unknown only with a read
 
 
-def fill(ids: Path, sizes: Path, objects: int) -> None:
+def notes(count: int) -> tuple[str, ...]:
+    """Return a note that this many sizes are unknown, or none if it is 0.
+
+    Examples
+    --------
+    >>> notes(1), notes(0)
+    (('1 size unknown, taken from other requests to the same object',), ())
+    """
+    said = f"{count:,} size{'s' * (count > 1)} unknown, taken from other requests to the same object"
+    return (said,) if count else ()
+
+
+def fill(ids: Path, sizes: Path, objects: int) -> int:
     """Replace unknown sizes in a file by the object's last known size before, or else the first one after, or else 0.
+
+    Return the number of objects whose size is never known.
 
     Parameters
     ----------
@@ -24,13 +39,15 @@ def fill(ids: Path, sizes: Path, objects: int) -> None:
         new, first = np.unique(part[told], return_index=True)
         fresh = known[new] == UNKNOWN
         known[new[fresh]] = asked[told][first[fresh]]
-    known[known == UNKNOWN] = 0
+    never = known == UNKNOWN
+    known[never] = 0
     place = 0
     with open(sizes, "r+b") as file:
         for part, asked in _chunks(ids, sizes):
             file.seek(place * asked.itemsize)
             file.write(_filled(part, asked, known).data)
             place += len(part)
+    return int(np.count_nonzero(never))
 
 
 def _filled(ids: np.ndarray, asked: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.documents import read_yaml
 from misspenalty.traces.layout import same_names, split
 from misspenalty.traces.table import OPTIONS, Table
+from misspenalty.traces.unknown_sizes import KINDS as UNKNOWN_SIZES
 from misspenalty.traces.values import LONGEST
 
 KINDS = {
@@ -41,6 +42,7 @@ KEYS = {
     "optional": "how many of the last columns may be absent",
     "from_start": "whether times count from the start of the trace",
     "header_has": "names of columns by which a header is recognised",
+    "unknown_sizes": "what stands for an unknown size: blank, or zero (in the last column of sizes of a read)",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
     "named": "whether users have to name the format (unless a suffix fits), as its numbers could mean other things",
     "zero": "columns that are 0 throughout",
@@ -214,11 +216,14 @@ def load(path: Path) -> Dialect:
             from_start=bool(entries.get("from_start", False)),
             example=str(entries["example"]).splitlines()[0],
             usual="operations" not in entries,
+            unknown_sizes=tuple(map(str, entries.get("unknown_sizes", ()))),
         ).changed(**{key: entries[key] for key in OPTIONS if key in entries})
     except (ParameterError, re.error, ValueError) as error:
         raise InputError(str(error), path=path) from error
     if not table.pattern and not (table.names and table.separator):
         raise InputError("no fields with a separator, and no pattern", path=path)
+    if odd := [each for each in table.unknown_sizes if each not in UNKNOWN_SIZES]:
+        raise InputError(f"unknown_sizes holds {odd[0]!r}", path=path, expected=" or ".join(UNKNOWN_SIZES))
     evidence = ("header_has", "suffixes", "named", "zero", "steady", "not_bytes", "fractions")
     return Dialect(
         path.stem,

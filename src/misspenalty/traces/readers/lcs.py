@@ -4,7 +4,8 @@ All numbers are little-endian. The header begins and ends with a magic number; a
 records, that of the header's statistics, and how many requests follow. A record has u32 seconds; u64 object; its size
 (u32, or i64 from version 3 on); from version 2 on, u8 operation and u24 tenant; from version 3 on, u32 time to live; in
 all versions, i64 next access; and from version 4 on, further features. Operations that set, update or write are writes;
-deletions make no reference. Times to live and deletions are ignored unless the option ``lifetimes`` is ``honour``.
+deletions make no reference. The size 0 of a read is unknown, as in ``oracleGeneral``. Times to live and deletions are
+ignored unless the option ``lifetimes`` is ``honour``.
 """
 
 import collections
@@ -13,6 +14,7 @@ import struct
 import numpy as np
 
 from misspenalty.errors import InputError, check_choice
+from misspenalty.traces import unknown_sizes
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.lifetimes import DELETE as GONE
 from misspenalty.traces.lifetimes import Lifetimes
@@ -45,7 +47,7 @@ def read(path, block_bytes, lifetimes="ignore"):
     passed = collections.Counter()
     found = _batches(path, lives, passed)
     yield from found if lives is None else lives.apart(found)
-    notes = [] if lives is None else [lives.note]
+    notes = [*([] if lives is None else [lives.note]), *unknown_sizes.notes(passed["unknown"])]
     if passed["lives"]:
         notes.append(f"{passed['lives']:,} times to live ignored (--lifetimes honour)")
     deletes = {"delete": ("ignore" if lives is None else "delete", passed["deletes"])} if passed["deletes"] else {}
@@ -92,6 +94,9 @@ def _requests(rows, clock, path, lives, passed):
     size = rows["size"].astype(np.int64)
     if size.size and size.min() < 0:
         raise InputError(f"size {int(size.min())} is out of range", path=path, expected="0 or more")
+    unknown = size == 0 if write is None else (size == 0) & ~write & (rows["operation"] != DELETE)
+    passed["unknown"] += int(np.count_nonzero(unknown))
+    size[unknown] = unknown_sizes.UNKNOWN
     time = clock.since_start(rows["time"].astype(np.int64))
     return Requests(rows["object"].copy(), None, write, time, size, life)
 
