@@ -229,6 +229,24 @@ def test_what_is_not_text_is_named(tmp_path, content, message):
         open_trace(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (log(*(("GET /a HTTP/1.1", f"{status} 9") for status in (200, 206, 404, 403, 500, 302, 304))),
+         "1 of status 206, 1 of status 3xx, 2 of status 4xx, 1 of status 5xx"),
+        (SQUID.format("TCP_MISS/200 9", "a") + SQUID.format("TCP_DENIED/403 3", "a")
+         + SQUID.format("TCP_MISS_ABORTED/000 0", "a"), "1 of no status, 1 of status 4xx"),
+        (HAPROXY.replace(" 200 ", " 503 ", 1), "1 of status 5xx"),
+        (log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("HEAD /a HTTP/1.1", "404 1")), None),
+    ],
+)  # fmt: skip
+def test_answers_that_may_not_be_whole_objects_are_counted(tmp_path, content, said):
+    (path := tmp_path / "found").write_text(content)
+    notes = [note for note in open_trace(path).reading.notes if "whole objects" in note]
+    expected = [f"answers that may not be whole objects count with the bytes sent: {said}"]
+    assert notes == (expected if said else [])
+
+
 def test_what_was_left_out_or_filled_in_is_said(tmp_path):
     (path := tmp_path / "found").write_text("A sentence.\ntime_s,key\n1,7\n")
     assert "left out 1 line above the header" in open_trace(path).reading.notice("x")

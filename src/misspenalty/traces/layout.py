@@ -11,7 +11,7 @@ import pyarrow as pa
 from misspenalty.errors import InputError
 from misspenalty.traces import doubts
 from misspenalty.traces.table import TIME_UNITS, Table
-from misspenalty.traces.vocabulary import ACTION, PLACES, REMEDY, SPACE, TIMES, Roles, assign, meaning
+from misspenalty.traces.vocabulary import ACTION, PLACES, REMEDY, SPACE, STATUS, TIMES, Roles, assign, meaning
 
 GUESSED = (",", "\t", ";", "|", " ")  # separators, in the order in which they are tried
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -76,7 +76,7 @@ class Layout:
         """The Arrow type that each column with a role is first read as, by the column's position."""
         kinds: dict[int, pa.DataType] = {}
         for role, places in self.roles.items():
-            as_text = role in ("op", "write", "read", "device", ACTION, SPACE)
+            as_text = role in ("op", "write", "read", "device", ACTION, SPACE, STATUS)
             as_text |= role in ("block", "offset", "sector") and self.table.key == "hex"
             as_text |= role == "block" and self.table.key in ("text", "words")
             as_text |= role in TIMES and (self.table.time_unit not in TIME_UNITS or len(places) > 1)
@@ -98,7 +98,7 @@ class Layout:
             return "number" if self.table.time_unit in TIME_UNITS else "time"
         if role in ("op", "write", "read"):
             return "|".join((*self.table.operations, *(("R", "W") if self.table.usual else ())))
-        if role in (None, "device", ACTION, SPACE) or (role == "block" and self.table.key != "number"):
+        if role in (None, "device", ACTION, SPACE, STATUS) or (role == "block" and self.table.key != "number"):
             return "any"
         return "integer"
 

@@ -1,5 +1,6 @@
 """Turn rows of a table into requests, in the same way for text and for Parquet."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from misspenalty.traces.reading import Reading
 from misspenalty.traces.table import OPERATIONS, SECTOR, TRUTHS, Table
 from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError, DeviceNumbers
-from misspenalty.traces.vocabulary import ACTION, SPACE, TIMES, Roles
+from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 
 LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # maximum number of references for one row
@@ -55,6 +56,7 @@ class Rows:
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
+        self.statuses: Counter[str] = Counter()  # of answers that may not be whole objects, by class
         self.padded = False  # whether a key that is a number begins with a zero
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
@@ -147,6 +149,8 @@ class Rows:
             self._check_ends(made, device)
         except BadValueError as error:
             raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, _said(error)) from error
+        if STATUS in columns:
+            self._count_statuses(columns[STATUS][0])
         if found_nothing is not None:
             made["size"][found_nothing] = UNKNOWN
         if self._has_unknown_sizes and "size" in made:
@@ -182,6 +186,9 @@ class Rows:
         elif (name := columns.pop("ttl", None)) is not None:
             said.append(f"times to live ({name}) ignored (--lifetimes honour)")
         said += unknown_sizes.notes(self.unknown)
+        if self.statuses:
+            shown = ", ".join(f"{count:,} of {what}" for what, count in sorted(self.statuses.items()))
+            said.append(f"answers that may not be whole objects count with the bytes sent: {shown}")
         if self.empty:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
         if self.padded:
@@ -219,6 +226,16 @@ class Rows:
         kept = np.flatnonzero(index == (names.index(self.action) if self.action in names else -1))
         chosen = {role: [each.take(pa.array(kept)) for each in group] for role, group in columns.items()}
         return chosen, kept
+
+    def _count_statuses(self, column: pa.Array) -> None:
+        """Count the answers that may not be whole objects: parts (206), redirections, errors, and none at all."""
+        coded = pc.dictionary_encode(column)
+        present = np.bincount(coded.indices.to_numpy(zero_copy_only=False), minlength=len(coded.dictionary))
+        for status, count in zip(values.texts(coded.dictionary), present.tolist(), strict=True):
+            if status == "206" or status[:1] in ("3", "4", "5"):
+                self.statuses["status " + (status if status == "206" else f"{status[0]}xx")] += count
+            elif status and status[:1] not in ("1", "2"):
+                self.statuses["no status"] += count
 
     def _value(self, role: str, column: pa.Array, columns: Columns) -> Any:
         if role == "block":

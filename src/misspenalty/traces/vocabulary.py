@@ -83,6 +83,7 @@ UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "ki
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
 ACTION = "action"  # role of a column whose values say which rows are requests
 SPACE = "space"  # role of columns that together name what addresses count within; unlike devices, of any number
+STATUS = "status"  # role of a column with the status of an answer of HTTP
 PLACES = ("block", "offset", "sector")
 TIMES = {"time": None, "time_s": "s", "time_ms": "ms", "time_us": "us", "time_ns": "ns"}  # role: unit of time
 COMBINED = ("block", "device", "size", "time", SPACE)  # roles that several columns may make up together
@@ -139,7 +140,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
     else:
         pairs = [(role, value) for role, value in columns.items()]  # type: ignore[misc]
     given: dict[str, tuple[str, ...]] = {}
-    known = (*ROLES, ACTION, SPACE, IGNORE)
+    known = (*ROLES, ACTION, SPACE, STATUS, IGNORE)
     for asked, value in pairs:
         role = ALIASES.get(str(asked).strip().lower(), str(asked).strip().lower())
         if role not in known:
