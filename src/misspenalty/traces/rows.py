@@ -307,6 +307,13 @@ class Rows:
         self, made: dict[str, Any], device: np.ndarray | None, write: np.ndarray | None, time: np.ndarray | None
     ) -> Requests:
         size = made.get("size", made.get("sectors"))
+        if SPACE in made and ("block" in made or device is not None):
+            raise InputError(
+                f"requests have both a {'device' if device is not None else 'key'} and a space", path=self.path,
+                expected="addresses within one space",
+                remedy="device=… keeps keys apart; columns that are joined with + make up one space or one device"
+                " (--columns, columns=…)",
+            )  # fmt: skip
         if "block" in made:
             key = made["block"]
             if device is not None:
@@ -318,11 +325,6 @@ class Rows:
         if device is None:
             found = self._of_one_space(start.view(np.uint64), np.maximum(size, 1).view(np.uint64), write, time)
             return found if SPACE not in made else found._replace(start=values.within(made[SPACE], found.start))
-        if SPACE in made:
-            raise InputError(
-                "requests have both a device and a space", path=self.path, expected="one of them",
-                remedy="name the columns of both as the device or as the space, joined with + (--columns, columns=…)",
-            )  # fmt: skip
         return extents(device, start, size, write, time, self.block_bytes, self.path)
 
     def _of_one_space(

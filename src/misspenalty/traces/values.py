@@ -505,7 +505,11 @@ class DeviceNumbers:
                     self.free += 1
                 number = self.free
             if number >= MOST_DEVICES:
-                raise BadValueError(row, f"more than {MOST_DEVICES} devices")
+                raise BadValueError(
+                    row,
+                    f"more than {MOST_DEVICES} devices",
+                    "fewer, or spaces of addresses: --columns space=… (columns=…)",
+                )
             self.numbers[name] = number
             self.used.add(number)
         return self.numbers[name]
