@@ -293,7 +293,7 @@ def test_spaces_may_be_more_than_devices(tmp_path):
     with pytest.raises(InputError, match="both a device and a space"):
         open_trace(path, columns="space=name")
     path.write_text("name,key\na,0\n")
-    with pytest.raises(InputError, match="both a key and a space.*device=… keeps keys apart"):
+    with pytest.raises(InputError, match=r"both a key and a space.*device=… keeps keys apart"):
         open_trace(path, columns="space=name")
 
 
