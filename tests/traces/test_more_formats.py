@@ -116,6 +116,23 @@ def test_fio_version_2_and_damage(tmp_path):
         open_trace(FORMATS / "fio3.log", unit="h")
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_fio_counts_what_moves_no_data(tmp_path, version):
+    actions = ("add", "open", "read 0 4096", "sync 0 0", "write 4096 4096", "datasync 0 0", "trim 0 4096", "sync 8 0",
+               "wait 1000 0", "sync_file_range 0 0", "close")  # fmt: skip
+    told = "".join(f"{1500 * n} " * (version == 3) + f"/dev/sda {action}\n" for n, action in enumerate(actions))
+    (tmp_path / "x.log").write_text(f"fio version {version} iolog\n{told}")
+    trace = open_trace(tmp_path / "x.log")
+    assert trace.reading.operations == {
+        "read": ("read", 1), "write": ("write", 1), "sync": ("ignore", 2), "datasync": ("ignore", 1),
+        "sync_file_range": ("ignore", 1), "trim": ("ignore", 1), "wait": ("ignore", 1),
+    }  # fmt: skip
+    assert "ignored operations: 1 datasync, 2 sync, 1 sync_file_range, 1 trim, 1 wait" in trace.reading.notice("x")
+    (tmp_path / "none.log").write_text("fio version 2 iolog\n/a add\n/a trim 0 4096\n/a trim 0 512\n")
+    with pytest.raises(InputError, match=r"contains no requests, but 2 of the ignored operation trim$"):
+        open_trace(tmp_path / "none.log")
+
+
 # --- blktrace: sdb.blkparse is what blkparse 1.2 prints for sdb.blktrace.0
 
 
@@ -150,6 +167,40 @@ def test_blktrace_passes_over_a_request_of_no_bytes(tmp_path):
     rows["magic"], rows["action"], rows["sector"], rows["bytes"] = blktrace.MAGIC | 7, 1, [8, 16, 24], [0, 1, 4096]
     rows.tofile(tmp_path / "x")
     assert blocks(open_trace(tmp_path / "x", "blktrace")) == [2, 3]
+
+
+def recorded(*rows):
+    """Return records of blktrace; each row is (action, categories, sector, bytes)."""
+    made = np.zeros(len(rows), blktrace.RECORD)
+    made["magic"], made["device"], made["time"] = blktrace.MAGIC | 7, 8 << 20, np.arange(len(rows))
+    made["action"] = [number | sum(1 << (16 + bit) for bit in bits) for number, bits, _, _ in rows]
+    made["sector"], made["bytes"] = [row[2] for row in rows], [row[3] for row in rows]
+    return made.tobytes()
+
+
+def test_blktrace_counts_discards_flushes_and_other_records(tmp_path):
+    """Numbers are those of linux/blktrace_api.h, such as category 13 for discards and action 10 for unplugging."""
+    read, write, flush, queue, packet, notify, discard = 0, 1, 2, 4, 9, 10, 13
+    rows = [(0, [notify], 0, 0), (2, [notify], 0, 0), (1, [read, queue], 8, 4096), (1, [write, discard], 16, 1 << 20)]
+    rows += [(1, [write, flush], 0, 0), (1, [write], 0, 0), (1, [read, packet], 0, 36), (1, [write, flush], 24, 4096)]
+    rows += [(7, [read], 8, 4096), (8, [read], 8, 4096), (8, [read], 8, 4096), (10, [queue], 0, 0)]
+    (tmp_path / "x").write_bytes(recorded(*rows))
+    trace = open_trace(tmp_path / "x", "blktrace")
+    assert blocks(trace) == [1, 3] and trace.write.tolist() == [False, True]
+    assert trace.reading.changes == (
+        "ignored operations: 1 discard, 1 flush, 1 packet command, 1 request of 0 bytes",
+        "skipped 2 notes, skipped 1 other records, skipped 2 records of action C, skipped 1 records of action D",
+    )
+    with pytest.raises(InputError, match="1 record of action Q, 1 other record; choose another action: --action Q"):
+        (tmp_path / "q").write_bytes(recorded((1, [read], 8, 512), (10, [], 0, 0)))
+        open_trace(tmp_path / "q", "blktrace", action="G")
+
+
+def test_blktrace_takes_records_of_a_control_group_and_of_allocated_requests(tmp_path):
+    """Action 4 is G (getrq) and 5 is S (sleeprq); bit 8 says that a control group's number follows the record."""
+    (tmp_path / "x").write_bytes(recorded((1 | 1 << 8, [0], 8, 4096), (4, [0], 16, 4096), (5, [0], 24, 4096)))
+    assert blocks(open_trace(tmp_path / "x", "blktrace")) == [1]
+    assert blocks(open_trace(tmp_path / "x", "blktrace", action="G")) == [2]
 
 
 def test_blktrace_that_is_cut_or_damaged(tmp_path):

@@ -49,6 +49,30 @@ def test_vscsi_versions(tmp_path, pack):
     assert open_trace(tmp_path / "x.vscsi", block_bytes=512).blocks == 9
 
 
+@pytest.mark.parametrize("pack", [vscsi_1, vscsi_2])
+def test_vscsi_counts_the_commands_that_are_no_requests(tmp_path, pack):
+    """The commands are SYNCHRONIZE CACHE, INQUIRY, TEST UNIT READY, VERIFY, WRITE SAME and one of a vendor."""
+    others = (0x35, 0x12, 0x00, 0x2F, 0x41, 0x93, 0xC1, 0x35)
+    rows = [(4096, 0x28, 0, 1000), *((0, code, 8, 1500 + n) for n, code in enumerate(others)), (4096, 0x2A, 8, 3000)]
+    reading = open_trace(write(tmp_path / "x.vscsi", pack(*rows))).reading
+    assert (reading.rows, reading.reads, reading.writes, reading.time_unit) == (2, 1, 1, "us")
+    assert reading.operations["READ(10)"] == ("read", 1) and reading.operations["WRITE(10)"] == ("write", 1)
+    assert reading.notice("x").endswith(
+        "ignored operations: 1 INQUIRY, 2 SYNCHRONIZE CACHE(10), 1 TEST UNIT READY, 1 VERIFY(10), 1 WRITE SAME(10),"
+        " 1 WRITE SAME(16), 1 command 0xc1"
+    )
+    with pytest.raises(InputError, match=r"contains no requests, but 2 of the ignored operation UNMAP$"):
+        open_trace(write(tmp_path / "none.vscsi", pack((24, 0x42, 0, 1), (24, 0x42, 0, 2))))
+
+
+@pytest.mark.parametrize("code", [0x2E, 0x8E, 0xAE, 0x89, 0x8B, 0x9C])
+def test_vscsi_commands_that_write_and_verify_or_compare_are_writes(tmp_path, code):
+    trace = open_trace(write(tmp_path / "x.vscsi", vscsi_2((4096, 0x28, 0, 1000), (4096, code, 8, 1500))))
+    assert references(trace) == [0, 1] and trace.write.tolist() == [False, True]
+    told = trace.reading.notice("x")
+    assert told is None if code != 0x89 else "1 COMPARE AND WRITE taken for writes of the length" in told
+
+
 def test_vscsi_that_is_cut_or_changes_version(tmp_path):
     whole = vscsi_1(*[(512, 0x28, n, n) for n in range(9)])
     with pytest.raises(InputError, match=r"cut, byte 256: the file ends 12 bytes into a record.*truncated"):

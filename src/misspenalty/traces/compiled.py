@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -36,6 +37,7 @@ ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # further references allowed per byte of the file as it is stored
 LOADED = 1 << 30  # size in bytes up to which a compiled trace is read into memory; larger ones are mapped
 LONGEST_NAME = 4096  # characters of a trace's name
+SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # what a reason to skip one line or record lacks
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 
@@ -229,18 +231,18 @@ def _compile(
 def _without_requests(reading: Reading | None, path: Path, form: Format) -> InputError:
     """Return the error about a file without requests, which says what the file contains instead."""
     passed = dict(reading.skipped) if reading else {}
-    actions = [reason.rpartition(" ")[2] for reason in passed if reason.startswith("lines of action ")]
+    actions = [reason.rpartition(" ")[2] for reason in passed if "s of action " in reason]
     ignored = {
         name: count for name, (what, count) in (reading.operations if reading else {}).items() if what == "ignore"
     }
     held = [
-        f"{count:,} {reason.replace('lines', 'line', 1) if count == 1 else reason}" for reason, count in passed.items()
+        f"{count:,} {reason if count != 1 else SEVERAL.sub('', reason, count=1)}" for reason, count in passed.items()
     ]
     held += [f"{count:,} of the ignored operation {name or '(blank)'}" for name, count in ignored.items()]
     remedy = None
     if actions:
         remedy = f"choose another action: --action {actions[0]} (action=…)"
-    elif ignored:
+    elif ignored and "operations" in form.options:
         remedy = f"say what an operation means: --operations {next(iter(ignored))}=read (operations=…)"
     what = "contains no requests" + (f", but {', '.join(held)}" if held else "")
     return InputError(what, path=path, expected=None if held else form.summary, remedy=remedy)

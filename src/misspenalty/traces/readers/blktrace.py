@@ -3,17 +3,19 @@
 A file has little-endian records of 48 bytes (``struct blk_io_trace`` of linux/blktrace_api.h: magic number and version,
 sequence, time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), each followed by
 its further data. As with `blkparse`, records of one action are requests: Q (queued, the default), G, D or C. Discards,
-notes, packet commands and requests of 0 bytes (such as flushes) are skipped. blktrace writes one file per processor:
-the other files next to the named one are read with it, and all are merged in time order.
+packet commands and requests of 0 bytes (such as flushes) are left out and counted, and so are notes and records of
+other actions. blktrace writes one file per processor: the other files next to the named one are read with it, and all
+are merged in time order.
 """
 
+import collections
 import re
 
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces.compression import open_stream, read_some
-from misspenalty.traces.reader import Clock, Devices, Format, extents, register, sectors_to_bytes
+from misspenalty.traces.reader import SECTOR, Clock, Devices, Format, extents, register, sectors_to_bytes
 from misspenalty.traces.reading import Reading
 
 RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sector", "<u8"), ("bytes", "<u4"),
@@ -21,8 +23,9 @@ RECORD = np.dtype([("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sec
                    ("further", "<u2")])  # fmt: skip
 MAGIC = 0x65617400  # the low byte is the version
 VERSION = 7
-ACTIONS = {"Q": 1, "G": 5, "D": 7, "C": 8}  # low 16 bits of an action
-WRITE, DISCARD, NOTIFY, PACKET = (1 << (16 + bit) for bit in (1, 13, 10, 9))
+ACTIONS = {"Q": 1, "G": 4, "D": 7, "C": 8}  # low bits of an action
+LOW = 0xFFFF & ~(1 << 8)  # bit 8 only says that the number of a control group follows
+WRITE, FLUSH, PACKET, NOTIFY, DISCARD = (1 << (16 + bit) for bit in (1, 2, 9, 10, 13))
 CHUNK = 1 << 22  # bytes read at a time
 
 
@@ -32,8 +35,8 @@ def read(path, block_bytes, action="Q"):
         raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
     files = of_all_processors(path)
     rows = np.concatenate([np.empty(0, RECORD), *(part for file in files for part in _records(file))])
-    passed = (rows["action"] & (DISCARD | NOTIFY | PACKET) != 0) | (rows["bytes"] == 0)
-    rows = rows[(rows["action"] & 0xFFFF == ACTIONS[action]) & ~passed]
+    rows, skipped = _of_action(rows, action)
+    rows, operations = _that_move_data(rows)
     rows = rows[np.argsort(rows["time"], kind="stable")]
     start = sectors_to_bytes(rows["sector"].astype(np.int64), path, "sector")
     time = Clock(1, path).since_start(rows["time"].astype(np.int64))
@@ -42,7 +45,42 @@ def read(path, block_bytes, action="Q"):
     yield extents(device, start, rows["bytes"].astype(np.int64), rows["action"] & WRITE != 0, time, block_bytes, path)
     others = ", ".join(file.name for file in files if file != path)
     notes = (f"read together with {others}, of the other processors",) if others else ()
-    return Reading(devices=len(devices.numbers), time_unit="ns", notes=notes)
+    return Reading(
+        devices=len(devices.numbers), time_unit="ns", address_unit=SECTOR, size_unit=1, operations=operations,
+        skipped=skipped, notes=notes,
+    )  # fmt: skip
+
+
+def _of_action(rows, action):
+    """Return the records of an action, and the numbers of other records by their kind."""
+    note, number = rows["action"] & NOTIFY != 0, rows["action"] & LOW
+    counts = {f"records of action {name}": np.count_nonzero(~note & (number == own)) for name, own in ACTIONS.items()}
+    counts["notes"] = np.count_nonzero(note)
+    counts["other records"] = len(rows) - sum(counts.values())
+    del counts[f"records of action {action}"]
+    skipped = {reason: int(count) for reason, count in counts.items() if count}
+    return rows[~note & (number == ACTIONS[action])], skipped
+
+
+def _that_move_data(rows):
+    """Return the records of reads and writes, and the meaning and number of each operation."""
+    bits, empty = rows["action"], rows["bytes"] == 0
+    kinds = {
+        "packet command": bits & PACKET != 0,
+        "discard": bits & DISCARD != 0,
+        "flush": empty & (bits & FLUSH != 0),
+        "request of 0 bytes": empty,
+        "write": bits & WRITE != 0,
+        "read": np.ones(len(rows), bool),
+    }
+    kind = np.select(list(kinds.values()), np.arange(len(kinds)))  # the first that applies
+    counts = collections.Counter(kind.tolist())
+    operations = {
+        name: (name if name in ("read", "write") else "ignore", counts[place])
+        for place, name in enumerate(kinds)
+        if counts[place]
+    }
+    return rows[kind >= list(kinds).index("write")], operations
 
 
 def of_all_processors(path):

@@ -1,10 +1,12 @@
 """Read fio's logs of requests (``write_iolog``), versions 2 and 3 (fio(1), "Trace file format").
 
 The first line is ``fio version 2 iolog`` or ``… 3 iolog``; the others are ``[time] file action [offset bytes]``. Each
-file has its own address space. Actions that move no data (add, open, close, sync, datasync, sync_file_range, trim,
-wait) are skipped. Only lines of version 3 begin with a time, which is in microseconds, as fio 3.33 writes it, unless
-the option ``unit`` states another unit.
+file has its own address space. Only reads and writes are requests: sync, datasync, sync_file_range, trim and wait are
+left out and counted, and lines that add, open or close a file are no requests. Only lines of version 3 begin with a
+time, which is in microseconds, as fio 3.33 writes it, unless the option ``unit`` states another unit.
 """
+
+import collections
 
 import numpy as np
 
@@ -16,16 +18,19 @@ from misspenalty.traces.reading import Reading
 
 HEAD = b"fio version "
 ACTIONS = {b"read": False, b"write": True}
-PASSED = (b"add", b"open", b"close", b"sync", b"datasync", b"sync_file_range", b"trim", b"wait")
+FILES = (b"add", b"open", b"close")  # actions that are no requests
+IGNORED = (b"sync", b"datasync", b"sync_file_range", b"trim", b"wait")
+PASSED = FILES + IGNORED
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000}  # ns
 CHUNK = 1 << 20  # bytes read at a time
 
 
 def read(path, block_bytes, unit="us"):
-    """Yield `Requests` of blocks of `block_bytes`; `unit` is that of times."""
+    """Yield `Requests` of blocks of `block_bytes`; `unit` is that of times. Return the `Reading`."""
     if unit not in UNITS:
         raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
     names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
+    counts = collections.Counter()
     for first, lines in _chunks(path):
         if not version:
             version = _version(lines[0], path)
@@ -33,14 +38,22 @@ def read(path, block_bytes, unit="us"):
         rows = [
             row
             for number, line in enumerate(lines, first)
-            if (row := _row(line, version, names, path, number)) is not None
+            if (row := _row(line, version, names, counts, path, number)) is not None
         ]
         if rows:
             time, device, write, offset, size = np.array(rows, np.int64).T
             when = clock.since_start(time) if version == 3 else None
             device = devices.number(np.ascontiguousarray(device))
             yield extents(device, offset, size, write.astype(bool), when, block_bytes, path)
-    return Reading(devices=len(devices.numbers), time_unit=unit if version == 3 else "")
+    operations = {
+        action.decode(): (action.decode() if action in ACTIONS else "ignore", counts[action])
+        for action in (*ACTIONS, *IGNORED)
+        if counts[action]
+    }
+    return Reading(
+        devices=len(devices.numbers), time_unit=unit if version == 3 else "", address_unit=1, size_unit=1,
+        operations=operations,
+    )  # fmt: skip
 
 
 def _chunks(path):
@@ -63,8 +76,11 @@ def _version(line, path):
     return int(fields[2])
 
 
-def _row(line, version, names, path, number):
-    """Return ``(time, file, write, offset, bytes)`` of a request; None for a line that moves no data."""
+def _row(line, version, names, counts, path, number):
+    """Return ``(time, file, write, offset, bytes)`` of a request; None for a line that moves no data.
+
+    The action of the line is added to `counts`.
+    """
     fields = line.split()
     if not fields:
         return None
@@ -74,6 +90,7 @@ def _row(line, version, names, path, number):
     if len(fields) not in ((4,) if moves else (2, 3, 4)) or not (moves or action in PASSED):
         expected = f"{'time ' if version == 3 else ''}file action [offset bytes]"
         raise InputError(f"{line[:60].decode('ascii', 'replace')!r}", path=path, line=number, expected=expected)
+    counts[action] += 1
     if not moves:
         return None
     numbers = (time, *fields[2:])
