@@ -216,6 +216,25 @@ def test_oracle_general_is_told_by_its_content(tmp_path):
         open_trace(write(tmp_path / "cut.oracleGeneral.bin", (oracle((0, 1, 1, -1)) * 3)[:-1]))
 
 
+@pytest.mark.parametrize("layout, further", [("<IQIBHq", (1, 1)), ("<IQIHq", (0,)), ("<IQHIHHiq", (100, 1, 1, 60))])
+@pytest.mark.parametrize("none", [-1, -2, 2**63 - 1])
+def test_records_of_other_lengths_are_not_read_as_oracle_general(tmp_path, layout, further, none):
+    """There are records of 27 (oracleGeneralOpNS), 26 and 34 bytes (oracleSysTwr); 24 times as many end at a border."""
+    rows = [(n // 3, 5 + n % 9, 100 + n % 9, *further, n + 9 if n < 711 else none) for n in range(720)]
+    path = write(tmp_path / "x.oracleGeneralOpNS", b"".join(struct.pack(layout, *row) for row in rows))
+    assert path.stat().st_size % 24 == 0
+    with pytest.raises(InputError, match=r"record \d+ has the impossible next access .*oracleGeneralOpNS: convert"):
+        open_trace(path)
+
+
+def test_oracle_general_takes_every_number_that_says_there_is_no_next_access(tmp_path):
+    rows = oracle(*((n, 7, 100, none) for n, none in enumerate((1, 2, -1, -2, 2**63 - 1, (1 << 40) - 1, 0))))
+    assert references(open_trace(write(tmp_path / "x.oracleGeneral", rows))) == [7] * 7
+    rows += oracle((9, 7, 100, 1 << 40))
+    with pytest.raises(InputError, match="byte 168: record 8 has the impossible next access 1099511627776"):
+        open_trace(write(tmp_path / "x.oracleGeneral", rows))
+
+
 @pytest.mark.parametrize("name, dtype", [("u32le", "<u4"), ("u32be", ">u4"), ("u64le", "<u8"), ("u64be", ">u8")])
 def test_plain_numbers_of_either_byte_order(tmp_path, name, dtype):
     ids = [5, 1 << 30, 5, 0] + ([1 << 63] if dtype[2] == "8" else [])
