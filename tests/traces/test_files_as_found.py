@@ -181,6 +181,8 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ('{"messages":[{"role":"user","content":"hi"}]}\n', "texts of prompts; nothing says which prompts share"),
         ('[\n {"timestamp": 0, "hash_ids": [0]}\n]\n', "one JSON array; write an object per line: jq -c"),
         ('{"ts":1,"key":"a"}\n', "is JSON.*jq -r"),
+        ('\ufeff{"ts":1,"key":"a"}\n', "is JSON.*jq -r"),
+        ('\ufeff[{"ts":1,"key":"a"}]\n', "one JSON array; write an object per line"),
         ("<!DOCTYPE html>\n<html>404</html>\n", "a web page.*download the file again"),
         ("version https://git-lfs.github.com/spec/v1\noid sha256:4\nsize 9\n", "a pointer of Git LFS.*git lfs pull"),
         ("/annex/objects/SHA256E-s9--4.csv\n", "a pointer of git-annex, not the file.*git annex get"),

@@ -54,6 +54,15 @@ def test_the_end_of_the_last_line_may_be_missing(tmp_path):
     assert len(read_prompts(tmp_path / "x.jsonl")) == 2
 
 
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_byte_order_marks_are_left_out(tmp_path, monkeypatch, size):
+    """A file that was joined from two has a second mark."""
+    path = write(tmp_path, "\ufeff" + line(0, 600, 1, [1, 2]), "\ufeff" + line(5, 600, 1, [1, 3]), "\ufeff")
+    monkeypatch.setattr(prompts, "CHUNK", size)
+    trace = open_trace(path)
+    assert (trace.format, trace.address[trace.ids].tolist()) == ("mooncake", [1, 2, 1, 3])
+
+
 @pytest.mark.parametrize("size", [1, 7, 200])
 def test_lines_do_not_depend_on_the_chunks(tmp_path, monkeypatch, size):
     path = write(tmp_path, *(line(i, 600, i, [i, i + 1]) for i in range(5)))

@@ -76,7 +76,7 @@ def recognise(head: bytes) -> tuple[str, str] | None:
         return "a tar archive", EXTRACT
     if head[1:40:2].count(0) > len(head[1:40:2]) // 2 and not head[:40:2].count(0):
         return "written in UTF-16 without a mark", "save it as UTF-8 (iconv -f UTF-16LE -t UTF-8)"
-    text = head.decode("utf-8", "replace")
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     for pattern, what, remedy in reversed(TEXTS):  # later entries are more specific
         if re.search(pattern, text, re.MULTILINE):
             return what, remedy

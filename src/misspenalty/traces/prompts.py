@@ -18,6 +18,7 @@ import numpy as np
 
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import check_path, open_stream, read_some
+from misspenalty.traces.lines import MARK
 from misspenalty.traces.reader import LONGEST_TIME
 
 BLOCK_TOKENS = 512  # block size of the released traces
@@ -245,17 +246,19 @@ def _since_first(times, unit, path):
 
 
 def _lines(path):
-    """Yield the number and text of every line that is not blank."""
+    """Yield the number and text of every line that is not blank, without a byte order mark."""
     number, rest = 0, b""
     with open_stream(path) as stream:
         while chunk := read_some(stream, CHUNK, path):
             *whole, rest = (rest + chunk).split(b"\n")
             for line in whole:
                 number += 1
+                line = line.removeprefix(MARK)  # files that were joined have several marks
                 if line.strip():
                     yield number, line
             if len(rest) > MAX_LINE_BYTES:
                 raise InputError("the line is longer than 64 MB", path=path, line=number + 1, expected=EXPECTED)
+    rest = rest.removeprefix(MARK)
     if rest.strip():
         yield number + 1, rest
 

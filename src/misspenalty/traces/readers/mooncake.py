@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from misspenalty.errors import check_choice, check_whole
+from misspenalty.traces.lines import MARK
 from misspenalty.traces.prompts import BLOCK_TOKENS, UNITS, read_prompts, soundness
 from misspenalty.traces.reader import Format, Requests, register
 from misspenalty.traces.reading import Reading
@@ -43,7 +44,7 @@ def _unit(text):
 def sniff(name, head):
     """Return whether the content begins with an object that has the keys of a prompt."""
     keys = b'"timestamp"' in head or b'"input_length"' in head
-    return head.lstrip()[:1] == b"{" and b'"hash_ids"' in head and keys
+    return head.removeprefix(MARK).lstrip()[:1] == b"{" and b'"hash_ids"' in head and keys
 
 
 register(

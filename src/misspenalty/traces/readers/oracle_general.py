@@ -42,8 +42,8 @@ def _check(coming, done, path):
             path=path,
             byte=(done + int(odd[0])) * RECORD.itemsize,
             expected=f"the number of a later record, below {MAX_ACCESSES}; -1, -2 or {NEVER} if there is none",
-            remedy="the records may not be the 24 bytes of oracleGeneral but, for instance, the 27 of oracleGeneralOpNS:"
-            " convert them with libCacheSim's traceConv",
+            remedy="the records may not be the 24 bytes of oracleGeneral but, for instance, the 27 of"
+            " oracleGeneralOpNS: convert them with libCacheSim's traceConv",
         )
 
 
