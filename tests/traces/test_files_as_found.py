@@ -4,6 +4,12 @@ The right values were worked out by hand from the lines.
 """
 
 import gzip
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -207,6 +213,65 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
     (path := tmp_path / "found").write_text(content)
     with pytest.raises(InputError, match=message):
         open_trace(path)
+
+
+@pytest.mark.parametrize(
+    ("first", "command", "columns"),
+    [
+        pytest.param(
+            {"ts": 1700000000.1, "req": {"key": "k0", "bytes": 100}, "op": "GET"},
+            "(echo ts,key,bytes,op; jq -r '[.ts,.req.key,.req.bytes,.op]|@csv') < FILE",
+            {"time": "ts", "block": "key", "size": "bytes", "op": "op"},
+            id="nested",
+        ),
+        pytest.param(
+            {"time_iso8601": "2024-03-01T12:00:00+00:00", "request_method": "GET", "request_uri": "/a0", "status": 200,
+             "body_bytes_sent": 1000},
+            "(echo time,op,request_uri,body_bytes_sent; jq -r '[.time_iso8601,.request_method,.request_uri,"
+            ".body_bytes_sent]|@csv') < FILE",
+            {"time": "time", "block": "request_uri", "size": "body_bytes_sent", "op": "op"},
+            id="of nginx",
+        ),
+        pytest.param(
+            {"obj id": "a", "tags": [1, 2], "@timestamp": 7},
+            "(echo obj_id,timestamp; jq -r '[.\"obj id\",.\"@timestamp\"]|@csv') < FILE",
+            {"block": "obj_id", "time": "timestamp"},
+            id="keys that are no words",
+        ),
+        pytest.param(
+            {"key": 18446744073709551615, "time": 5},
+            "python3 -c 'import csv, json, sys; w = csv.writer(sys.stdout); w.writerow(\"key,time\".split(\",\"));"
+            " w.writerows([d[\"key\"], d[\"time\"]] for d in map(json.loads, sys.stdin))' < FILE",
+            {"block": "key", "time": "time"},
+            id="numbers that jq rounds",
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_makes_a_table_of_lines_of_json(tmp_path, first, command, columns):
+    (path := tmp_path / "found.jsonl").write_text(json.dumps(first) + "\n" + json.dumps(first) + "\n")
+    with pytest.raises(InputError, match=re.escape(f"is JSON, which is supported only for traces of prompts (format"
+                                                   f" mooncake); write a table: {command}")):  # fmt: skip
+        open_trace(path)
+    if "jq" in command and shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    run = command.replace("FILE", shlex.quote(str(path))).replace("python3", shlex.quote(sys.executable))
+    (table := tmp_path / "table.csv").write_bytes(
+        subprocess.run(["sh", "-c", run], check=True, capture_output=True).stdout
+    )
+    trace = open_trace(table)
+    assert trace.reading.columns == columns and len(trace) == 2 and trace.blocks == 1
+    if isinstance(first.get("key"), int):
+        assert trace.address.tolist() == [first["key"]]
+
+
+def test_lines_of_json_whose_keys_say_nothing_name_them_all(tmp_path):
+    (path := tmp_path / "found").write_text('{"who": "a", "what": {"it": 3}}\n')
+    with pytest.raises(InputError, match=r"\(echo who,it; jq -r '\[.who,.what.it\].*and name the place with --columns"):
+        open_trace(path)
+    for text in ('{"it\'s": 1}\n', '{"a": [1]}\n', '{"a": 1'):  # quotes of a shell, nothing but lists, cut
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"is JSON.*; write a table with a header, such as time,key,size$"):
+            open_trace(path)
 
 
 @pytest.mark.parametrize(

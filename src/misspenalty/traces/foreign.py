@@ -3,12 +3,26 @@
 Each is recognised by its first bytes; nothing here reads a file.
 """
 
+import json
 import re
+from collections.abc import Iterator
+from typing import Any
+
+from misspenalty.traces.table import OPERATIONS
+from misspenalty.traces.vocabulary import PLACES, meaning
 
 EXTRACT = "extract the trace from it, and name that file"
 CONVERT = "convert it to CSV or Parquet (pandas or pyarrow reads it)"
 TABLE = "write a table with a header, such as time,key,size"
-JSON_LINES = "with jq: (echo time,key,size; jq -r '[.time,.key,.size]|@csv') < FILE"
+JSON = "JSON, which is supported only for traces of prompts (format mooncake)"
+JQ = "(echo {names}; jq -r '[{paths}]|@csv') < FILE"
+PYTHON = (  # jq 1.6 rounds whole numbers beyond 2**53
+    'python3 -c \'import csv, json, sys; w = csv.writer(sys.stdout); w.writerow("{names}".split(","));'
+    " w.writerows([{paths}] for d in map(json.loads, sys.stdin))' < FILE"
+)
+EXACT = 1 << 53  # whole numbers up to here are exact in jq
+MOST_KEYS = 20  # number of keys that a command names
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 BYTES = (
     (b"\xff\xfe\0\0", "written in UTF-32", "save it as UTF-8 (iconv -f UTF-32 -t UTF-8)"),
     (b"\0\0\xfe\xff", "written in UTF-32", "save it as UTF-8 (iconv -f UTF-32 -t UTF-8)"),
@@ -42,8 +56,7 @@ LENGTHS = "nothing says which prompts share a prefix; a trace with hash_ids does
 TEXTS = (
     (r"\A\s*<(?i:!doctype|html|\?xml)", "a web page, perhaps of an error", "download the file again"),
     (r"\A\s*\[\s*\{", "one JSON array", "write an object per line: jq -c '.[]' FILE"),
-    (r'\A\s*\{\s*"', "JSON, which is supported only for traces of prompts (format mooncake)",
-     f"write a table, {JSON_LINES}"),
+    (r'\A\s*\{\s*"', JSON, TABLE),
     (r'\A\s*\{"(messages|prompt|conversations)"', "texts of prompts", LENGTHS),
     (r"^Device:?\s+(r/s|tps|rrqm)", "what iostat prints", SUMMARY),
     (r"^PID\s+COMM\s+D\s+MAJ", "what biotop prints", SUMMARY),
@@ -79,5 +92,72 @@ def recognise(head: bytes) -> tuple[str, str] | None:
     text = head.decode("utf-8", "replace").removeprefix("\ufeff")
     for pattern, what, remedy in reversed(TEXTS):  # later entries are more specific
         if re.search(pattern, text, re.MULTILINE):
-            return what, remedy
+            return what, as_table(text) if what == JSON else remedy
     return None
+
+
+def as_table(text: str) -> str:
+    """Return how to write lines of JSON as a table, by a command that names the keys of the first object in `text`.
+
+    Keys whose names or values say a role are written; if none gives the place of a request, all are.
+
+    Examples
+    --------
+    >>> as_table('{"ts": 1, "req": {"key": "k0"}, "op": "GET", "status": 200}')
+    "write a table: (echo ts,key,op; jq -r '[.ts,.req.key,.op]|@csv') < FILE"
+    """
+    try:
+        first = json.JSONDecoder().raw_decode(text.lstrip())[0]
+        found = [(keys, value, _column(keys[-1], value)) for keys, value in _values(first)]
+    except (ValueError, RecursionError):
+        return TABLE
+    told = [row for row in found if row[2]]
+    placed = any((known := meaning(name)) is not None and known[0] in PLACES for _, _, name in told)
+    rows = told if placed else [(keys, value, name or _plain(keys[-1])) for keys, value, name in found]
+    if not rows or len(rows) > MOST_KEYS or any("'" in key for keys, _, _ in rows for key in keys):
+        return TABLE
+    names = ",".join(_plain("_".join(keys)) if _is_twice(name, rows) else name for keys, _, name in rows)
+    if any(isinstance(value, int) and abs(value) > EXACT for _, value, _ in rows):
+        command = PYTHON.format(names=names, paths=", ".join("d" + "".join(f"[{json.dumps(key)}]" for key in keys)
+                                                             for keys, _, _ in rows))  # fmt: skip
+    else:
+        command = JQ.format(names=names, paths=",".join("".join(map(_step, keys)) for keys, _, _ in rows))
+    return f"write a table: {command}" + ("" if placed else ", and name the place with --columns key=… (columns=…)")
+
+
+def _values(entry: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each value of an object and of the objects in it that is not a list, with the keys that lead to it."""
+    for key, value in entry.items():
+        if isinstance(value, dict):
+            yield from _values(value, (*above, key))
+        elif not isinstance(value, list):
+            yield (*above, key), value
+
+
+def _column(key: str, value: Any) -> str:
+    """Return the name of the column for a key: its own if that says a role, or what its value says; empty if neither.
+
+    Examples
+    --------
+    >>> _column("ts", 1), _column("verb_used", "GET"), _column("at", "2024-03-01T12:00:00Z"), _column("status", 200)
+    ('ts', 'op', 'time', '')
+    """
+    if meaning(key) is not None:
+        return _plain(key)
+    if isinstance(value, str) and value.lower() in OPERATIONS:
+        return "op"
+    return "time" if isinstance(value, str) and ISO_TIME.match(value) else ""
+
+
+def _is_twice(name: str, rows: list[tuple[tuple[str, ...], Any, str]]) -> bool:
+    return sum(other == name for _, _, other in rows) > 1
+
+
+def _plain(name: str) -> str:
+    """Return a name that needs no quotes, neither in a table nor in a shell."""
+    return re.sub(r"\W+", "_", name).strip("_") or "column"
+
+
+def _step(key: str) -> str:
+    """Return what leads to a key in jq."""
+    return f".{key}" if re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) else f".{json.dumps(key)}"
