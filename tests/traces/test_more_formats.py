@@ -116,6 +116,21 @@ def test_fio_version_2_and_damage(tmp_path):
         open_trace(FORMATS / "fio3.log", unit="h")
 
 
+def test_fio_version_1_can_be_read_as_a_table(tmp_path):
+    (path := tmp_path / "x.log").write_text("fio version 1 iolog\n0 4096 4096\n1 8192 8192\n")
+    with pytest.raises(
+        InputError, match=r"line 1: 'fio version 1 iolog'; expected .* 3 iolog'; lines of version 1 are"
+    ):
+        open_trace(path)
+    for separator in (" ", ",", ", "):
+        path.write_text("0 4096 4096\n1 8192 8192\n".replace(" ", separator))
+        trace = open_trace(path, columns="write=1,offset=2,size=3")
+        assert blocks(trace) == [1, 2, 3] and trace.write.tolist() == [False, True, True]
+    path.write_text("fio version 4 iolog\n")
+    with pytest.raises(InputError, match=r"line 1: 'fio version 4 iolog'; expected [^;]*$"):
+        open_trace(path)
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_fio_counts_what_moves_no_data(tmp_path, version):
     actions = ("add", "open", "read 0 4096", "sync 0 0", "write 4096 4096", "datasync 0 0", "trim 0 4096", "sync 8 0",

@@ -23,6 +23,10 @@ IGNORED = (b"sync", b"datasync", b"sync_file_range", b"trim", b"wait")
 PASSED = FILES + IGNORED
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000}  # ns
 CHUNK = 1 << 20  # bytes read at a time
+VERSION_1 = (
+    "lines of version 1 are a table without a header (0 or 1 for a read or a write, offset, length): leave out the"
+    " first line, and read the rest with --columns write=1,offset=2,size=3 (columns=…)"
+)
 
 
 def read(path, block_bytes, unit="us"):
@@ -72,7 +76,13 @@ def _chunks(path):
 def _version(line, path):
     fields = line.split()
     if fields[:2] != HEAD.split() or len(fields) != 4 or fields[2] not in (b"2", b"3"):
-        raise InputError(f"{line[:40]!r}", path=path, line=1, expected="'fio version 2 iolog' or 'fio version 3 iolog'")
+        raise InputError(
+            repr(line[:40].decode("ascii", "replace")),
+            path=path,
+            line=1,
+            expected="'fio version 2 iolog' or 'fio version 3 iolog'",
+            remedy=VERSION_1 if fields[2:3] == [b"1"] else None,
+        )
     return int(fields[2])
 
 
