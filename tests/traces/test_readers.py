@@ -341,6 +341,7 @@ def test_srt(tmp_path, monkeypatch, order, version, header, chunk):
     monkeypatch.setattr(srt, "CHUNK", max(chunk, len(header) + 60))
     trace = open_trace(write(tmp_path / "x.srt", header + b"".join(parts)))
     assert (trace.format, references(trace)) == ("srt", [0, 1, 2, on(1, 0), 0])
+    assert trace.reading.skipped == {"suspect records": 1}
     assert trace.write.tolist() == [False, False, False, True, False]
     assert trace.time.tolist() == [0, 0, 0, 10**9, 2 * 10**9]
 

@@ -4,8 +4,8 @@ The layout follows the notes of HP's TraceAccess library that DiskSim 4.0 ships:
 ``tracedate``, ended by a form feed (or no header), then records of 13 to 15 words of 32 bits: record bytes, version <<
 16 | type, seconds and microseconds of the arrival, start, stop, bytes, sector, device, drive type, cylinder, flags (bit
 0: read), origin; in version 4 the queue length; in suspect records (type 4) their flags. Words may be in either byte
-order. Sectors are taken as 512 bytes and suspect records are left out, both as in DiskSim; no real trace was available
-to check the reader against.
+order. As in DiskSim, sectors are taken as 512 bytes and suspect records are left out; these are counted. No real trace
+was available to check the reader against.
 """
 
 import numpy as np
@@ -25,14 +25,17 @@ FORM_FEED = b"\f"
 
 def read(path, block_bytes):
     """Yield `Requests` of blocks of `block_bytes`."""
-    clock, devices = Clock(1000, path), Devices()
+    clock, devices, suspect = Clock(1000, path), Devices(), 0
     for rows in _rows(path):
-        rows = rows[rows[:, ID] & 0xFFFF == SHORT]
+        sound = rows[:, ID] & 0xFFFF == SHORT
+        suspect += int(np.count_nonzero(~sound))
+        rows = rows[sound]
         start = sectors_to_bytes(rows[:, SECTOR_NUMBER], path, "sector")
         time = clock.since_start(rows[:, SECONDS] * 1_000_000 + rows[:, MICROSECONDS])
         device = devices.number(rows[:, DEVICE])
         yield extents(device, start, rows[:, BYTES], rows[:, FLAGS] & 1 == 0, time, block_bytes, path)
-    return Reading(devices=len(devices.numbers), time_unit="us")
+    skipped = {"suspect records": suspect} if suspect else {}
+    return Reading(devices=len(devices.numbers), time_unit="us", skipped=skipped)
 
 
 def _rows(path):
