@@ -265,7 +265,7 @@ def test_csv_of_blocks_with_quotes_blanks_and_columns_to_pass_over(tmp_path):
 
 
 def test_csv_of_byte_ranges(tmp_path):
-    content = b"timestamp_ms;device;offset;size;op\n5;a;4095;2;R\n7;b;4095;1;Write\n"
+    content = b"timestamp_ms;device;byte_offset;size;op\n5;a;4095;2;R\n7;b;4095;1;Write\n"
     trace = open_trace(write(tmp_path / "x.csv", content))
     assert references(trace) == [0, 1, on(1, 0)]
     assert trace.time.tolist() == [0, 0, 2_000_000]

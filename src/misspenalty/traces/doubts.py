@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
-from misspenalty.traces.vocabulary import ACTION, IGNORE, NEIGHBOURS, Roles, meaning
+from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, Roles, meaning
 
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
@@ -17,6 +17,9 @@ UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
 )  # names of columns with times in units that are not read
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
+NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # names of columns with block numbers or keys, without signs
+OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
+LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is in bytes
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
 # contents that the name of an unused column may suggest: their roles, their name in messages, and words that suggest it
 TELLING = (
@@ -100,7 +103,17 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             f"--columns count={name} or repeat={name} (columns=…) says which",
         )
     sizes = _numbers(columns, roles.get("size", ()))
-    if not sizes or "size" in table.columns or table.size_unit is not None:
+    if sizes and key and _may_be_sectors(table, names, roles, columns):
+        name = names[roles["size"][0]]
+        yield (
+            f"column {key} may hold sectors of {SECTOR} bytes at which requests begin, or keys of objects, whose sizes"
+            f" {name} gives",
+            f"--columns sector={key} or key={key} (columns=…) says which",
+        )
+    if not sizes or "size" in table.columns:
+        return
+    if table.size_unit is not None:
+        yield from _doubted_offsets(table, names, roles, columns, [size * table.size_unit for size in sizes])
         return
     name, shown = names[roles["size"][0]], ", ".join(str(size) for size in sizes[:SHOWN])
     if _unit_of(names, roles, "size") is not None:
@@ -115,15 +128,53 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             f"column {name} ({shown}) may be bytes of a block, or a number of blocks",
             f"--columns size={name} or count={name} (columns=…) says which",
         )
+    whole = sum(size % SECTOR == 0 for size in sizes)
+    of_disk = "offset" in roles and not _says_bytes(name) and not _within_bytes(names, roles)
+    if of_disk and 2 * whole < len(sizes) and max(sizes) < LONGEST_IN_SECTORS:
+        yield (
+            f"column {name} ({shown}) may be bytes, or sectors, as it holds few multiples of {SECTOR}",
+            "say the units, --size-unit and --address-unit sectors (or bytes; size_unit=…, address_unit=…)",
+        )
+    yield from _doubted_offsets(table, names, roles, columns, sizes)
+
+
+def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> bool:
+    """Return whether a column that was taken for keys may hold addresses of requests to a disk, in sectors.
+
+    It is named as block numbers are, holds whole numbers, and stands next to a size in bytes that is not that of an
+    object, and to a column of disks or of operations.
+    """
+    if "block" in table.columns or len(roles["block"]) > 1 or not roles.keys() & {"device", "op", "write", "read"}:
+        return False
+    name, size = names[roles["block"][0]], names[roles["size"][0]].lower()
+    if "".join(filter(str.isalnum, name.lower())) not in NUMBERED or size.startswith(OF_OBJECTS):
+        return False
+    return all(value.strip().isdecimal() for value in columns[roles["block"][0]])
+
+
+def _within_bytes(names: Sequence[str], roles: Roles) -> bool:
+    """Return whether offsets are surely in bytes: their name says so, or they are within files or in memory."""
+    offset, devices = names[roles["offset"][0]].lower(), roles.get("device", ())
+    of_files = "file" in offset or any(names[place].strip().lower() in FILES for place in devices)
+    return of_files or "byte" in offset or ("addr" in offset and not devices)
+
+
+def _doubted_offsets(
+    table: Table, names: Sequence[str], roles: Roles, columns: Columns, sizes: Sequence[int]
+) -> Iterator[tuple[str, str]]:
+    """Yield the doubt whether offsets are in bytes or in sectors; `sizes` are in bytes."""
     offsets = _numbers(columns, roles.get("offset", ()))
-    if offsets and table.address_unit is None and "offset" not in table.columns:
-        aligned = sum(offset % SECTOR == 0 for offset in offsets)
-        if all(size % SECTOR == 0 for size in sizes) and 2 * aligned < len(offsets):
-            name, shown = names[roles["offset"][0]], ", ".join(str(offset) for offset in offsets[:SHOWN])
-            yield (
-                f"column {name} ({shown}) may be bytes, or sectors, as all sizes are multiples of {SECTOR}",
-                "say its unit, --address-unit sectors (or bytes; address_unit=…)",
-            )
+    if not offsets or table.address_unit is not None or "offset" in table.columns:
+        return
+    if _unit_of(names, roles, "offset") is not None:
+        return
+    aligned = sum(offset % SECTOR == 0 for offset in offsets)
+    if all(size % SECTOR == 0 for size in sizes) and 2 * aligned < len(offsets):
+        name, shown = names[roles["offset"][0]], ", ".join(str(offset) for offset in offsets[:SHOWN])
+        yield (
+            f"column {name} ({shown}) may be bytes, or sectors, as all sizes are multiples of {SECTOR}",
+            "say its unit, --address-unit sectors (or bytes; address_unit=…)",
+        )
 
 
 def _words(name: str) -> set[str]:
@@ -157,7 +208,7 @@ def merged(table: Table, names: Sequence[str]) -> tuple[str, ...]:
 
 def _says_bytes(name: str) -> bool:
     """Return whether the name of a size column says that it is the size of an object, or that it is in bytes."""
-    return "byte" in name.lower() or name.lower().startswith(("obj", "value", "response"))
+    return "byte" in name.lower() or name.lower().startswith(OF_OBJECTS)
 
 
 def _unit_of(names: Sequence[str], roles: Roles, role: str) -> int | None:
@@ -171,8 +222,8 @@ def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
 
     The list is empty if a value is not a number, or if the role does not have exactly one column.
     """
-    if len(places) != 1:
-        return []
+    if len(places) != 1 or any(not value.isascii() or "_" in value for value in columns[places[0]]):
+        return []  # Python takes digits of any script, and underscores between them
     try:
         return [int(float(value)) for value in columns[places[0]]]
     except (ValueError, OverflowError):
