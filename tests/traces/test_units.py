@@ -43,3 +43,77 @@ def test_a_number_of_a_block_next_to_bytes_and_a_disk_may_be_a_sector(opened, li
 )  # fmt: skip
 def test_other_keys_next_to_sizes_are_keys(opened, lines):
     assert opened(lines).reading.columns["block"].startswith("block")
+
+
+def requests(line, *, rows=8):
+    """Return lines made from a template, for rows 0, 1 and so on; ``{size}`` is 8, 16 and 24 in turn."""
+    return "".join(
+        line.format(row=row, disk=row % 2, letter="RW"[row % 2], address=1000 + 8 * row, size=8 * (row % 3 + 1))
+        for row in range(rows)
+    )
+
+
+SPC = "{disk},{address},{size},{letter},0.{row}00000\n"
+ALICLOUD = "{disk},{letter},{address},{size},157780814{row}\n"
+MSR = "1577808144{row}60767,hm,{disk},Read,{row}096,4096,300\n"
+TWITTER = "158399040012{row},k{row},2,100,1,get,0\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "format", "notes", "remedies"),
+    [
+        (SPC, "spc", ["8 of 8 values of size are no multiples of 512 bytes; are they in sectors"],
+         {"size_unit": "sectors"}),
+        (ALICLOUD, "alicloud", ["times are read in us, so that they begin in the year 1970; are they in s?",
+                                "7 of 8 values of offset are no multiples", "8 of 8 values of length are no multiples"],
+         {"size_unit": "sectors", "address_unit": "sectors", "time_unit": "s"}),
+        (MSR.replace("{row}096", "0"), "msr",
+         ["times are read in 100ns, so that they begin in the year 1605; are they in us?"], {"time_unit": "us"}),
+        (TWITTER, "twitter", ["times are read in s, so that they begin in the year 52164; are they in ms?"],
+         {"time_unit": "ms"}),
+    ],
+)  # fmt: skip
+def test_implausible_times_and_sizes_of_a_format_are_named(opened, lines, format, notes, remedies):
+    trace = opened(requests(lines))
+    said = [note for note in trace.reading.notes if "times to live" not in note]
+    assert trace.format == format and len(said) == len(notes)
+    assert all(note.startswith(begin) for note, begin in zip(said, notes, strict=True))
+    right = opened(requests(lines), format, **remedies)
+    assert [note for note in right.reading.notes if "times to live" not in note] == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "0,8,4096,R,0.5\n0,8,512,R,0.7\n",
+        "419,W,8792731648,16384,1577808144360767\n",
+        "419,W,8192,16384,0\n419,W,8192,16384,5\n",
+        "128166372003061629,hm,1,Read,383496192,32768,413\n",
+        "0,q:q:1:8WTfjZU14ee,17,213,4,get,0\n",
+    ],
+)
+def test_plausible_times_and_sizes_need_no_note(opened, lines):
+    assert [note for note in opened(lines).reading.notes if "times to live" not in note] == []
+
+
+OFFSETS = "time_us,offset,size,op\n" + requests("{row}00,{address},{size},{letter}\n")
+
+
+def test_offsets_and_sizes_that_may_be_sectors_have_to_be_stated(opened):
+    with pytest.raises(InputError, match=r"column size \(8, 16, 24\) may be bytes, or sectors.*--size-unit and --addr"):
+        opened(OFFSETS)
+    with pytest.raises(
+        InputError, match=r"column offset \(1000, 1008, 1016\) may be bytes, or sectors.*--address-unit"
+    ):
+        opened(OFFSETS, size_unit="sectors")
+    assert opened(OFFSETS, size_unit="sectors", address_unit="sectors").address.tolist() == [*range(125, 134)]
+    assert opened(OFFSETS, size_unit="bytes").address.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["addr,size,rw\n4096,8,R\n", "file_id,offset,length\n7,100,77\n", "offset,bytes\n100,77\n",
+     "offset,size\n100,70000\n", "byte_offset,size\n100,77\n"],
+)  # fmt: skip
+def test_sizes_in_memory_in_files_or_named_as_bytes_are_bytes(opened, lines):
+    assert opened(lines).reading.size_unit == 1

@@ -21,6 +21,8 @@ ISO = re.compile(
 # The first of these numbers that a time reaches decides its unit; smaller times are in seconds. Units of 100 ns are
 # those of Windows, which counts from 1601; its times are recognised from 1951 to 2049.
 EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
+YEAR = 31_556_952 * 1_000_000_000  # ns
+FIRST_YEAR, LAST_YEAR = 1990, 2100  # between which traces were recorded
 COMPACT = (  # dates written without separators between their parts, and their format
     (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
     (re.compile(r"\d{8}T\d{6}Z"), "%Y%m%dT%H%M%SZ"),
@@ -383,3 +385,29 @@ def epoch_unit(first: float) -> str:
     ('ms', 's')
     """
     return next((unit for least, unit in EPOCH if abs(first) >= least), "s")
+
+
+def year_of(ns: int, unit: str) -> int:
+    """Return the year of a time since 1970, or since 1601 if its unit is 100 ns.
+
+    Examples
+    --------
+    >>> year_of(1_577_808_144 * 10**9, "s"), year_of(1_577_808_144 * 100, "100ns")
+    (2019, 1601)
+    """
+    return (1601 if unit == "100ns" else 1970) + ns // YEAR
+
+
+def unit_since_epoch(ns: int, unit: str) -> str | None:
+    """Return the unit in which a time that was read as `ns`, in `unit`, lies between 1990 and 2100; None if in none.
+
+    Examples
+    --------
+    >>> unit_since_epoch(1_577_808_144_000, "us"), unit_since_epoch(0, "us")
+    ('s', None)
+    """
+    number = ns // 10 ** TIME_UNITS[unit]
+    return next(
+        (each for each, power in TIME_UNITS.items() if FIRST_YEAR <= year_of(number * 10**power, each) < LAST_YEAR),
+        None,
+    )

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
 from misspenalty.traces import spelling, unknown_sizes, values
+from misspenalty.traces.layout import LAST_YEAR, unit_since_epoch, year_of
 from misspenalty.traces.lifetimes import DELETE, Lifetimes
 from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
 from misspenalty.traces.reading import Reading
-from misspenalty.traces.table import OPERATIONS, SECTOR, TRUTHS, Table
+from misspenalty.traces.table import OPERATIONS, SECTOR, TIME_UNITS, TRUTHS, Table
 from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError, DeviceNumbers
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
@@ -57,6 +58,8 @@ class Rows:
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
         self.statuses: Counter[str] = Counter()  # of answers that may not be whole objects, by class
+        self.began: int | None = None  # first time as it is written, ns
+        self.lengths: dict[str, tuple[int, int]] = {}  # role: numbers of values that are no whole sectors, and of all
         self.padded = False  # whether a key that is a number begins with a zero
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
@@ -191,6 +194,7 @@ class Rows:
             said.append(f"answers that may not be whole objects count with the bytes sent: {shown}")
         if self.empty:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
+        said += self._implausible(columns)
         if self.padded:
             said.append("keys are numbers, so 007, 0x7 and 7 are one key (--key text keeps them apart)")
         if len(self.ends) == 2:
@@ -201,10 +205,30 @@ class Rows:
             said.append("times without a zone among others with one, taken as UTC")
         return tuple(said)
 
+    def _implausible(self, columns: dict[str, str]) -> list[str]:
+        """Return notes on times, offsets and sizes that the format's own unit makes implausible."""
+        said = []
+        unit = self.table.time_unit
+        if self.began is not None and self.table.example and unit in TIME_UNITS:
+            year, other = year_of(self.began, unit), unit_since_epoch(self.began, unit)
+            if year >= LAST_YEAR or (self.table.epoch and other not in (None, unit)):
+                asked = f"are they in {other}? (--time-unit {other})" if other else "--time-unit says another unit"
+                said.append(f"times are read in {unit}, so that they begin in the year {year}; {asked}")
+        for role, (odd, all_) in self.lengths.items():
+            if 2 * odd > all_:
+                option = "--size-unit" if role == "size" else "--address-unit"
+                said.append(
+                    f"{odd:,} of {all_:,} values of {columns[role]} are no multiples of {SECTOR} bytes; are they in"
+                    f" sectors? ({option} sectors)"
+                )
+        return said
+
     def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
         """Return times in ns since the first or, with `from_start`, since 0; `when` is in units of `ns` nanoseconds."""
         if not when.size:
             return when
+        if self.began is None:
+            self.began = int(when[0]) * ns
         if self.first is None:
             self.first = int(when[0]) * ns
         for time in (int(when.min()), int(when.max())):
@@ -263,6 +287,9 @@ class Rows:
         numbers = values.sizes(column) if blanks else values.whole(column, hexadecimal=hexadecimal)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
         unit = chosen or UNITS[role]
+        if self.table.whole_sectors and role in ("offset", "size") and chosen is None:
+            odd, all_ = self.lengths.get(role, (0, 0))
+            self.lengths[role] = (odd + int(np.count_nonzero(numbers % SECTOR)), all_ + len(numbers))
         if role == "offset" and unit == 1 and numbers.dtype == np.uint64 and not {"device", SPACE} & columns.keys():
             return numbers
         limit = 1 << 62

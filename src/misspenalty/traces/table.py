@@ -87,6 +87,10 @@ class Table:
         How many of the last columns a file may lack.
     from_start : bool
         Whether times count from the start of the trace, not from an epoch; the first time is kept and need not be 0.
+    epoch : bool
+        Whether times count from 1970, or from 1601 if they are in units of 100 ns.
+    whole_sectors : bool
+        Whether offsets and sizes are multiples of `SECTOR` bytes.
     example : str
         A line, for messages about a pattern.
     usual : bool
@@ -112,6 +116,8 @@ class Table:
     open_ended: bool = False
     optional: int = 0
     from_start: bool = False
+    epoch: bool = False
+    whole_sectors: bool = False
     example: str = ""
     usual: bool = True
     unknown_sizes: tuple[str, ...] = ()

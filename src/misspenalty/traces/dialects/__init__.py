@@ -41,6 +41,9 @@ KEYS = {
     "open_ended": "whether further columns may follow",
     "optional": "how many of the last columns may be absent",
     "from_start": "whether times count from the start of the trace",
+    "epoch": "whether times count from 1970, or from 1601 in units of 100 ns; a note says if they seem to be in another"
+    " unit",
+    "whole_sectors": "whether offsets and sizes are multiples of 512 bytes; a note says if most are not",
     "header_has": "names of columns by which a header is recognised",
     "unknown_sizes": "what stands for an unknown size: blank, or zero (in the last column of sizes of a read)",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
@@ -214,6 +217,8 @@ def load(path: Path) -> Dialect:
             open_ended=bool(entries.get("open_ended", False)),
             optional=int(entries.get("optional", 0)),
             from_start=bool(entries.get("from_start", False)),
+            epoch=bool(entries.get("epoch", False)),
+            whole_sectors=bool(entries.get("whole_sectors", False)),
             example=str(entries["example"]).splitlines()[0],
             usual="operations" not in entries,
             unknown_sizes=tuple(map(str, entries.get("unknown_sizes", ()))),
