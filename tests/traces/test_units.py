@@ -117,3 +117,16 @@ def test_offsets_and_sizes_that_may_be_sectors_have_to_be_stated(opened):
 )  # fmt: skip
 def test_sizes_in_memory_in_files_or_named_as_bytes_are_bytes(opened, lines):
     assert opened(lines).reading.size_unit == 1
+
+
+COMMAS = requests("{disk},{address},4096,{letter},{row},{row}00000\n")
+
+
+def test_decimal_commas_of_times_are_not_a_further_column(opened):
+    message = r"line 2: fields 5 and 6 \(1,100000\) may be one time with a decimal comma.*follow a point, not a comma.*"
+    with pytest.raises(InputError, match=message) as caught:
+        opened(COMMAS)
+    columns = caught.value.remedy.partition("--columns ")[2].partition(" ")[0]
+    assert opened(COMMAS, columns=columns, time_unit="s").reading.ignored == ("6",)
+    assert opened(COMMAS.replace(",4096,R,1,", ",4096,R,1.5,").replace(",4096,R,2,", ",4096,R,2.5,")).format == "spc"
+    assert opened(requests("0,{address},4096,R,{row},7\n")).format == "spc"

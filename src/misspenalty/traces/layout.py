@@ -235,8 +235,33 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
     elif not header and len(first) < len(names):
         names = names[: max(len(first), len(names) - table.optional)]
     roles = assign(names, table.columns, path, rows[0][0] + 1, recognise=False)
+    _check_decimals(table, roles, rows[header:], path)
     table = _timed(table, roles, names, rows[header:])[0]
     return Layout(table, names, roles, *((rows[0][0] + 1, (), (), _written(rows[0][1])) if header else ()))
+
+
+def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], path: Path | None) -> None:
+    """Raise an `InputError` if times, in the last column before a further one, may have decimal commas.
+
+    No time then has a fraction, and the further field is digits, as many in each row but not the same in all.
+    """
+    place = len(table.names) - 1
+    if not table.open_ended or table.separator != "," or not any((place,) == roles.get(role) for role in TIMES):
+        return
+    found = [(split(line, ",") or [])[place:] for _, line in rows[:LOOKED_AT]]
+    if not all(len(each) == 2 and all(map(str.isdecimal, each)) for each in found):
+        return
+    parts = {part for _, part in found}
+    if len(parts) > 1 and len({len(part) for part in parts}) == 1:
+        columns = ",".join(f"{role}={at[0] + 1}" for role, at in roles.items())
+        raise InputError(
+            f"fields {place + 1} and {place + 2} ({','.join(found[1])}) may be one time with a decimal comma, as no"
+            " time has a fraction",
+            path=path,
+            line=rows[1][0] + 1,
+            remedy="decimals follow a point, not a comma: write them so; if these are two columns, name those to read:"
+            f" --columns {columns} --time-unit {table.time_unit} (columns=…, time_unit=…)",
+        )
 
 
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
