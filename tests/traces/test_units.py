@@ -3,6 +3,8 @@
 The lines are like those of real files whose units differ from what their columns or their format suggest.
 """
 
+import json
+
 import pytest
 
 from misspenalty import InputError, open_trace, simulate
@@ -130,3 +132,26 @@ def test_decimal_commas_of_times_are_not_a_further_column(opened):
     assert opened(COMMAS, columns=columns, time_unit="s").reading.ignored == ("6",)
     assert opened(COMMAS.replace(",4096,R,1,", ",4096,R,1.5,").replace(",4096,R,2,", ",4096,R,2.5,")).format == "spc"
     assert opened(requests("0,{address},4096,R,{row},7\n")).format == "spc"
+
+
+def prompts(times):
+    """Return prompts of one block at these times."""
+    lines = [{"timestamp": time, "input_length": 9, "output_length": 1, "hash_ids": []} for time in times]
+    return "".join(json.dumps(line | {"hash_ids": [number]}) + "\n" for number, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(
+    ("times", "unit", "notes"),
+    [
+        ([0, 3, 5], "ms", ()),
+        ([0.0, 1.5, 3.0, 4.5], "ms", ("times taken as ms, although 2 of 4 have a fraction (--unit)",)),
+        ([0.1, 1.5, 3.2], "s", ()),
+    ],
+)
+def test_the_unit_of_times_of_prompts_is_named(opened, times, unit, notes):
+    trace = opened(prompts(times), name="found.jsonl")
+    assert (trace.format, trace.reading.time_unit, trace.reading.notes) == ("mooncake", unit, notes)
+    ns = {"s": 10**9, "ms": 10**6}[unit]
+    assert trace.time.tolist() == [round((time - times[0]) * ns) for time in times]
+    assert trace.reading.describe()["units"] == f"time in {unit}"
+    assert opened(prompts(times), name="found.jsonl", unit="s").reading.notes == ()

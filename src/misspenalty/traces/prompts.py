@@ -49,6 +49,10 @@ class Prompts:
         Hashes of the blocks of all prompts, one prompt after another.
     block_tokens : int
         Tokens per block; the last block of a prompt may be partial.
+    unit : str
+        Unit of the timestamps in the file; empty if they are not from a file, or it has none.
+    fractions : int
+        Number of timestamps with a fraction.
     """
 
     time: np.ndarray
@@ -57,6 +61,8 @@ class Prompts:
     count: np.ndarray
     blocks: np.ndarray
     block_tokens: int
+    unit: str = ""
+    fractions: int = 0
 
     def __len__(self):
         return len(self.count)
@@ -225,20 +231,23 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         hashes.extend(ids)
     if not hashes:
         raise InputError("contains no requests", path=path, expected=EXPECTED)
+    timed = times[0] is not None
+    fractions = sum(time != int(time) for time in times) if timed else 0
+    unit = unit or ("s" if 2 * fractions > len(times) else "ms")
     return Prompts(
-        None if times[0] is None else _since_first(times, unit, path),
+        _since_first(times, unit, path) if timed else None,
         np.array(inputs, np.int64),
         np.array(outputs, np.int64),
         np.array(counts, np.int64),
         np.array(hashes, np.uint64),
         block_tokens or _block_tokens(low, high),
+        unit if timed else "",
+        fractions,
     )
 
 
 def _since_first(times, unit, path):
     """Return times in ns since the first."""
-    if unit is None:
-        unit = "s" if 2 * sum(time != int(time) for time in times) > len(times) else "ms"
     if times[-1] > LONGEST_TIME // UNITS[unit]:
         expected = f"at most {LONGEST_TIME // UNITS[unit]} {unit}"
         raise InputError(f"timestamp {times[-1]:g} is out of range", path=path, expected=expected)

@@ -23,7 +23,9 @@ def read(path, block_bytes, block_tokens=None, unit=None):
     prompts = read_prompts(path, _unit(unit), _tokens(block_tokens))
     time = None if prompts.time is None else np.repeat(prompts.time, prompts.count)
     yield Requests(prompts.blocks, None, None, time)
-    return Reading(prefixes=soundness(prompts))
+    few = unit is None and 0 < 2 * prompts.fractions <= len(prompts)
+    note = f"times taken as ms, although {prompts.fractions:,} of {len(prompts):,} have a fraction (--unit)"
+    return Reading(time_unit=prompts.unit, prefixes=soundness(prompts), notes=(note,) if few else ())
 
 
 def block_bytes_of(path, block_tokens=None, unit=None):
