@@ -8,6 +8,7 @@ import json
 import pytest
 
 from misspenalty import InputError, open_trace, simulate
+from misspenalty.cli.main import main
 
 IOSNOOP = (
     "Tracing block I/O. Ctrl-C to end.\nCOMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n"
@@ -155,3 +156,11 @@ def test_the_unit_of_times_of_prompts_is_named(opened, times, unit, notes):
     assert trace.time.tolist() == [round((time - times[0]) * ns) for time in times]
     assert trace.reading.describe()["units"] == f"time in {unit}"
     assert opened(prompts(times), name="found.jsonl", unit="s").reading.notes == ()
+
+
+def test_a_size_of_blocks_that_is_assumed_is_named(opened, tmp_path, capsys):
+    assert opened("1\n2\n").reading.notes == ("block size of 8192 bytes taken from lirs (--block-size)",)
+    assert opened("1234567\n", "u64le", name="ids").reading.notes[0].startswith("block size of 4096 bytes taken from")
+    assert opened("1\n2\n", block_bytes=8192).reading.notes == ()
+    assert main(["simulate", str(tmp_path / "found"), "--size", "16KB"]) == 0
+    assert "found: read as lirs; block size of 8192 bytes taken from lirs" in capsys.readouterr().err

@@ -147,12 +147,14 @@ def _open_raw(
         size = check_block(block_bytes)
     else:
         size = form.block_bytes if form.block_bytes_of is None else form.block_bytes_of(path, **options)
+    assumed = block_bytes is None and form.assumes_block
+    said = (f"block size of {size} bytes taken from {form.name} (--block-size)",) if assumed else ()
     try:
         with temporary_folder() as folder:  # the mappings stay valid after the files are removed
             try:
-                _compile(path, name, form, size, most_references, options, folder)
+                _compile(path, name, form, size, most_references, options, folder, said)
             except TextKeysError:  # a key is not a number, so the whole column is read again as text
-                _compile(path, name, form, size, most_references, options | {"key": "words"}, folder)
+                _compile(path, name, form, size, most_references, options | {"key": "words"}, folder, said)
             trace = _open_compiled(folder, verify=False)
             trace._known["checked"] = True  # the ids need no check, as the interner made them
             return trace
@@ -187,6 +189,7 @@ def _compile(
     most_references: int | None,
     options: dict[str, Any],
     folder: Path,
+    said: tuple[str, ...],
 ) -> None:
     present = set()
     references = 0
@@ -223,7 +226,7 @@ def _compile(
     reading = dataclasses.replace(
         reading, format=form.name, block_bytes=block_bytes, rows=int(lengths.sum()),
         reads=references - source.writes, writes=source.writes, size_changes=sizes.changes,
-        earlier=reading.earlier + source.earlier,
+        earlier=reading.earlier + source.earlier, notes=(*reading.notes, *said),
     )  # fmt: skip
     write_meta(folder, references, blocks, block_bytes, name, form.name, _sizes(lengths), reading, checksums=False)
 

@@ -35,6 +35,7 @@ KEYS = {
     "unverified": "what about it no available source confirms",
     "example": "lines as they are in a file",
     "block_size": "bytes",
+    "assumes_block": "whether nothing states the size of a block, so that block_size is a guess, which a note names",
     "action": "the value, in the column with the role action, of the lines that are requests by default",
     "actions": "other values of this column that a user may choose instead",
     "fields": "columns in order, NAME:KIND; kinds are those of `KINDS`, or regular expressions",
@@ -70,6 +71,8 @@ class Dialect:
         What must hold for a file to be recognised: see `KEYS`.
     actions : tuple of str
         The actions from which the user chooses one, the default first.
+    assumes_block : bool
+        As in `misspenalty.traces.reader.Format`.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Dialect:
     kinds: tuple[str, ...] = ()
     evidence: dict[str, Any] = field(default_factory=dict)
     actions: tuple[str, ...] = ()
+    assumes_block: bool = False
 
     def fits(self, name: str, head: bytes, *, strict: bool = True) -> bool:
         """Return whether a file with this name and these first bytes is in this dialect.
@@ -240,4 +244,5 @@ def load(path: Path) -> Dialect:
         tuple(KINDS.get(kind or "any", kind) for _, kind in fields),
         {key: entries[key] for key in evidence if key in entries},
         (str(entries["action"]), *map(str, entries.get("actions", ()))) if "action" in entries else (),
+        bool(entries.get("assumes_block", False)),
     )

@@ -29,5 +29,6 @@ for name, code in (PLAIN | CAFFEINE).items():
             functools.partial(read, dtype=np.dtype(code)),
             lambda name, head: False,
             4096,
+            assumes_block=True,
         )
     )

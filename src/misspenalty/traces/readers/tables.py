@@ -113,6 +113,7 @@ def format_of(dialect):
         dialect.fits,
         dialect.block_bytes,
         options,
+        assumes_block=dialect.assumes_block,
         source=dialect.source,
         example=dialect.example,
     )
