@@ -164,3 +164,13 @@ def test_a_size_of_blocks_that_is_assumed_is_named(opened, tmp_path, capsys):
     assert opened("1\n2\n", block_bytes=8192).reading.notes == ()
     assert main(["simulate", str(tmp_path / "found"), "--size", "16KB"]) == 0
     assert "found: read as lirs; block size of 8192 bytes taken from lirs" in capsys.readouterr().err
+
+
+def test_another_separator_of_a_known_format_is_named(opened):
+    lines = requests("{disk} {address} 4096 {letter} 0.{row}\n")
+    with pytest.raises(InputError, match=r"has the columns of spc .*--format spc --separator blanks"):
+        opened(lines)
+    trace = opened(lines, "spc", separator="blanks")
+    assert (len(trace), trace.time.tolist()[-1]) == (8, 700_000_000)
+    with pytest.raises(InputError, match="from numbers alone"):
+        opened(requests("{row} {address} 8 0 {disk}\n"))

@@ -20,7 +20,7 @@ from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, open_stream, read_some
-from misspenalty.traces.table import OPTIONS
+from misspenalty.traces.table import OPTIONS, SEPARATORS
 
 GROUP = "misspenalty.formats"  # group of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
@@ -284,6 +284,13 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
     if len(matching) != 1:
         found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
         possible = [] if matching else candidates(bare, head)
+        if not matching and (other := otherwise_separated(bare, head)):
+            name, written, usual = other
+            raise InputError(
+                f"has the columns of {name} ({known[name].summary.removeprefix('text: ')}), but they are separated by"
+                f" {written} instead of {usual}", path=path,
+                remedy=f"if it is {name}, read it with --format {name} --separator {written} (format=…, separator=…)",
+            )  # fmt: skip
         if len(possible) > 1 or (possible and not re.match(DRIVE_REQUESTS, head)):
             shown = "; ".join(f"{name} ({known[name].summary.removeprefix('text: ')})" for name in possible)
             raise InputError(
@@ -308,6 +315,24 @@ def candidates(name, head):
     from misspenalty.traces.dialects import dialects
 
     return [dialect.name for dialect in dialects().values() if dialect.fits(name, head, strict=False)]
+
+
+def otherwise_separated(name, head):
+    """Return a dialect whose lines these are but for the separator, with the names of the file's separator and its own.
+
+    Only dialects with words for reads and writes count, as numbers could mean other things. None is returned if no
+    dialect or several would fit.
+    """
+    from misspenalty.traces.dialects import dialects
+
+    said = {sign: word for word, sign in SEPARATORS.items()}
+    found = [
+        (dialect.name, word, said.get(dialect.table.separator, dialect.table.separator))
+        for dialect in dialects().values()
+        for word, sign in SEPARATORS.items()
+        if dialect.names_operations and sign != dialect.table.separator and dialect.separated(sign).fits(name, head)
+    ]
+    return found[0] if len({dialect for dialect, _, _ in found}) == 1 else None
 
 
 def _complaint(path, name, head, known):

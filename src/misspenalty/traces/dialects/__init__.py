@@ -3,6 +3,7 @@
 A file ``NAME.yaml`` in this folder defines the format of that name. `KEYS` lists its keys.
 """
 
+import dataclasses
 import functools
 import itertools
 import re
@@ -122,6 +123,18 @@ class Dialect:
         if suffixes and name.lower().endswith(suffixes):
             return True
         return not self.evidence.get("named") and self._holds(rows)
+
+    @property
+    def names_operations(self) -> bool:
+        """Whether lines are divided by a separator and have a word, not a number, for a read or a write."""
+        kinds = dict(zip(self.table.names, self.kinds, strict=True))
+        return not self.table.pattern and any(
+            not re.fullmatch(kinds[name], "1") for name in self.table.columns.get("op", ()) if name in kinds
+        )
+
+    def separated(self, separator: str) -> "Dialect":
+        """Return this dialect with another separator."""
+        return dataclasses.replace(self, table=dataclasses.replace(self.table, separator=separator))
 
     def _matches(self, lines: list[str]) -> bool:
         wanted, passed = _whole(self.table.pattern), _beginning(self.table.skip)
