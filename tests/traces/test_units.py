@@ -174,3 +174,11 @@ def test_another_separator_of_a_known_format_is_named(opened):
     assert (len(trace), trace.time.tolist()[-1]) == (8, 700_000_000)
     with pytest.raises(InputError, match="from numbers alone"):
         opened(requests("{row} {address} 8 0 {disk}\n"))
+
+
+@pytest.mark.parametrize("heading", ["# time, obj_id, obj_size", "#time,obj_id,obj_size", "# time obj_id obj_size"])
+def test_names_in_a_comment_are_divided_as_the_rows_are(opened, heading):
+    lines = f"{heading}\n33898, 42932745, 512\n33898, 40409911, 6656\n"
+    trace = opened(lines)
+    assert trace.reading.columns == {"block": "obj_id", "size": "obj_size", "time": "time"}
+    assert opened(lines, columns="key=obj_id").address.tolist() == [42932745, 40409911]

@@ -302,6 +302,7 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         for heading in (split(written, table.separator) or [], written.split()):
             if len(heading) == len(first) and _has_header(table, heading):
                 names, notes = tuple(heading), [NAMED_ABOVE]
+                break
     if not header and not notes and not table.columns:
         raise InputError(
             "has no header that names the place of a request",
