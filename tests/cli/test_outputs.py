@@ -39,7 +39,8 @@ def run(*arguments, stdout=subprocess.PIPE, env=None, limit=None, unbuffered=Fal
 
 
 def refused(done):
-    error = done.stderr.decode()
+    lines = done.stderr.decode().splitlines(keepends=True)
+    error = "".join(line for line in lines if ": read as lirs; block size" not in line)
     assert done.returncode == 2 and error.startswith("misspenalty: ") and error.count("\n") == 1, error
     return error
 
