@@ -13,7 +13,7 @@ from misspenalty.traces.columns import COLUMNS
 from misspenalty.traces.reading import Reading
 
 META = "meta.json"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
