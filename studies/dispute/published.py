@@ -150,8 +150,7 @@ def steps(results, size, policies):
 
 
 def chosen_rows(results, size, policies):
-    """Return the rows that are used at a size: by the authors' rules or, if `policies` is None, all rows where FIFO
-    misses."""
+    """Return the rows used at a size: by the authors' rules or, if `policies` is None, all those where FIFO misses."""
     if policies is None:
         return results[(results["size_ratio"] == size) & (results["fifo"] > 0)]
     return list(steps(results, size, policies).values())[-1]

@@ -37,7 +37,7 @@ from misspenalty_studies.mq.runs import behind, blocks_of, replay
 
 
 def distances(trace, threshold_mb):
-    """Compute the shares of short re-accesses and of first reads among the reads of a trace.
+    """Compute the share of a trace's re-accesses that are short, and the share of its reads that are first reads.
 
     Parameters
     ----------

@@ -127,9 +127,9 @@ def speedup_conditions(table):
     """What the speed-up depends on: each condition alone (blue) and the best combination of each number of conditions
     (orange; best on the last platform), first with the host's time unchanged, then with the host's time reduced.
 
-    The dotted line is the judged setting; every point is a mean of several runs, so it differs a little from Table 2.
-    Conditions with a star are measured over the first 500 updates, before the
-    prepared state is used up. None of this affects a verdict.
+    The dotted line is the judged setting. Like every point, it is a mean of several runs, so it differs slightly from
+    Table 2. Conditions with a star are measured over the first 500 updates, before the prepared state is used up. None
+    of this affects a verdict.
 
     Parameters
     ----------

@@ -254,7 +254,7 @@ def test_a_seek_table_rejects_numbers_beyond_float(value):
 
 def test_files_that_source_each_other_many_times_are_refused(tmp_path):
     (tmp_path / "d25.parv").write_text("disksim_iosim Stats { I/O Trace Time Scale = 1.0 }\n")
-    for depth in range(25):  # 2**25 files in all
+    for depth in range(25):  # the last file would be read 2**25 times
         (tmp_path / f"d{depth}.parv").write_text(f"source d{depth + 1}.parv\n" * 2)
     with pytest.raises(InputError, match="source each other in a cycle"):
         parameter_file.read(tmp_path / "d0.parv")

@@ -1,4 +1,4 @@
-"""The LRU cache that writes back equals an ordered dictionary and cases by hand, and refuses impossible input."""
+"""Test the LRU cache that writes back against an ordered dictionary and cases worked out by hand."""
 
 from collections import OrderedDict
 

@@ -185,7 +185,7 @@ class UnboundedCounts:
 
 
 def with_hash(policy):
-    """Return a function ``make(capacity, seed, **parameters)`` that makes the policy, with a hash set by `seed`."""
+    """Return a function ``make(capacity, seed, **parameters)``; the hash of the policy made depends on `seed`."""
 
     def make(capacity, seed, **parameters):
         made = find_policy(policy).reference(capacity, **parameters)

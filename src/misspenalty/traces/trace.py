@@ -167,7 +167,8 @@ class Trace:
         Raises
         ------
         InputError
-            No column gives the place of a request, two columns have one role, or a value cannot be read.
+            No column holds the block or address of a request, two columns have the same role, or a value cannot be
+            read.
         ParameterError
             A role, an option or the block size is invalid, or `table` is not a table or has no requests.
 

@@ -1,4 +1,4 @@
-"""Record the obtained side of a study's claims; no method takes or returns a published value."""
+"""Record the values obtained for a study's claims; no method takes or returns a published value."""
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import amounts, comparisons
@@ -6,7 +6,7 @@ from misspenalty_studies.common.claims.numbers import series
 
 
 class Recorder:
-    """Collects the obtained side of claims, by id.
+    """Collects the values obtained for claims, by id.
 
     >>> record = Recorder()
     >>> record.value("mq.table4.mq.128", 19.2)

@@ -32,7 +32,7 @@ def read_manifest(path):
         found = json.loads(text)
         for part in ("inputs", "outputs"):
             for name, described in found[part].items():
-                if "\0" in name or (part == "outputs" and not is_result(name)):  # `make reproduce` may delete it
+                if "\0" in name or (part == "outputs" and not is_result(name)):  # `make` may delete its outputs
                     raise ValueError(f"{name!r} is not a path below results/")
                 described["bytes"], described["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

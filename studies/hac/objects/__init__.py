@@ -1,4 +1,5 @@
-"""Build the object databases of OO7 on pages, and the client caches HAC, FPC, CLOCK and GOM, on which programs run.
+"""Build OO7's object databases on pages, and the client caches through which programs access them.
 
-`oo7` generates databases, `cache` defines the client caches, and `traversals` runs OO7's operations on them.
+`oo7` generates databases, `cache` defines the client caches HAC, FPC, CLOCK and GOM, and `traversals` runs OO7's
+operations on them.
 """

@@ -32,7 +32,7 @@ _predictors: dict[str, Definition] = {}
 
 
 def register(name, kernel=None, parameters=(), check=None):
-    """Decorate a `Reference` so that the predictor is known under `name`.
+    """Register the decorated `Reference` as the predictor `name`.
 
     The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``. Without a
     kernel the reference itself is used; its parameters are those of its constructor, if none are given here.

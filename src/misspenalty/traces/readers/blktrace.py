@@ -30,7 +30,7 @@ CHUNK = 1 << 22  # bytes read at a time
 
 
 def read(path, block_bytes, action="Q"):
-    """Yield `Requests` of blocks of `block_bytes`, one per record whose action is `action`."""
+    """Yield one batch of `Requests`: the reads and writes among the records whose action is `action`, in blocks."""
     if action not in ACTIONS:
         raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
     files = of_all_processors(path)

@@ -116,7 +116,7 @@ class Reference:
         self.destaging = [0] * controller.arrays
         self.old = {}  # stripe -> dirty pages whose contents on disk are known
         self.used = 0
-        self.on_the_way = []  # reads for the cache
+        self.on_the_way = []  # drive reads in flight for the cache
         self.events, self.serial, self.now = [], 0, 0
         self.counts, self.spent, self.response = Counter(), (Counter(), Counter()), [0, 0]
         self.delay = 0
