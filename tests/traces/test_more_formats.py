@@ -204,7 +204,7 @@ def test_blktrace_counts_discards_flushes_and_other_records(tmp_path):
     assert blocks(trace) == [1, 3] and trace.write.tolist() == [False, True]
     assert trace.reading.changes == (
         "ignored operations: 1 discard, 1 flush, 1 packet command, 1 request of 0 bytes",
-        "skipped 2 notes, skipped 1 other records, skipped 2 records of action C, skipped 1 records of action D",
+        "skipped 2 notes, skipped 1 other record, skipped 2 records of action C, skipped 1 record of action D",
     )
     with pytest.raises(InputError, match="1 record of action Q, 1 other record; choose another action: --action Q"):
         (tmp_path / "q").write_bytes(recorded((1, [read], 8, 512), (10, [], 0, 0)))

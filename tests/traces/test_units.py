@@ -182,3 +182,30 @@ def test_names_in_a_comment_are_divided_as_the_rows_are(opened, heading):
     trace = opened(lines)
     assert trace.reading.columns == {"block": "obj_id", "size": "obj_size", "time": "time"}
     assert opened(lines, columns="key=obj_id").address.tolist() == [42932745, 40409911]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ("time,block,size,op\n1,5,3170,get\n2,6,701,set\n3,5,3170,get\n", {}),  # no whole sectors: objects
+        ("time,volume,block,size\n1,a,5,3170\n2,a,6,701\n3,a,5,3170\n", {}),
+        (ADJACENT, {"key": "text"}),
+        ("offset,size,op\n0,100,R\n100,37,R\n137,2000,W\n", {"address_unit": "bytes"}),
+        ("offset,size,op\n0,100,R\n100,37,R\n137,2000,W\n", {"columns": "offset=offset"}),
+        ("time,inode,offset,size,op\n0,1,0,317,R\n1,2,317,318,R\n", {"columns": "space=inode"}),
+    ],
+)
+def test_what_values_rule_out_or_users_state_is_not_doubted(opened, lines, options):
+    assert len(opened(lines, **options)) >= 2
+
+
+def test_a_sixth_column_of_spc_that_cannot_be_decimals_is_another_column(opened):
+    lines = "".join(f"0,{1000 + 8 * i},4096,R,{i // 3},{i % 7 + 10}\n" for i in range(30))
+    trace = opened(lines, name="six.spc")
+    assert (trace.format, len(trace)) == ("spc", 30) and trace.time[-1] == 9 * 10**9
+
+
+def test_a_space_takes_the_place_of_a_formats_devices(opened):
+    lines = "".join(f"{i % 3},R,{4096 * (i // 3)},4096,{1577808144360767 + i}\n" for i in range(12))
+    trace = opened(lines, format="alicloud", columns="space=device_id")
+    assert trace.blocks == opened(lines, format="alicloud").blocks == 12

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,7 +23,7 @@ from misspenalty.traces.compression import check_path, unreadable
 from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_checksum, write_meta
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
-from misspenalty.traces.reading import Reading
+from misspenalty.traces.reading import Reading, counted
 from misspenalty.traces.selection import MOST_REFERENCES
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.spool import spooled
@@ -37,7 +36,6 @@ ALWAYS = 10_000_000  # references that any file may contain
 PER_BYTE = 100  # further references allowed per byte of the file as it is stored
 LOADED = 1 << 30  # size in bytes up to which a compiled trace is read into memory; larger ones are mapped
 LONGEST_NAME = 4096  # characters of a trace's name
-SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # what a reason to skip one line or record lacks
 
 TraceLike: TypeAlias = Trace | str | os.PathLike[str] | ArrayLike
 
@@ -221,8 +219,8 @@ def _compile(
         (folder / column).unlink()
     reading = source.reading or Reading()
     if sizes.never:
-        said = f"{sizes.never:,} object{'s' * (sizes.never > 1)} of unknown size, taken for 0 bytes"
-        reading = dataclasses.replace(reading, notes=(*reading.notes, said))
+        never = f"{sizes.never:,} object{'s' * (sizes.never > 1)} of unknown size, taken for 0 bytes"
+        said = (never, *said)
     reading = dataclasses.replace(
         reading, format=form.name, block_bytes=block_bytes, rows=int(lengths.sum()),
         reads=references - source.writes, writes=source.writes, size_changes=sizes.changes,
@@ -238,9 +236,7 @@ def _without_requests(reading: Reading | None, path: Path, form: Format) -> Inpu
     ignored = {
         name: count for name, (what, count) in (reading.operations if reading else {}).items() if what == "ignore"
     }
-    held = [
-        f"{count:,} {reason if count != 1 else SEVERAL.sub('', reason, count=1)}" for reason, count in passed.items()
-    ]
+    held = [counted(count, reason) for reason, count in passed.items()]
     held += [f"{count:,} of the ignored operation {name or '(blank)'}" for name, count in ignored.items()]
     remedy = None
     if actions:

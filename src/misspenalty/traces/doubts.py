@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from misspenalty.errors import InputError
 from misspenalty.traces.table import OPERATIONS, SECTOR, Table
-from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, Roles, meaning
+from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPACE, Roles, meaning
 
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
@@ -103,7 +103,8 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             f"--columns count={name} or repeat={name} (columns=…) says which",
         )
     sizes = _numbers(columns, roles.get("size", ()))
-    if sizes and key and _may_be_sectors(table, names, roles, columns):
+    whole_sectors = all(size * (table.size_unit or 1) % SECTOR == 0 for size in sizes)
+    if sizes and key and whole_sectors and _may_be_sectors(table, names, roles, columns):
         name = names[roles["size"][0]]
         yield (
             f"column {key} may hold sectors of {SECTOR} bytes at which requests begin, or keys of objects, whose sizes"
@@ -130,6 +131,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
         )
     whole = sum(size % SECTOR == 0 for size in sizes)
     of_disk = "offset" in roles and not _says_bytes(name) and not _within_bytes(names, roles)
+    of_disk = of_disk and table.address_unit in (None, SECTOR) and "offset" not in table.columns
     if of_disk and 2 * whole < len(sizes) and max(sizes) < LONGEST_IN_SECTORS:
         yield (
             f"column {name} ({shown}) may be bytes, or sectors, as it holds few multiples of {SECTOR}",
@@ -146,6 +148,8 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
     """
     if "block" in table.columns or len(roles["block"]) > 1 or not roles.keys() & {"device", "op", "write", "read"}:
         return False
+    if table.key in ("text", "words", "hex"):
+        return False
     name, size = names[roles["block"][0]], names[roles["size"][0]].lower()
     if "".join(filter(str.isalnum, name.lower())) not in NUMBERED or size.startswith(OF_OBJECTS):
         return False
@@ -153,10 +157,10 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
 
 
 def _within_bytes(names: Sequence[str], roles: Roles) -> bool:
-    """Return whether offsets are surely in bytes: their name says so, or they are within files or in memory."""
+    """Return whether offsets are surely in bytes: they are named so, or lie within spaces or files, or in memory."""
     offset, devices = names[roles["offset"][0]].lower(), roles.get("device", ())
     of_files = "file" in offset or any(names[place].strip().lower() in FILES for place in devices)
-    return of_files or "byte" in offset or ("addr" in offset and not devices)
+    return SPACE in roles or of_files or "byte" in offset or ("addr" in offset and not devices)
 
 
 def _doubted_offsets(

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,7 +244,8 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], path: Path | None) -> None:
     """Raise an `InputError` if times, in the last column before a further one, may have decimal commas.
 
-    No time then has a fraction, and the further field is digits, as many in each row but not the same in all.
+    No time then has a fraction, and the further field is digits, as many in each row but not the same in all; as
+    fractions, these digits put no request earlier than the one before that the whole seconds do not.
     """
     place = len(table.names) - 1
     if not table.open_ended or table.separator != "," or not any((place,) == roles.get(role) for role in TIMES):
@@ -252,7 +254,10 @@ def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], pat
     if not all(len(each) == 2 and all(map(str.isdecimal, each)) for each in found):
         return
     parts = {part for _, part in found}
-    if len(parts) > 1 and len({len(part) for part in parts}) == 1:
+    times = [(int(whole), int(part)) for whole, part in found]
+    falls = sum(later < earlier for earlier, later in itertools.pairwise(times))
+    whole_falls = sum(later[0] < earlier[0] for earlier, later in itertools.pairwise(times))
+    if len(parts) > 1 and len({len(part) for part in parts}) == 1 and falls == whole_falls:
         columns = ",".join(f"{role}={at[0] + 1}" for role, at in roles.items())
         raise InputError(
             f"fields {place + 1} and {place + 2} ({','.join(found[1])}) may be one time with a decimal comma, as no"

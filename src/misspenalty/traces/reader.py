@@ -59,10 +59,10 @@ class Format:
         Further options of the reader: name to meaning.
     block_bytes_of : callable, optional
         ``block_bytes_of(path, **options) -> int``: the block size that a file states, if the user names none.
-    assumes_block : bool
-        Whether a file holds numbers of blocks, and neither the format nor the file states how large a block is.
     source, example : str
         Who defined the format, and lines of a file; both are empty if the docstring of the format's module has them.
+    assumes_block : bool
+        Whether a file holds numbers of blocks, and neither the format nor the file states how large a block is.
     """
 
     name: str
@@ -72,9 +72,9 @@ class Format:
     block_bytes: int
     options: dict[str, str] = field(default_factory=dict)
     block_bytes_of: Callable[..., int] | None = None
-    assumes_block: bool = False
     source: str = ""
     example: str = ""
+    assumes_block: bool = False
 
     def check(self, options: Iterable[str]) -> None:
         """Raise a `ParameterError` if an option is not one of this format's."""

@@ -1,8 +1,22 @@
 """Describe what was read from a file or table, and how; a trace made from either has such a description."""
 
 import dataclasses
+import re
 from dataclasses import dataclass, field
 from typing import Any
+
+SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # what a reason to skip one line or record lacks
+
+
+def counted(count: int, reason: str) -> str:
+    """Return how many lines or records were skipped, and why.
+
+    Examples
+    --------
+    >>> counted(2, "records of action C"), counted(1, "records of action C")
+    ('2 records of action C', '1 record of action C')
+    """
+    return f"{count:,} {reason if count != 1 else SEVERAL.sub('', reason, count=1)}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,7 @@ class Reading:
         if dropped:
             said.append(f"ignored operations: {', '.join(dropped)}")
         if self.skipped:
-            said.append(", ".join(f"skipped {count:,} {reason}" for reason, count in self.skipped.items()))
+            said.append(", ".join(f"skipped {counted(count, reason)}" for reason, count in self.skipped.items()))
         if self.earlier and self.sorted:
             said.append(
                 f"sorted by time, as {self.earlier:,} of {self.rows:,} requests came earlier than the one before"

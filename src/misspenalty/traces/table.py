@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.traces.quantities import parse_bytes
-from misspenalty.traces.vocabulary import parse_columns
+from misspenalty.traces.vocabulary import SPACE, parse_columns
 
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
@@ -137,7 +137,9 @@ class Table:
         """
         parsed = {name: _PARSERS[name](value) for name, value in options.items() if value is not None}
         if "columns" in parsed:
-            parsed["columns"] = self.columns | parsed["columns"]
+            replaced = ("device",) if SPACE in parsed["columns"] else ()  # a space takes the place of devices
+            kept = {role: names for role, names in self.columns.items() if role not in replaced}
+            parsed["columns"] = kept | parsed["columns"]
         if "operations" in parsed:
             parsed["operations"] = parsed["operations"] | {
                 name: meaning for name, meaning in self.operations.items() if name not in parsed["operations"]
@@ -193,7 +195,7 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
 
 def _time_unit(value: object) -> str:
     text = str(value).strip()
-    text = {"µs": "us", "ticks": "100ns", "iso8601": "iso"}.get(text.lower(), text)
+    text = {"\u00b5s": "us", "\u03bcs": "us", "ticks": "100ns", "iso8601": "iso"}.get(text.lower(), text)
     if "%" in text or text.lower() in (*TIME_UNITS, "iso"):
         return text if "%" in text else text.lower()
     raise ParameterError(f"time_unit is {value!r}; expected {', '.join(TIME_UNITS)}, iso, or a format such as %H:%M:%S")

@@ -76,8 +76,8 @@ NEIGHBOURS = (
     "page_no",
 )  # names of columns whose values number adjacent blocks, and are not only keys
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
-                 "us": "us", "µs": "us", "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns",
-                 "nanoseconds": "ns"}  # fmt: skip
+                 "us": "us", "\u00b5s": "us", "\u03bcs": "us", "usec": "us", "microseconds": "us",
+                 "ns": "ns", "nsec": "ns", "nanoseconds": "ns"}  # fmt: skip
 UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20,
                  "mib": 1 << 20}  # fmt: skip
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}

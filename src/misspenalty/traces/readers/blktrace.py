@@ -8,7 +8,6 @@ other actions. blktrace writes one file per processor: the other files next to t
 are merged in time order.
 """
 
-import collections
 import re
 
 import numpy as np
@@ -74,7 +73,7 @@ def _that_move_data(rows):
         "read": np.ones(len(rows), bool),
     }
     kind = np.select(list(kinds.values()), np.arange(len(kinds)))  # the first that applies
-    counts = collections.Counter(kind.tolist())
+    counts = np.bincount(kind, minlength=len(kinds)).tolist()
     operations = {
         name: (name if name in ("read", "write") else "ignore", counts[place])
         for place, name in enumerate(kinds)
