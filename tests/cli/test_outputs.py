@@ -75,7 +75,10 @@ def test_help_on_a_full_disk_and_into_a_closed_pipe(arguments, unbuffered):
 
 def test_a_table_into_a_closed_pipe(trace):
     done = subprocess.run(
-        f"{' '.join(COMMAND)} curve {trace} --size all --csv | head -1", shell=True, capture_output=True, check=True
+        f"{' '.join(COMMAND)} curve {trace} --size all --block-size 8K --csv | head -1",
+        shell=True,
+        capture_output=True,
+        check=True,
     )
     assert done.stdout.startswith(b"policy,") and done.stderr == b""
 
@@ -125,12 +128,12 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
         file.write(pack(TRACE.encode()))
     env = os.environ | environment
     for before, after in (
-        (["trace", "info"], ["--csv"]),
-        (["curve"], ["--size", "all"]),
+        (["trace", "info"], ["--csv", "--block-size", "8K"]),
+        (["curve"], ["--size", "all", "--block-size", "8K"]),
     ):
         done = run(*before, path, *after, env=env)
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
-    done = run("curve", path, "--size", "9,99", "--plot", path + b".png", env=env)
+    done = run("curve", path, "--size", "9,99", "--block-size", "8K", "--plot", path + b".png", env=env)
     assert (done.returncode, done.stderr) == (0, b"") and os.path.exists(path + b".png")
     compiled = path + b".trace"
     assert run("trace", "convert", path, compiled, env=env).returncode == 0

@@ -56,11 +56,12 @@ def told(capsys, *arguments):
         ("x.spc", SPC, None),
         ("x.lis", LIS, None),
         ("x.spc.gz", gzip.compress(SPC), None),
-        ("x", BINARY, "U64LE"),
+        ("x", BINARY, "U64LE --block-size 4096"),
     ],
 )
 def test_a_pipe_is_read_from_its_first_byte_to_its_last(tmp_path, name, content, format):
-    expected, options = whole(tmp_path, name, content, format), ["--format", format] if format else []
+    options = ["--format", *format.split()] if format else []
+    expected = whole(tmp_path, name, content, format and format.split()[0])
     assert expected["requests"] > 1900
     assert counts("-", *options, data=content) == expected
     fifo = tmp_path / "fifo"

@@ -17,6 +17,7 @@ def test_the_sizes_below_fetches_are_those_of_all_systems():
     """The sizes of HAC, which begin lower and end higher than the dual buffer's, must have ticks, too."""
     found = table("misses")
     axes = figures.misses(found, table("dynamic")).axes
+    assert len(axes) == len(figures.TRAVERSALS) + 1  # and the dynamic traversal
     for axis, name in zip(axes, figures.TRAVERSALS, strict=False):
         sizes = set(found.loc[found["traversal"] == name, "cache_mb"])
         assert axis.get_title(loc="left") == name
@@ -25,7 +26,9 @@ def test_the_sizes_below_fetches_are_those_of_all_systems():
 
 def test_sensitivity_leaves_out_only_what_moves_neither_share():
     costs, algorithm = table("cost_sensitivity"), table("sensitivity")
-    for axis, all_ in zip(figures.sensitivity(costs, algorithm).axes, (costs, algorithm), strict=True):
+    axes = figures.sensitivity(costs, algorithm).axes
+    assert len(axes) == 2
+    for axis, all_ in zip(axes, (costs, algorithm), strict=True):
         part = all_[all_["traversal"] == "T1"].set_index("parameter")[["replacement_pct", "conversion_pct"]]
         moves = (part - part.loc["none"]).abs().groupby(level=0).max().max(axis=1)
         labels = {name.removesuffix("_instructions").replace("_", " ") for name in moves.index[moves > 0.1]}

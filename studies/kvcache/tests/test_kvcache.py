@@ -299,6 +299,7 @@ def test_no_data_lie_under_the_legends_of_the_archived_figure():
     figure = figures.capacity(table, pd.read_csv(ROOT / "studies/kvcache/published/fig9.csv"))
     with matplotlib.rc_context(style.STYLE):
         figure.draw_without_rendering()
+    assert len(figure.axes) == 2
     for axes in figure.axes:
         frame = axes.get_legend().get_frame().get_window_extent()
         points = [axes.transData.transform(np.column_stack(line.get_data())) for line in axes.lines]
