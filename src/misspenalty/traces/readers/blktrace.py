@@ -72,7 +72,9 @@ def _that_move_data(rows):
         "write": bits & WRITE != 0,
         "read": np.ones(len(rows), bool),
     }
-    kind = np.select(list(kinds.values()), np.arange(len(kinds)))  # the first that applies
+    kind = np.full(len(rows), len(kinds) - 1)
+    for place, applies in reversed(list(enumerate(kinds.values()))):  # the first that applies
+        kind = np.where(applies, place, kind)
     counts = np.bincount(kind, minlength=len(kinds)).tolist()
     operations = {
         name: (name if name in ("read", "write") else "ignore", counts[place])

@@ -64,8 +64,8 @@ def read(path, block_bytes):
                 f"the record is not of version {number}", path=path, byte=place, remedy="the file may be damaged"
             )
         done += rows.nbytes
-        codes, counts = np.unique(rows["command"], return_counts=True)
-        commands.update(dict(zip(codes.tolist(), counts.tolist(), strict=True)))
+        counts = np.bincount(rows["command"].astype(np.int64)).tolist()
+        commands.update({code: count for code, count in enumerate(counts) if count})
         write = np.isin(rows["command"], list(WRITES))
         data = write | np.isin(rows["command"], list(READS))
         rows, write = rows[data], write[data]

@@ -241,7 +241,7 @@ def test_a_verdict_that_reads_a_table_which_a_fitted_parameter_drives_is_calibra
     unread = fit(drives=({"table": "x_hits", "columns": ["timed"]},))
     assert small(rates(), hits(), calibration=[unread])["basis"].tolist() == ["free", "free", "free", ""]
     for wrong in ({"table": "x_none"}, {"table": "x_hits", "columns": ["late"]}):
-        with pytest.raises(InputError, match="parameter p: there is no table x_"):
+        with pytest.raises(InputError, match="parameter p: no claim reads the table x_"):
             small(rates(), hits(), calibration=[fit(drives=(wrong,))])
 
 
