@@ -14,12 +14,12 @@ import pytest
 from misspenalty.cli.main import main
 
 COMMAND = [sys.executable, "-m", "misspenalty"]
-TRACE = "".join(f"{n * n % 977}\n" for n in range(20_000))
+TRACE = "".join(f"0,{8 * (n * n % 977)},4096,R,{n / 1000}\n" for n in range(20_000))
 
 
 @pytest.fixture
 def trace(tmp_path):
-    path = tmp_path / "x.lirs"
+    path = tmp_path / "x.spc"
     path.write_text(TRACE)
     return path
 
@@ -39,8 +39,7 @@ def run(*arguments, stdout=subprocess.PIPE, env=None, limit=None, unbuffered=Fal
 
 
 def refused(done):
-    lines = done.stderr.decode().splitlines(keepends=True)
-    error = "".join(line for line in lines if ": read as lirs; block size" not in line)
+    error = done.stderr.decode()
     assert done.returncode == 2 and error.startswith("misspenalty: ") and error.count("\n") == 1, error
     return error
 
@@ -75,10 +74,7 @@ def test_help_on_a_full_disk_and_into_a_closed_pipe(arguments, unbuffered):
 
 def test_a_table_into_a_closed_pipe(trace):
     done = subprocess.run(
-        f"{' '.join(COMMAND)} curve {trace} --size all --block-size 8K --csv | head -1",
-        shell=True,
-        capture_output=True,
-        check=True,
+        f"{' '.join(COMMAND)} curve {trace} --size all --csv | head -1", shell=True, capture_output=True, check=True
     )
     assert done.stdout.startswith(b"policy,") and done.stderr == b""
 
@@ -102,7 +98,7 @@ def test_a_plot_that_does_not_fit(trace, tmp_path, suffix):
 def test_a_compiled_trace_that_does_not_fit(trace, tmp_path):
     before = sorted(tmp_path.iterdir())
     error = refused(run("trace", "convert", trace, tmp_path / "x.trace", limit=3000))
-    assert "x.lirs" in error or "x.trace" in error
+    assert "x.spc" in error or "x.trace" in error
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -128,12 +124,12 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
         file.write(pack(TRACE.encode()))
     env = os.environ | environment
     for before, after in (
-        (["trace", "info"], ["--csv", "--block-size", "8K"]),
-        (["curve"], ["--size", "all", "--block-size", "8K"]),
+        (["trace", "info"], ["--csv"]),
+        (["curve"], ["--size", "all"]),
     ):
         done = run(*before, path, *after, env=env)
         assert (done.returncode, done.stderr) == (0, b""), done.stderr
-    done = run("curve", path, "--size", "9,99", "--block-size", "8K", "--plot", path + b".png", env=env)
+    done = run("curve", path, "--size", "9,99", "--plot", path + b".png", env=env)
     assert (done.returncode, done.stderr) == (0, b"") and os.path.exists(path + b".png")
     compiled = path + b".trace"
     assert run("trace", "convert", path, compiled, env=env).returncode == 0
@@ -159,7 +155,7 @@ def test_a_closed_standard_output_is_reported(trace, tmp_path, arguments, closed
     done = run_closed(closed, *arguments)
     told = b"" if 2 in closed else b"misspenalty: standard output is closed; send it to a file, or to /dev/null\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", told)
-    assert [path.name for path in tmp_path.iterdir()] == ["x.lirs"]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.spc"]
 
 
 def test_a_closed_standard_error_hides_messages_and_nothing_else(trace, tmp_path):
@@ -215,7 +211,7 @@ def test_python_without_docstrings_and_assertions(trace, arguments):
 )
 def test_an_output_never_replaces_an_input(tmp_path, capsys, arguments, link):
     """An input is not replaced even if the output names it in another way."""
-    trace, other, output = tmp_path / "x.png", tmp_path / "other.lirs", tmp_path / "y.png"
+    trace, other, output = tmp_path / "x.png", tmp_path / "other.spc", tmp_path / "y.png"
     trace.write_text(TRACE)
     other.write_text(TRACE)
     if link:

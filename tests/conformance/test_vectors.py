@@ -146,3 +146,12 @@ def test_the_generator_notices_a_changed_file(tmp_path, monkeypatch, capsys):
     assert conformance_vectors.main() == 1 and "a.json" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["conformance_vectors.py"])
     assert conformance_vectors.main() == 0 and (tmp_path / "a.json").read_text() == "new\n"
+
+
+def test_the_guide_says_how_many_vectors_there_are():
+    suites = [json.loads(path.read_text()) for path in sorted((ROOT / "data/conformance").glob("*.json"))]
+    suites = [suite for suite in suites if "vectors" in suite]
+    short = [len(suite["vectors"]) for suite in suites]
+    guide = (ROOT / "docs/how-to/conformance.md").read_text()
+    assert f"A policy has {min(short)} to {max(short)} short vectors" in guide
+    assert {len(suite["long"]) for suite in suites} == {3}

@@ -44,3 +44,9 @@ def test_the_text_above_a_stack_stands_clear_of_its_value():
     shares = [box for text, box in boxes if text.startswith("stack")]
     values = [box for text, box in boxes if not text.startswith("stack")]
     assert len(shares) == 4 and not any(share.overlaps(value) for share in shares for value in values)
+
+
+def test_hot_traversals_hit_the_server_as_often_as_the_caption_of_figure_11_says():
+    found = table("projections").query("case == 'fig9_point' and quantity == 'server_cache_hit_pct'")
+    hits = found.set_index("traversal")["value"]
+    assert hits["T6"] == hits["T1-"] == 100 and hits[["T1", "T1+"]].between(90, 100, inclusive="neither").all()

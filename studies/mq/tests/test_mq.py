@@ -216,3 +216,8 @@ def test_the_head_of_a_capture_has_its_share_of_the_transactions(tmp_path, busy)
         time = np.linspace(0, seconds * 1e9, len(busy)).astype(np.int64)
         timed = Trace(busy.ids, busy.write, time, busy.address, busy.block_bytes, "mine", busy.format)
         assert mq_rates.recorded_reads(timed, facts, "raw/mine.parquet") == pytest.approx(busy.reads / transactions)
+
+
+def test_more_than_half_of_the_re_accesses_are_as_near_as_the_caption_of_figure_2_says():
+    nearer = pd.read_csv(ROOT / "results/mq/fig2.csv").set_index(["capture", "distance_high"])["cumulative_pct"]
+    assert nearer["2mb", 16_383] > 50

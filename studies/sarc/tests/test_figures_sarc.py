@@ -148,3 +148,10 @@ def test_one_configuration_alone_is_enough(tables):
     ):
         part = {key: frame[frame["config"] == "cache_sensitive"] for key, frame in tables[name].items()}
         FIGURES[name](**part)
+
+
+def test_ratios_below_the_axis_are_zeros_as_the_caption_says():
+    minutes = pd.read_csv(ROOT / "results/sarc/by_minute.csv").sort_values("minute")
+    drawn = minutes.groupby(["config", "policy"])["ratio"].transform(lambda ratio: ratio.rolling(5, 1).median())
+    below = drawn[drawn < 0.01]
+    assert len(below) and (below == 0).all()
