@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from misspenalty.traces.reader import MOST_DEVICES
+from misspenalty.traces.table import MOST_DEVICES
 from misspenalty.traces.values import BadValueError, flat, is_text, texts
 
 

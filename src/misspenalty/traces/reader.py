@@ -20,7 +20,7 @@ from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, open_stream, read_some
-from misspenalty.traces.table import OPTIONS, SEPARATORS
+from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SEPARATORS
 
 GROUP = "misspenalty.formats"  # group of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
@@ -86,8 +86,6 @@ class Format:
 
 
 LARGEST_ADDRESS = 1 << 56  # bytes: 64 PB per device
-MOST_DEVICES = 1 << 16
-DEVICE_SHIFT = 47  # the bits above hold a device's number, those below its block addresses
 LARGEST_REQUEST = 1 << 40  # bytes
 LONGEST_TIME = 1 << 62  # ns, 146 years
 

@@ -17,6 +17,8 @@ from misspenalty.traces.quantities import parse_bytes
 from misspenalty.traces.vocabulary import SPACE, parse_columns
 
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
+MOST_DEVICES = 1 << 16
+DEVICE_SHIFT = 47  # of a block's address, the bits above hold its device's number, those below its place there
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
 TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten that gives ns
 MEANINGS = ("read", "write", "both", "delete", "ignore")

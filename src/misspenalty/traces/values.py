@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.traces._hash import hash_texts
-from misspenalty.traces.reader import DEVICE_SHIFT, MOST_DEVICES
 from misspenalty.traces.splitmix import GOLDEN, mix
-from misspenalty.traces.table import OPERATIONS, TIME_UNITS
+from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPERATIONS, TIME_UNITS
 from misspenalty.traces.unknown_sizes import UNKNOWN
 
 NULLS = ("NULL", "null", "NaN", "nan", "None", "\\N")

