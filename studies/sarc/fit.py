@@ -11,12 +11,15 @@ along one parameter after another until neither neighbour is better, and then ha
 (`misspenalty_studies.sarc.descent`). The coarse searches of the load and the space start from several points, use one
 seed and keep their strides; the second steps of these kinds run, with all seeds, the best points that these searches
 found, and go on from the best of them, down to the finest strides. The front end has only one step, which uses all
-seeds. Runs are not repeated for a parameter that does not affect them, and a new load factor only moves a run's line
-along the load axis.
+seeds. The searches of a step share their runs. Runs are not repeated for a parameter that does not affect them, and a
+new load factor only moves a run's line along the load axis.
 """
 
+import functools
 import itertools
 import sys
+import threading
+from concurrent.futures import Future
 
 import pandas as pd
 
@@ -166,8 +169,42 @@ def summary(grid, ranges):
     return pd.DataFrame(rows.values())
 
 
+class Runs:
+    """Results of runs that several threads ask for; each run is made once, by the first thread that asks for it.
+
+    Parameters
+    ----------
+    run : callable
+        Makes the run of a case, which can be hashed.
+
+    Examples
+    --------
+    >>> runs = Runs(lambda case: [case])
+    >>> runs(3) is runs(3), len(runs)
+    (True, 1)
+    """
+
+    def __init__(self, run):
+        self._run, self._made, self._lock = run, {}, threading.Lock()
+
+    def __len__(self):
+        return len(self._made)
+
+    def __call__(self, case):
+        """Return the result for a case; if another thread is making the run, wait for it."""
+        with self._lock:
+            first = case not in self._made
+            made = self._made.setdefault(case, Future())
+        if first:
+            try:
+                made.set_result(self._run(case))
+            except BaseException as error:
+                made.set_exception(error)
+        return made.result()
+
+
 class Search:
-    """Trials of one step, each run once.
+    """Search of one step from one start.
 
     Parameters
     ----------
@@ -180,13 +217,14 @@ class Search:
     seeds : sequence of int
     threads : int
         Number of parallel runs.
+    runs : Runs
+        Runs of the step; searches with the same machine, step and targets may share them.
     """
 
-    def __init__(self, shark, step, targets, seeds, threads):
-        self.shark, self.targets, self.seeds, self.threads = shark, targets, seeds, threads
+    def __init__(self, shark, step, targets, seeds, threads, runs):
+        self.shark, self.targets, self.seeds, self.threads, self.runs = shark, targets, seeds, threads, runs
         self.names, self.groups = STEPS[step]
-        self.step, self.runs, self.tried = step, {}, {}
-        self.loads = {group: sorted({to[1] for to in targets if (to[0], to[2]) == group}) for group in self.groups}
+        self.step, self.tried = step, {}
 
     def _case(self, group, point, seed):
         values = dict(zip(self.names, point, strict=True))
@@ -196,20 +234,14 @@ class Search:
     def factors(self, wanted):
         """Return the mean factor of each point."""
         cases = itertools.product(self.groups, wanted, self.seeds)
-        new = list(dict.fromkeys(case for case in itertools.starmap(self._case, cases) if case not in self.runs))
-
-        def run(case):
-            group, seed, values = case
-            return try_values(self.shark.with_values(dict(values)), *group, seed, self.loads[group])
-
-        self.runs |= zip(new, map_in_threads(run, new, self.threads), strict=True)
+        map_in_threads(self.runs, dict.fromkeys(itertools.starmap(self._case, cases)), self.threads)
         for point in wanted:
             self.tried[point] = self._found(point)
         return [self.tried[point]["mean_factor"] for point in wanted]
 
     def _found(self, point):
         cases = itertools.product(self.groups, [point], self.seeds)
-        lines = pd.concat([self.runs[case] for case in itertools.starmap(self._case, cases)])
+        lines = pd.concat([self.runs(case) for case in itertools.starmap(self._case, cases)])
         if "load_factor" in self.names:
             lines = under_factor(lines, point[self.names.index("load_factor")] / self.shark.load_factor)
         off = factors_by_seed(lines, self.targets)
@@ -265,18 +297,26 @@ def search(machine, calibration, step, settings, begin, starts, finalists, short
     points = list(dict.fromkeys(tuple((found | start)[name] for name in names) for start in [{}, *starts]))
     strides = list(zip(*(_strides(begin[name], step) for name in names), strict=True))
     doubled = [name in DOUBLED for name in names]
+    runs = Runs(functools.partial(_run_case, shark, targets))
 
     def searched(case):
         start, origin = case
-        trials = Search(shark, step, targets, seeds[:1] if coarse else seeds, threads)
+        trials = Search(shark, step, targets, seeds[:1] if coarse else seeds, threads, runs)
         if step in AGAIN:
             origin = _finalist(trials, tables[AGAIN[step]], finalists)
         descend(trials.factors, origin, *strides, [bounds[name] for name in names], doubled)
-        print(f"{step}, start {start}: {len(trials.runs)} runs", file=sys.stderr)
         return trials.table(start)
 
     table = pd.concat(map_in_threads(searched, enumerate(points if coarse else points[:1]), threads), ignore_index=True)
+    print(f"{step}: {len(runs)} runs", file=sys.stderr)
     return table.drop_duplicates(list(names)).sort_values("mean_factor", kind="stable", ignore_index=True)
+
+
+def _run_case(shark, targets, case):
+    """Run one trial at the loads that its configuration and policy have targets for."""
+    group, seed, values = case
+    loads = sorted({to[1] for to in targets if (to[0], to[2]) == group})
+    return try_values(shark.with_values(dict(values)), *group, seed, loads)
 
 
 def _finalist(trials, coarse, number):
