@@ -1,11 +1,11 @@
-"""Get external data, registered files of which few are shipped, from a mirror folder or by downloading them.
+"""Get external data, that is, registered files, few of which are shipped, from a mirror folder or by download.
 
-The register (``data/external.yaml``) names each file by the path it has below a mirror folder and below the download
-folder; a copy may be compressed, and then has the suffix ``.xz`` or ``.zst`` as well. A file is used only if its sha256
-(of the decompressed content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before
-the workflow starts, and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external
-classics`` gets every file of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is
-made from a folder of its repository, which is downloaded as an archive of the registered commit.
+The register (``data/external.yaml``) names each file by its path below a mirror folder and below the download folder;
+a compressed copy has the additional suffix ``.xz`` or ``.zst``. A file is used only if its sha256 (of the decompressed
+content, for a compressed copy) is the registered one. ``make reproduce`` calls `fetch_all` before the workflow starts,
+and uses archived tables where a file cannot be obtained; ``python -m misspenalty.io.external classics`` gets every file
+of a study, or fails. An interrupted download is resumed. A file with the key ``pack`` is made from a folder of its
+repository; an archive of the registered commit is downloaded for this.
 """
 
 import hashlib
@@ -166,7 +166,7 @@ def fetch_all(register, report=lambda text: None):
 
 
 def _cannot_connect(error):
-    """Tell whether a download failed because the host did not answer."""
+    """Return whether a download failed because the host could not be reached."""
     import requests
 
     return isinstance(error.__cause__, requests.ConnectionError | requests.Timeout)
@@ -190,7 +190,7 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
     Raises
     ------
     InputError
-        The register is not valid, or the mirror is not a folder.
+        The register is missing or not valid, or the mirror is not a folder.
     """
     path = Path(path)
     data = read_yaml(path, "a register of external files")
@@ -332,7 +332,7 @@ def _sha256(stream, path):
 
 
 def main(arguments):
-    """Fetch the files of the named studies; return 0 if all of them are available, 2 if not."""
+    """Fetch the files of the named studies; return 0 if all of them are available, 2 after an error."""
     try:
         register = open_register()
         known = sorted({study for entry in register.files.values() for study in entry.studies})

@@ -28,9 +28,9 @@ def atomic_path(path):
 
     The temporary path keeps the suffix of `path` and may become a file or a folder. It is flushed to disk before it
     replaces `path` in one step: a process that is killed at any moment leaves the old content or the new, never a
-    mixture. Only where the system cannot exchange folders is an existing folder moved aside first. Nothing is left
-    behind on error; leftovers of a killed process are removed by the next one that writes the same path on the same
-    machine.
+    mixture. The exception is a system that cannot exchange folders, where an existing folder is moved aside first.
+    Nothing is left behind on error; leftovers of a killed process are removed by the next process that writes the same
+    path on the same machine.
 
     Raises
     ------

@@ -64,11 +64,11 @@ def compile_paper(source, root, output, config=None):
     source : path-like
         The main Typst file.
     root : path-like
-        Folder that contains the sources and everything they read.
+        Folder that contains the sources and all files that they read.
     output : path-like
         The PDF, written atomically.
     config : dict, optional
-        The run's configuration, if it is not ``config/config.yaml`` below `root`.
+        The run's configuration; by default, that in ``config/config.yaml`` below `root`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Record the requests queued to block devices in the trace format ``blkparse``, that is, as lines of that program."""
+"""Record the requests queued to block devices in the trace format ``blkparse``, that is, as blkparse prints them."""
 
 import time
 from pathlib import Path
@@ -79,7 +79,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
     Parameters
     ----------
     device : path-like or None
-        None records all devices.
+        The block device; None records all of them.
     output : path-like
         Text file, written atomically; compressed if its suffix says so.
     seconds, ring_pages, told
@@ -93,7 +93,8 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
     Raises
     ------
     CaptureError
-        The machine cannot record, `device` is not a block device, bpftrace fails or loses events, or nothing happens.
+        The machine cannot record, `device` is not a block device, bpftrace fails or loses events, or no request is
+        queued.
     """
     tracer.check(PROBED)
     number = 0 if device is None else device_number(device)

@@ -1,4 +1,4 @@
-"""Turn the lines that ``probes/postgres.bt`` prints into a table of block reads and writes, without a server."""
+"""Turn the lines that ``probes/postgres.bt`` prints into a table of block reads and writes; this needs no server."""
 
 import re
 from array import array
@@ -75,7 +75,7 @@ def locate(file_name: str, relations: Mapping[str, str]) -> tuple[str, int]:
     Raises
     ------
     KeyError
-        If the file does not belong to a known relation.
+        The file does not belong to a known relation.
     """
     parts = FILE_NAME.fullmatch(file_name)
     if parts is None:
@@ -93,14 +93,15 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
     ----------
     lines : iterable of str
     relations : mapping
-        Maps file nodes (as text) to names of relations; a `Nodes` also accepts nodes whose names are not known.
+        Maps file nodes (as text) to names of relations; with a `Nodes`, nodes without a known name are accepted, too.
     source : str
         Name of the recording, for messages.
 
     Raises
     ------
     CaptureError
-        On a malformed line, lost events, or a file of an unknown relation; the message names source and line.
+        A line is malformed, events were lost, or a file belongs to an unknown relation; the message names `source` and
+        the line.
     """
     names: list[str] = []
     numbers: dict[str, int] = {}
@@ -160,7 +161,7 @@ def cut(events: Events, start: int, reads: int) -> Events:
     Raises
     ------
     CaptureError
-        If fewer reads follow.
+        Fewer than `reads` reads follow.
     """
     first = int(np.searchsorted(events.nanoseconds, start))
     positions = np.flatnonzero(~events.write[first:])

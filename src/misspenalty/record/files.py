@@ -1,4 +1,4 @@
-"""Record what a command and all its children do with files: reads, writes and pages touched, as an SPC trace.
+"""Record the file activity of a command and its descendants as an SPC trace: reads, writes and first touches of pages.
 
 Each file, identified by its inode, is a unit; a request covers the bytes that were read or written. The command runs as
 a child of a process that bpftrace follows (the gate). The builds of the EPCM study were recorded with the same probe.
@@ -29,7 +29,7 @@ POSITIONED = {17, 18}
 OPENS = {2, 85, 257}
 SETTINGS = {"BPFTRACE_STRLEN": "128", "BPFTRACE_MAP_KEYS_MAX": "65536"}
 ATTACH_TRIES = 60
-# The gate runs one command at a time as its child, and writes its exit status to a separate descriptor.
+# The gate runs one command at a time as its child, and writes the command's exit status to a separate descriptor.
 GATE = """
 import json, os, subprocess, sys
 answers = os.fdopen(int(sys.argv[1]), "w")
@@ -69,8 +69,8 @@ def parse(lines, source):
     Returns
     -------
     accesses : list of Access
-        The reads and writes of regular files that moved at least one byte, and the touches of mapped pages, in time
-        order.
+        The reads and writes of regular files that moved at least one byte, and the first touches of mapped pages, in
+        time order.
     names : dict of int to str
         The name by which each inode was last opened.
 
@@ -148,7 +148,7 @@ def names_table(accesses, names):
 
 
 class Gate:
-    """A process whose children are recorded: it runs one command at a time, whose output goes to standard error."""
+    """A process whose children are recorded: it runs one command at a time, with its output on standard error."""
 
     def __init__(self):
         reading, writing = os.pipe()
@@ -224,7 +224,7 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     output : path-like
         SPC trace, written atomically; compressed if its suffix says so.
     names : path-like, optional
-        CSV file to write, with a table of the files that were used.
+        CSV file to write, a table of the files that were used.
     seconds, ring_pages, told
         As in `misspenalty.record.postgres.record`.
 

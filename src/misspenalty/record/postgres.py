@@ -81,6 +81,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     output : path-like
         Parquet file, written atomically.
     seconds : float, optional
+        Length of the recording; by default, Ctrl-C ends it.
     user : str, optional
         See `ask`.
     ring_pages : int
@@ -96,7 +97,8 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     Raises
     ------
     CaptureError
-        The machine cannot record, the server cannot be queried, bpftrace fails or loses events, or nothing happens.
+        The machine cannot record, the server cannot be queried or runs on another machine, bpftrace fails or loses
+        events, a read or write is not of one aligned block of 8 KB, or no block is read or written.
     """
     tracer.check(PROBED)
     folder = folder_of(database, user)

@@ -19,7 +19,7 @@ PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
 class CaptureError(MissPenaltyError):
-    """The recording cannot go on; the message says where, why, and what to do."""
+    """Error of a recording that cannot start or continue; the message says why and, where possible, what to do."""
 
 
 def check(*events):
@@ -45,7 +45,7 @@ def check(*events):
 def start(probe, argument, output, log, *, buffering="full", settings=None):
     """Start bpftrace on a probe.
 
-    The terminal's Ctrl-C does not reach bpftrace, so it ends only when told to, or together with this process.
+    The terminal's Ctrl-C does not reach bpftrace; if this process ends, bpftrace is killed.
 
     Parameters
     ----------

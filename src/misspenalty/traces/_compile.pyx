@@ -156,7 +156,7 @@ def generations(
     const uint32_t[::1] ids, const int64_t[::1] time, const int64_t[::1] life, const uint8_t[::1] write,
     int64_t[::1] ends, uint32_t[::1] generation, uint8_t[::1] alive,
 ):
-    """Return how often the object of each reference has ended so far, and how many objects expired or were deleted.
+    """Return how many lives of each reference's object have ended so far, and how many objects expired or were deleted.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def generations(
         ns; `life` is a time to live, 0 for none, -1 for a delete.
     write : uint8, shape (n,)
     ends, generation, alive : by id
-        State of each object, which is updated: its last moment, how often it has ended, whether it is alive.
+        State of each object, which is updated: its last moment, how many of its lives have ended, whether it is alive.
 
     Returns
     -------

@@ -16,8 +16,8 @@ cdef int _check(ids, Py_ssize_t blocks) except -1:
 def previous_use(const uint32_t[::1] ids, Py_ssize_t blocks):
     """Return the temporal distance of each access.
 
-    It is the access number minus the number of the previous access to the same block (MQ paper, "Temporal Distance"):
-    in A B C D B A the second B has distance 3 and the second A has 5.
+    The distance is the access's number minus that of the previous access to the same block (MQ paper, "Temporal
+    Distance"): in A B C D B A, the second B has distance 3 and the second A has distance 5.
 
     Parameters
     ----------

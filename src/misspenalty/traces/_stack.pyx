@@ -5,10 +5,10 @@ its depth in the LRU stack, so it hits in every cache of at least that many bloc
 numbered by position. Each block has the position of its latest use, which is marked in an array of bits. The distance
 of a reference is the number of marks from its block's mark on; then that mark moves to the end.
 
-Above the bits is a tree with 64 children per node. A child knows how many marks its older siblings hold, so counting
-the marks before a position reads one number per level, and removing a mark subtracts 1 from the younger siblings, up to
-63 neighbours in memory, at each level. When the positions run out, the marks are compacted. The arrays take 4 bytes per
-block and, with SPARE = 4 positions per block, about 0.8 more.
+Above the bits is a tree with 64 children per node. A child stores how many marks its older siblings hold, so counting
+the marks before a position reads one number per level, and removing a mark subtracts 1 from the numbers of the younger
+siblings, up to 63 neighbours in memory, at each level. When the positions run out, the marks are compacted. The arrays
+take 4 bytes per block and, with SPARE = 4 positions per block, about 0.8 more.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ each event without the cost of the recording.
 
 Recording an event costs the process about 15 µs, which is part of the gap before its next event. The processor time
 that a process takes without recording is known (``plain_us``, measured separately). A constant cost per event is
-therefore subtracted from the gaps of a process, none of which becomes negative. The cost is chosen such that gaps and
+therefore subtracted from the gaps of a process, none of which becomes negative. The cost is chosen so that gaps and
 calls add up to ``plain_us``; it is 0 if the recorded gaps and calls add up to less, and all gaps become 0 if the calls
 alone add up to more. A row of several pages counts as one event per page, since the pages were recorded one by one.
 """
@@ -34,7 +34,7 @@ TEXT, TRUTH = {"kind", "path", "normal_path", "program"}, {"temporary", "folder"
 NARROW = {"run", "process", "parent", "step", "file", "other", "error", "status"}
 MOST_ROWS = 50_000_000
 MOST_BYTES = 1 << 48  # maximum size of a file, bytes
-OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # whether an event names a file, by code of its kind
+OF_A_FILE = np.isin(KINDS, ["fork", "wait", "exit"], invert=True)  # whether an event must name a file, by kind's code
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +85,7 @@ def read(path, name=None):
     Raises
     ------
     InputError
-        A file is missing, damaged, or contradicts itself or the others.
+        A file is missing or damaged, or contradicts itself or the others.
     """
     path = Path(path)
     events_path = path / f"{name}.parquet" if name is not None else path

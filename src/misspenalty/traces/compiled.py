@@ -1,8 +1,8 @@
 """Open a trace: load a compiled one or, if it is large, map it; compile a raw one on the fly.
 
-If another process truncates a mapped file, SIGBUS ends this process; if it changes the file after the checksum was
-verified, results are wrong. So columns of up to a gigabyte in total are read into memory, which takes no longer than
-the verification. Larger ones are mapped, and must be left alone while they are open.
+If another process truncates a mapped file, SIGBUS ends this process; if the other process changes the file after its
+checksum was verified, results are wrong. Columns of up to a gigabyte in total are therefore read into memory, which
+takes no longer than the verification. Larger traces are mapped; their files must not be changed while they are open.
 """
 
 import contextlib
@@ -84,9 +84,9 @@ def open_trace(
     ----------
     path : path-like
         A compiled trace (folder), or a raw trace in any known format, compressed (.gz, .xz, .bz2, .zst) or not. A raw
-        trace is compiled on the fly into temporary files below ``TMPDIR``, which takes up to half a gigabyte of
-        memory and, above 7 million distinct blocks, 4 more bytes per block. A pipe is first copied there; ``-`` is
-        standard input.
+        trace is compiled on the fly into temporary files below ``TMPDIR``. Numbering its blocks takes up to half a
+        gigabyte of memory and, above 7 million distinct blocks, about 4 more bytes per block. A pipe is first copied
+        to a temporary file; ``-`` is standard input.
     format : str, optional
         Name of the raw trace's format, in upper or lower case; needed if the format cannot be recognised from the file.
         See `misspenalty.formats`.
@@ -96,7 +96,7 @@ def open_trace(
         Maximum number of block references of a raw trace, which keeps a small hostile file from filling the disk; by
         default 10 million plus 100 per byte of the file.
     **options
-        Further options of the format, such as ``columns`` of ``csv``; see its ``options``.
+        Further options of the format, such as ``columns`` of ``csv``; see the ``options`` in `misspenalty.formats`.
 
     Returns
     -------
@@ -105,8 +105,9 @@ def open_trace(
     Raises
     ------
     InputError
-        The file is missing, empty, damaged or malformed, or has too many references or distinct blocks; the message
-        names the file and, where possible, the line and what was expected.
+        The file is missing, empty, damaged or malformed, its format cannot be recognised, it has too many references
+        or distinct blocks, or ``TMPDIR`` is full; the message names the file and, where possible, the line and what
+        was expected.
     ParameterError
         The path, the format, the block size, `most_references` or an option is invalid, or anything but the path is
         given for a compiled trace.
@@ -345,7 +346,7 @@ def _sizes(lengths: np.ndarray) -> RequestSizes:
 
 
 def _open_compiled(folder: Path, verify: bool) -> Trace:
-    """Load a compiled trace, or map a large or unverified one; with `verify`, check the checksums of its columns."""
+    """Load a compiled trace, or map a large or unverified one; with `verify`, check its checksums."""
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
         if meta["version"] != VERSION:

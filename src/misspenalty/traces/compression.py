@@ -34,7 +34,7 @@ class Streams:
     start : callable
         Returns a new decompressor, such as those of `bz2` and `lzma`.
     padding : bytes
-        What may lie between streams and at the end.
+        Bytes that may occur between streams and at the end.
     """
 
     def __init__(self, path: Path, start: Callable[[], Any], padding: bytes = b"") -> None:
@@ -131,7 +131,7 @@ def open_stream(path: Path) -> Iterator[BinaryIO]:
     Raises
     ------
     InputError
-        The file cannot be read, or is a sparse file with large holes.
+        The file cannot be read, or is a sparse file with more than `MOST_HOLES` bytes of holes.
     """
     try:
         _check_holes(path)

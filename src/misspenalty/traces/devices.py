@@ -11,7 +11,7 @@ from misspenalty.traces.values import BadValueError, flat, is_text, texts
 
 
 class DeviceNumbers:
-    """Numbers for devices: a device named by a small free number gets it; any other gets the smallest free one."""
+    """Numbers for devices: a device named by a small free number gets that number, any other the smallest free one."""
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[str, ...], int] = {}

@@ -1,6 +1,6 @@
 """Refuse a table if the meaning of a column is unclear from its name, until the user states it.
 
-These checks are not part of any format. Each compares the first rows with the names of their columns.
+These checks are not part of any format. They consider the names of the columns, and most of them also the first rows.
 """
 
 import re
@@ -12,12 +12,12 @@ from misspenalty.traces.vocabulary import ACTION, FILES, IGNORE, NEIGHBOURS, SPA
 
 SHOWN = 3  # values that a message shows
 WORDS = OPERATIONS.keys() - {"true", "false"}
-FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may be operations
+FLAGS = ("flag", "flags", "mode", "dir")  # names of columns that may hold operations
 UNREAD = re.compile(
     r"(?i)(?:time|timestamp|ts|elapsed)[ _(]+(min|minutes?|h|hours?|d|days?|ps|ticks?|cycles?)\)?"
 )  # names of columns with times in units that are not read
 ENDS = ("end", "end_lba", "end_sector", "end_offset", "last_lba", "end_block")  # names of columns with ends of requests
-NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # names of columns with block numbers or keys, without signs
+NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # unpunctuated names of columns with block numbers or keys
 OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
 LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is in bytes
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
@@ -143,8 +143,8 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
 def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: Columns) -> bool:
     """Return whether a column that was taken for keys may hold addresses of requests to a disk, in sectors.
 
-    It is named as block numbers are, holds whole numbers, and stands next to a size in bytes that is not that of an
-    object, and to a column of disks or of operations.
+    Such a column has a name that is usual for block numbers, and holds whole numbers. The table also has sizes that are
+    not named as sizes of objects, and a column of devices or of operations.
     """
     if "block" in table.columns or len(roles["block"]) > 1 or not roles.keys() & {"device", "op", "write", "read"}:
         return False
@@ -157,7 +157,7 @@ def _may_be_sectors(table: Table, names: Sequence[str], roles: Roles, columns: C
 
 
 def _within_bytes(names: Sequence[str], roles: Roles) -> bool:
-    """Return whether offsets are surely in bytes: they are named so, or lie within spaces or files, or in memory."""
+    """Return whether offsets are certainly in bytes: their name says so, or they are within spaces, files or memory."""
     offset, devices = names[roles["offset"][0]].lower(), roles.get("device", ())
     of_files = "file" in offset or any(names[place].strip().lower() in FILES for place in devices)
     return SPACE in roles or of_files or "byte" in offset or ("addr" in offset and not devices)
@@ -182,7 +182,7 @@ def _doubted_offsets(
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a column's name in lower case; signs and capital letters separate them.
+    """Return the words of a column's name in lower case; punctuation and capital letters separate them.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def _numbers(columns: Columns, places: Sequence[int]) -> list[int]:
     The list is empty if a value is not a number, or if the role does not have exactly one column.
     """
     if len(places) != 1 or any(not value.isascii() or "_" in value for value in columns[places[0]]):
-        return []  # Python takes digits of any script, and underscores between them
+        return []  # Python accepts digits of any script, and underscores between them
     try:
         return [int(float(value)) for value in columns[places[0]]]
     except (ValueError, OverflowError):

@@ -97,9 +97,9 @@ def recognise(head: bytes) -> tuple[str, str] | None:
 
 
 def as_table(text: str) -> str:
-    """Return how to write lines of JSON as a table, by a command that names the keys of the first object in `text`.
+    """Return how to write lines of JSON as a table, with a command that names the keys of the first object in `text`.
 
-    Keys whose names or values say a role are written; if none gives the place of a request, all are.
+    Keys whose names or values imply a role are written; if none of them gives the place of a request, all keys are.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _values(entry: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def _column(key: str, value: Any) -> str:
-    """Return the name of the column for a key: its own if that says a role, or what its value says; empty if neither.
+    """Return the name of the column for a key: the key if it implies a role, else the value's role; empty if neither.
 
     Examples
     --------
@@ -154,10 +154,10 @@ def _is_twice(name: str, rows: list[tuple[tuple[str, ...], Any, str]]) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a name that needs no quotes, neither in a table nor in a shell."""
+    """Return a form of a name that needs no quotes in a table or in a shell."""
     return re.sub(r"\W+", "_", name).strip("_") or "column"
 
 
 def _step(key: str) -> str:
-    """Return what leads to a key in jq."""
+    """Return the jq filter that selects a key."""
     return f".{key}" if re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) else f".{json.dumps(key)}"

@@ -118,7 +118,8 @@ def as_arrow(source: Any) -> pa.Table:
     Raises
     ------
     ParameterError
-        `source` is none of these, a column has values of several types, or columns differ in length.
+        `source` is none of these, a column has values of several types or a number of more than 64 bits, or columns
+        differ in length.
     """
     try:
         if isinstance(source, pa.RecordBatch):
@@ -138,7 +139,7 @@ def as_arrow(source: Any) -> pa.Table:
 
 
 def _array(column: Any) -> pa.Array:
-    """Return a column as an Arrow array, which is unsigned if a whole number is beyond 2^63 - 1."""
+    """Return a column as an Arrow array, which is unsigned if a whole number is above 2**63 - 1."""
     try:
         return pa.array(column)
     except OverflowError:

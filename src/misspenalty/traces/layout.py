@@ -242,10 +242,10 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
 
 
 def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], path: Path | None) -> None:
-    """Raise an `InputError` if times, in the last column before a further one, may have decimal commas.
+    """Raise an `InputError` if the last declared column holds times that may be written with decimal commas.
 
-    No time then has a fraction, and the further field is digits, as many in each row but not the same in all; as
-    fractions, these digits put no request earlier than the one before that the whole seconds do not.
+    They may if no time has a fraction, each row has one further field, which consists of digits, as many in all rows
+    but not the same, and these digits, taken as fractions, make no further time earlier than the time before it.
     """
     place = len(table.names) - 1
     if not table.open_ended or table.separator != "," or not any((place,) == roles.get(role) for role in TIMES):
@@ -270,7 +270,7 @@ def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], pat
 
 
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return an incomplete header's columns by role; none if one of keys, spaces or operations is missing."""
+    """Return an incomplete header's columns by role; none if a column of keys, spaces or operations is missing."""
     lower = {name.lower() for name in first}
     found = {
         role: "+".join(part for column in columns for part in column.split("+") if part.lower() in lower)
@@ -351,7 +351,10 @@ def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list
 
 
 def _has_header(table: Table, first: list[str]) -> bool:
-    """Tell whether these fields are names of columns: none is a number, and one is known or the user names columns."""
+    """Return whether these fields are names of columns.
+
+    They are if none of them is a number, and one is a known name or the user gives columns by name.
+    """
     if any(NUMBER.fullmatch(field) for field in first):
         return False
     asked = {part.strip().lower() for columns in table.columns.values() for column in columns
@@ -360,8 +363,8 @@ def _has_header(table: Table, first: list[str]) -> bool:
 
 
 def _separator(table: Table, lines: list[str]) -> str:
-    """Return the separator that gives the most known names in the first line, or else the most fields that all lines
-    have."""
+    """Return the separator that gives the most known names in the first line or, without known names, the most fields,
+    equally many in all lines."""
     best, found = (False, -1, -1, False), ","
     wanted = {
         part.lower()
@@ -397,7 +400,7 @@ def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[
 
 
 def compact_date(first: str) -> str:
-    """Return the format of a date without separators between its parts; an empty text if it is not such a date.
+    """Return the format of a date without separators between its parts; an empty text if `first` is no such date.
 
     Examples
     --------
@@ -408,7 +411,7 @@ def compact_date(first: str) -> str:
 
 
 def epoch_unit(first: float) -> str:
-    """Return the unit of a number that is a time since the epoch, judged by its magnitude; seconds if it is small.
+    """Return the unit of a time since the epoch, judged by the magnitude of its number; seconds if this is small.
 
     Examples
     --------
@@ -430,7 +433,7 @@ def year_of(ns: int, unit: str) -> int:
 
 
 def unit_since_epoch(ns: int, unit: str) -> str | None:
-    """Return the unit in which a time that was read as `ns`, in `unit`, lies between 1990 and 2100; None if in none.
+    """Return the unit that puts a time between 1990 and 2100, or None; `ns` is the time as it was read in `unit`.
 
     Examples
     --------

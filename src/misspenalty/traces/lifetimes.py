@@ -60,7 +60,7 @@ class Lifetimes:
 
     @property
     def note(self) -> str:
-        """Return a sentence for the user about what was done."""
+        """A sentence for the user about the effect of lifetimes."""
         return (
             f"lifetimes honoured: an object that expired ({self.expired:,}) or was deleted ({self.deleted:,}) is"
             " treated as a new object from then on; the old one stays cached until evicted"

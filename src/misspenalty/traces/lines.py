@@ -83,9 +83,9 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
     Raises
     ------
     InputError
-        The file cannot be read or is in UTF-16, has lines that are too long or do not all end in the same way, has a
-        line that does not match the layout's pattern, or continues without requests for too long. If a line cannot be
-        divided at the separators, its error is not raised but becomes the batch's `rest`.
+        The file cannot be read or is in UTF-16; a line is too long, has a CR before its end, or does not match the
+        layout's pattern; or the file continues without requests for too long. If a line cannot be divided at the
+        separators, its error is not raised but becomes the batch's `rest`.
     """
     kinds = layout.kinds
     idle, header = 0, layout.header_lines
@@ -109,7 +109,7 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
 def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
     """Yield chunks of whole lines that end in newlines, each with the number of lines before it.
 
-    A byte order mark is left out; lines may all end in LF, in CR LF, or in CR.
+    A byte order mark is left out; lines may end in LF or CR LF, or all in CR.
     """
     rest, line, old = b"", 0, None
     with open_stream(path) as stream:
@@ -180,7 +180,7 @@ def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
 
 
 def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
-    """Fill a batch from text with a separator; `kinds`, the types of the columns, are updated."""
+    """Fill a batch from text with a separator; `kinds`, which holds the columns' types, is updated."""
     layout, text = batch.layout, batch.text
     if layout.table.comment:
         text, batch.skipped = re.subn(

@@ -1,4 +1,4 @@
-"""Write the description of a compiled trace, ``meta.json``: checksums of its columns, and all that is not in them."""
+"""Write the description of a compiled trace, ``meta.json``: everything except the columns, and their checksums."""
 
 import dataclasses
 import json
@@ -26,7 +26,8 @@ class RequestSizes:
     median, p95, largest : int
         Blocks per request.
     octaves : tuple of int
-        Number of requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty if the trace was compiled before these were counted.
+        Numbers of requests of 1, 2, 3 to 4, 5 to 8, … blocks; empty if an older version, which did not count them,
+        compiled the trace.
     """
 
     requests: int
@@ -48,8 +49,8 @@ def write_meta(
     *,
     checksums: bool = True,
 ) -> None:
-    """Write the description of a compiled trace, which is everything except its columns, with its own checksum and, if
-    `checksums` is true, those of the columns.
+    """Write the description of a compiled trace, which is everything except its columns, with a checksum of the
+    description and, if `checksums` is true, those of the columns.
     """
     meta: dict[str, Any] = {
         "version": VERSION,
@@ -73,7 +74,7 @@ def write_meta(
 
 
 def meta_checksum(meta: dict[str, Any]) -> str:
-    """Return the CRC-32 of a description, computed without its own checksum."""
+    """Return the CRC-32 of a description without the checksum that it contains."""
     rest = {key: value for key, value in meta.items() if key != "checksum"}
     return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
 

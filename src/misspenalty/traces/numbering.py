@@ -3,7 +3,7 @@
 Every address is written to a shard, the file for its hash. Each shard is numbered separately, several in parallel, in a
 table that holds only its own blocks. A last pass follows the references in order, and gives each block its id at its
 first reference, so the ids are the same as with one table: in order of first use. This takes memory for the tables of
-the shards that are numbered in parallel and 4 bytes per distinct block. It also takes 13 bytes of disk space per
+the shards that are numbered in parallel and 4 bytes per distinct block. It also takes up to 13 bytes of disk space per
 reference, in the folder of the compiled trace, until the numbering is finished.
 """
 

@@ -20,7 +20,7 @@ ITEMS = "all, reads, writes, skip=N, first=N, from=TIME, to=TIME"
 
 
 def select(trace: Trace, selection: str) -> Trace:
-    """Return the part of a trace that a selection names.
+    """Return the part of a trace that a selection describes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def select(trace: Trace, selection: str) -> Trace:
 
 
 def parse_selection(selection: str) -> dict[str, int]:
-    """Return the items of a selection, as `select` takes it, with times in ns.
+    """Return the items of a selection for `select`, with times in ns.
 
     Raises
     ------
@@ -98,7 +98,8 @@ def parse_selection(selection: str) -> dict[str, int]:
 def join(first: Trace, second: Trace) -> Trace:
     """Return a trace of the references of `first`, then those of `second`; blocks of equal address are the same.
 
-    Times of `second` start at the latest time of `first`; unless both have times, the result has none.
+    The times of `second` are shifted to start at the latest time of `first`; the result has no times unless both
+    traces have times.
 
     Raises
     ------
@@ -152,8 +153,8 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     InputError
         There is no such trace, or it cannot be read.
     ParameterError
-        The warm-up has no known unit, is a time although the trace has no times, is a trace that cannot be joined, or
-        leaves no references to be counted.
+        The warm-up is malformed or has an unknown unit, is a time although the trace has no times, is a trace that
+        cannot be joined, or leaves no references to be counted.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Prompts:
     block_tokens : int
         Tokens per block; the last block of a prompt may be partial.
     unit : str
-        Unit of the timestamps in the file; empty if they are not from a file, or it has none.
+        Unit of the timestamps in the file; empty if the prompts are not from a file, or the file has no timestamps.
     fractions : int
         Number of timestamps with a fraction.
     """
@@ -68,7 +68,7 @@ class Prompts:
         return len(self.count)
 
     def covered(self):
-        """Return the tokens in each block, shape (sum of `count`,): `block_tokens`, or fewer at the end of a prompt."""
+        """Return the tokens per block, shape (sum of `count`,): `block_tokens`, or fewer in a prompt's last block."""
         ends = np.cumsum(self.count)
         place = np.arange(len(self.blocks)) - np.repeat(ends - self.count, self.count)
         left = np.repeat(self.input_tokens, self.count) - place * self.block_tokens
@@ -96,11 +96,11 @@ def soundness(prompts: "Prompts | str | PathLike[str]") -> dict[str, float]:
     Returns
     -------
     dict
-        ``prompts, references, blocks``; ``broken_chains``: references that follow another block than the first
-        reference to the same block did; ``repeated``: references to a block that occurs earlier in the same prompt;
-        ``repeat_hits``: references to a block that an earlier prompt had, which hit in an unlimited cache of blocks;
-        ``unservable_share``: the share of these that follow, in their prompt, a block that no earlier prompt had, so
-        that no prefix cache serves them.
+        Numbers of ``prompts``, ``references`` and distinct ``blocks``; ``broken_chains``: references that follow
+        another block than the first reference to the same block did; ``repeated``: references to a block that occurs
+        earlier in the same prompt; ``repeat_hits``: references to a block that an earlier prompt had, which hit in an
+        unlimited cache of blocks; ``unservable_share``: the share of these hits that come, in their prompt, after a
+        block that no earlier prompt had, so that no prefix cache serves them.
 
     Examples
     --------
@@ -151,8 +151,10 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         A line is not a JSON object with the required keys, has an invalid value, is earlier than the line before, has
         a timestamp although the first line has none, lacks one although the first has one, states another
         ``block_size`` than `block_tokens` or the lines before, or has a number of hashes that no block size explains or
-        that differs by more than one from what the block size requires; the message names the line. The error
-        is also raised if the file has no hashes.
+        that differs by more than one from the number that the block size requires; the message names the line. The
+        error is also raised if the file cannot be read or has no hashes, or if its last timestamp is out of range.
+    ParameterError
+        `path` is not a path.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def parse_time(text: object, what: str = "time") -> int:
     Raises
     ------
     ParameterError
-        The text is not a time.
+        The text is not a time, or the time is 2**59 ns (18 years) or longer.
 
     Examples
     --------

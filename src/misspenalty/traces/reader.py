@@ -31,9 +31,9 @@ class Requests(NamedTuple):
 
     start: np.ndarray  # uint64, first block of the request
     count: np.ndarray | None = None  # int64, blocks of the request; None: one each
-    write: np.ndarray | None = None  # bool; None: the format contains only reads
-    time: np.ndarray | None = None  # int64, ns since the trace began; None: the format has no times
-    size: np.ndarray | None = None  # int64, bytes of the object, -1 if unknown; None: blocks have one size
+    write: np.ndarray | None = None  # bool; None: all are reads
+    time: np.ndarray | None = None  # int64, ns since the trace began; None: there are no times
+    size: np.ndarray | None = None  # int64, bytes of the object, -1 if unknown; None: all blocks have the same size
     life: np.ndarray | None = None  # int64, ns to live, 0 = no end, -1 = a delete; see misspenalty.traces.lifetimes
 
 
@@ -161,7 +161,7 @@ class Clock:
         self.ns, self.path, self.first = ns, path, None
 
     def since_start(self, ticks):
-        """Convert `ticks` of `ns` nanoseconds, int64, to ns since the very first one.
+        """Convert `ticks` of `ns` nanoseconds, int64, to ns since the first tick of the trace.
 
         Raises
         ------
@@ -241,7 +241,8 @@ def _enter(name, value):
 
 
 def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()) -> Format:
-    """Return the `Format` called `name`; else that of tables if the user described columns; else the one recognised.
+    """Return the `Format` called `name`; without a name, that of tables if the user describes the columns, otherwise
+    the one recognised from the file.
 
     Parameters
     ----------
@@ -255,7 +256,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
     ParameterError
         No format has this name.
     InputError
-        The format cannot be recognised from the file at `path`.
+        The file at `path` cannot be read or is empty, or its format cannot be recognised.
     """
     known = formats()
     if name is not None:
@@ -316,10 +317,10 @@ def candidates(name, head):
 
 
 def otherwise_separated(name, head):
-    """Return a dialect whose lines these are but for the separator, with the names of the file's separator and its own.
+    """Return the dialect that a file fits except for the separator, and the names of both separators, the file's first.
 
     Only dialects with words for reads and writes count, as numbers could mean other things. None is returned if no
-    dialect or several would fit.
+    dialect or more than one fits.
     """
     from misspenalty.traces.dialects import dialects
 
@@ -366,7 +367,7 @@ LARGEST_FOOTER = 1 << 24  # bytes
 
 
 def _footer(path):
-    """Return the end of a Parquet file, which names its columns; empty if there is none."""
+    """Return the footer of a Parquet file, which names its columns; empty if there is no valid one."""
     with open(path, "rb") as stream:
         size = stream.seek(0, 2)
         stream.seek(max(size - 8, 0))

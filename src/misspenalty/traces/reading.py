@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # what a reason to skip one line or record lacks
+SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # the plural s of a reason, left out for a count of 1
 
 
 def counted(count: int, reason: str) -> str:
@@ -28,14 +28,14 @@ class Reading:
     format : str
         Name of the format.
     columns : dict of str to str
-        Maps roles to the columns that were taken for them.
+        Names of the columns that were used, by role.
     ignored : tuple of str
         Columns that were not used, although neither the format nor the user leaves them out.
     separator, time_unit : str
     address_unit, size_unit : int or None
         Bytes per unit.
     block_bytes : int
-        Block size into which requests were split, or that was only recorded.
+        Block size; only recorded if requests were not split into blocks.
     devices : int or None
         Number of devices, each with its own address space; None if the format has no devices.
     operations : dict of str to (str, int)
@@ -43,15 +43,16 @@ class Reading:
     skipped : dict of str to int
         Number of lines or records that are not requests, by reason.
     rows, reads, writes : int
-        Number of requests read, of references that are reads, and of references that are writes.
+        Numbers of requests, of references that are reads, and of references that are writes.
     size_changes : int
-        Number of references to an object with another size than at its first reference.
+        Number of references at which an object has another size than at its first reference.
     earlier : int
-        Number of requests that are earlier than the request before.
+        Number of requests that are earlier than the preceding request.
     sorted : bool
         Whether requests were sorted by time.
     prefixes : dict of str to float
-        For prompts, what `misspenalty.traces.prompts.soundness` returned: whether equal hashes mean an equal prefix.
+        For prompts, the result of `misspenalty.traces.prompts.soundness`, which shows whether equal hashes mean an
+        equal prefix; otherwise empty.
     notes : tuple of str
         What was guessed or adjusted.
     """
@@ -77,12 +78,12 @@ class Reading:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields in a form that JSON can hold."""
+        """Return all fields in a form that JSON can represent."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> "Reading":
-        """Return the reading from the result of `to_dict`, even if that was stored as JSON.
+        """Return the reading that `to_dict` described, even if the description was stored as JSON.
 
         Examples
         --------
@@ -95,7 +96,7 @@ class Reading:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """Return what was ignored, guessed or adjusted, each in a few words."""
+        """What was ignored, guessed or adjusted, each in a few words."""
         said = list(self.notes)
         if self.ignored:
             said.append(f"ignored column{'s' * (len(self.ignored) > 1)} {', '.join(self.ignored)}")

@@ -24,7 +24,7 @@ from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # maximum number of references for one row
 OTHER = {"read": "write", "write": "read"}
-UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes, or blocks
+UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
 SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
 READING = [values.CODES["read"], BOTH]
@@ -94,7 +94,7 @@ class Rows:
         Parameters
         ----------
         columns : dict of str to list of pyarrow.Array
-            Columns by role, all of one length.
+            Columns by role, all of the same length.
         fault : callable
             ``fault(row, role, place, what)`` returns the error about a value.
 
@@ -183,7 +183,7 @@ class Rows:
         return found if self.lives is None else self.lives.apart(found)
 
     def notes(self, columns: dict[str, str]) -> tuple[str, ...]:
-        """Return notes on lifetimes, sizes and keys; an unused column of times to live is removed from `columns`."""
+        """Return notes on lifetimes, sizes, times and keys; remove an unused column of times to live from `columns`."""
         said = []
         if self.lives is not None:
             said.append(self.lives.note)
@@ -253,7 +253,7 @@ class Rows:
         return chosen, kept
 
     def _count_statuses(self, column: pa.Array) -> None:
-        """Count the answers that may not be whole objects: parts (206), redirections, errors, and none at all."""
+        """Count answers that may not be whole objects: parts (206), redirections, errors, those without a status."""
         coded = pc.dictionary_encode(column)
         present = np.bincount(coded.indices.to_numpy(zero_copy_only=False), minlength=len(coded.dictionary))
         for status, count in zip(values.texts(coded.dictionary), present.tolist(), strict=True):
@@ -311,7 +311,7 @@ class Rows:
 
     @property
     def _has_unknown_sizes(self) -> bool:
-        """Whether sizes may be unknown, so that -1 is none."""
+        """Whether sizes may be unknown; -1 then stands for an unknown size."""
         return bool(self.table.unknown_sizes) or bool(self.table.example and self.table.pattern)
 
     @staticmethod
@@ -396,7 +396,7 @@ def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
 
 
 def in_order_of_time(batches: Iterator[Requests], rows_read: Rows) -> Iterator[Requests]:
-    """Yield all requests, sorted by time (stably), and count those that are earlier than the request before."""
+    """Yield all requests, sorted by time (stably), and count those that are earlier than the preceding request."""
     rows = [batch for batch in batches if batch.start.size]
     if not rows or rows[0].time is None:
         yield from rows

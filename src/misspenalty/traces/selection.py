@@ -15,7 +15,7 @@ NONE = np.empty(0, np.uint8)  # for kernels: no mask, all references count
 
 
 def check(trace: Trace, writes: str, warm_up: int) -> int:
-    """Return `warm_up` as an int, after checking it, `writes`, the trace's ids, and that the trace is not empty.
+    """Return `warm_up` as an int, after checking `warm_up`, `writes` and the trace, which must not be empty.
 
     NumPy's integers are accepted but converted, because they would wrap around in a subtraction.
     """
@@ -83,7 +83,7 @@ def _counted(trace: Trace, writes: str, part: slice, skip: int) -> np.ndarray | 
 
 
 def as_mask(counted: np.ndarray | None) -> np.ndarray:
-    """Return `counted` in the form that kernels take."""
+    """Return `counted` in the form that kernels expect."""
     return NONE if counted is None else counted.view(np.uint8)
 
 

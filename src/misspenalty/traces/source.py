@@ -1,4 +1,4 @@
-"""Pass requests from a reader to a trace: collect statistics about them, and split them into single references."""
+"""Pass requests from a reader to a trace: collect statistics on them, and split them into references to one block."""
 
 from collections.abc import Iterator
 
@@ -16,9 +16,9 @@ class Source:
     Attributes
     ----------
     reading : Reading or None
-        The description that the reader returns at its end.
+        The description that the reader returns at its end; None before that, or if the reader returns none.
     earlier : int
-        Number of requests that are earlier than the request before.
+        Number of requests that are earlier than the preceding request.
     writes : int
         Number of references that are writes.
     """
@@ -49,7 +49,7 @@ class Source:
 def expand(
     requests: Requests,
 ) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray | None]]:
-    """Split requests that span blocks into references to one block, a bounded number at a time."""
+    """Split requests that span several blocks into references to one block each, a bounded number at a time."""
     start, count, write, time = requests[:4]
     if count is None:
         yield start, write, time

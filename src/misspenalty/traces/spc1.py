@@ -15,16 +15,16 @@ ASU2-3 0.035     100 % sequential mix    starts in 20-60 %, run 10 %
 ASU3-1 0.281     0 %   sequential mix    starts in 0-70 %, run 30 %
 ====== ========= ===== ========== ====== ==========================
 
-Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. By default, a BSU sends 50 requests per second at exponential gaps.
-Sequential: each request follows the last; one that would reach the end of the run begins a new run, whose start and end
-are rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks, and the leaves of the largest
-complete binary tree that fits the region are walked; each BSU's tree begins at a random place that keeps it within the
-region, rounded down to a multiple of eight blocks. A step climbs to the 2**7 leaves around the last one, then
-repeatedly, with probability `climb`, to twice as many, and draws one of these leaves. A read takes the block to which
-the leaf's pointer points, and moves the pointer to the leaf's next block. A write goes to the first leaf of the aligned
-group of eight that contains the leaf drawn or, with `round_writes` off, to the leaf drawn: half the time to a random
-block of it, otherwise to the block to which its pointer points. With a probability of 15 %, the stream's next write
-repeats the block.
+Size mix: 4, 8, 16, 32, 64 KB at 40, 24, 20, 8, 8 %. By default, a BSU sends 50 requests per second, with exponential
+gaps. Sequential: each request begins where the last one ended; a request that would reach the end of the run begins a
+new run, whose start and end are rounded down to 64 KB. Walk (hierarchical reuse random walk): a leaf is eight blocks,
+and the leaves of the largest complete binary tree that fits the region are walked; each BSU's tree begins at a random
+place that keeps it within the region, rounded down to a multiple of eight blocks. A step climbs to the 2**7 leaves
+around the last one, then repeatedly, with probability `climb`, to twice as many, and draws one of these leaves. A read
+accesses the block to which the leaf's pointer points, and moves the pointer to the leaf's next block. A write goes to
+the first leaf of the aligned group of eight that contains the leaf drawn or, with `round_writes` off, to the leaf
+drawn: half the time to a random block of it, otherwise to the block to which its pointer points. With a probability of
+15 %, the stream's next write repeats the block.
 
 Sources: B. S. Gill, D. S. Modha, "SARC", USENIX 2005, section IV (spaces, mix and the 50 requests per second; their
 "SPC-1 Like" is an early prototype of SPC-1). The rest is not in the paper: intensities, regions, shares, sizes and the
@@ -51,7 +51,7 @@ from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
 BLOCK = 4096  # bytes
 SHARES = (45, 45, 10)  # shares of the space, %
 IOPS_PER_BSU = 50
-SMALLEST = 8 * 128 * 20  # minimum blocks of ASU-1 and of ASU-2: 5 % have to hold 2**7 leaves
+SMALLEST = 8 * 128 * 20  # minimum blocks of ASU-1 and of ASU-2: 5 % of them have to hold 2**7 leaves
 LARGEST = (1 << 32) - 1  # blocks of the three units together
 MOST_BSUS = 1 << 20
 SLICE = 1 << 18  # requests made at a time
@@ -74,7 +74,7 @@ class Stream(NamedTuple):
     pattern : int
         `UNIFORM`, `WALK` or `SEQUENTIAL`.
     first, extent : int
-        Where the stream's region begins, and its length; % of the unit. Runs of a sequential stream begin in it.
+        Start and length of the stream's region, % of the unit. Runs of a sequential stream begin in this region.
     run : int
         Length of a sequential stream's run, % of the unit.
     """
@@ -123,7 +123,7 @@ class Workload:
     Raises
     ------
     ParameterError
-        A value is invalid; ASU-1 and ASU-2 need at least 80 MB each for the walk.
+        A value is invalid, or ASU-1 and ASU-2 would have less than the 80 MB each that the walk needs.
     """
 
     space_bytes: int
@@ -193,7 +193,7 @@ def slices(workload, count=None, seconds=None):
     ----------
     workload : Workload
     count : int, optional
-        Number of requests; give one of `count` and `seconds`.
+        Number of requests; give either `count` or `seconds`.
     seconds : float, optional
         Length of the workload: all requests that arrive before this time.
 
@@ -204,7 +204,7 @@ def slices(workload, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        `count` or `seconds` is invalid, or the requests take longer than 10**9 s.
+        `count` or `seconds` is invalid, not exactly one of them is given, or the requests take longer than 10**9 s.
     """
     if (count is None) == (seconds is None):
         raise ParameterError("expected exactly one of requests and seconds")
@@ -249,7 +249,9 @@ def write_spc(workload, path, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        A value is invalid, or there is no request within `seconds`.
+        As in `slices`, or there is no request within `seconds`.
+    InputError
+        The file cannot be written.
     """
     none = f"no request arrives within {seconds} s; choose more seconds or a higher load"
     return write_slices(slices(workload, count, seconds), path, none)
@@ -276,6 +278,8 @@ def write_slices(parts, path, none):
     ------
     ParameterError
         There is no table.
+    InputError
+        The file cannot be written.
     """
     totals, last = np.zeros(3, np.int64), 0
     with atomic_path(path) as partial, open_output(partial) as stream:
@@ -321,7 +325,7 @@ def spc_lines(table):
 
 
 def self_test(workload, count=1_000_000):
-    """Compare the shares measured in a run with those in the table of streams.
+    """Compare the rate, shares and mean size of a run with the expected ones.
 
     Parameters
     ----------
@@ -332,7 +336,8 @@ def self_test(workload, count=1_000_000):
     Returns
     -------
     DataFrame
-        One row per quantity: ``quantity, expected, measured``; shares are fractions of all requests, sizes in KB.
+        One row per quantity: ``quantity, expected, measured``; ``iops`` is per second, shares are fractions of all
+        requests, and sizes are in KB.
     """
     by = np.zeros((len(STREAMS), 2), np.int64)
     kilobytes, last = 0.0, 0

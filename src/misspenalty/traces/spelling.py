@@ -1,4 +1,4 @@
-"""Find what the text of a column shows and the converted numbers do not: zones, signs, and leading zeros."""
+"""Detect what is lost when the text of a column is converted to numbers: zones, signs and leading zeros."""
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,7 @@ def zones(column: pa.Array) -> set[bool]:
 
 
 def is_padded(column: pa.Array) -> bool:
-    """Return whether a number in a column of texts has a leading zero, so that it may equal a differently written one.
+    """Return whether a number in a column of texts has a leading zero, and so may equal one with another spelling.
 
     Examples
     --------

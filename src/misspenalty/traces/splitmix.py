@@ -1,7 +1,7 @@
 """Compute SplitMix64 for whole numbers and for arrays, as the kernels do (``_splitmix.pxd``).
 
 G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014: the state grows by
-`GOLDEN` at each draw, and the draw is `mix` of it. `mix` alone is a good hash of 64 bits.
+`GOLDEN` at each draw, and the draw is `mix` of the new state. `mix` alone is a good hash of 64 bits.
 """
 
 from __future__ import annotations

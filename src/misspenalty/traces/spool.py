@@ -22,13 +22,13 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
     """Yield a file with the content of `path` that can be read repeatedly, and the name to show for it.
 
     A regular file is used directly. Standard input (``-``) and pipes are copied completely into a temporary folder,
-    which is deleted at the end; messages name the pipe.
+    which is deleted at the end; error messages name the pipe, not the copy.
 
     Raises
     ------
     InputError
-        The path is a terminal or another device, standard input is closed, the pipe begins with endless white space, or
-        the copy cannot be made.
+        The path is a device, standard input is closed or a terminal, the input begins with endless white space, or the
+        copy cannot be made.
     """
     piped = str(path) == STANDARD_INPUT
     if not piped and not _is_pipe(path):
@@ -78,7 +78,7 @@ def _copy(path: Path, copy: Path, piped: bool) -> None:
 
 
 def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
-    """Copy to the end; endless white space is rejected before it fills the disk."""
+    """Copy the whole source; endless white space is rejected before it fills the disk."""
     blank = True
     while chunk := source.read(CHUNK):
         blank = blank and chunk.isspace()

@@ -1,7 +1,7 @@
 """Generate concurrent sequential streams at a constant rate, SPC-2-like: large reads, open loop, seeded.
 
-Each stream has its own section of the space and reads it in order, starting at a random place and wrapping around. It
-sends a read every ``read_kb / mb_per_s``, starting at a random moment, like video on demand.
+Each stream has its own section of the space and reads it in order, starting at a random place and wrapping around. The
+stream sends a read every ``read_kb / mb_per_s``, starting at a random moment, like video on demand.
 
 Sources: the SPC-2 benchmark's video on demand, from published descriptions of its specification: streams that only
 read, 256 KB at a time. The default of a hundred concurrent streams is that of B. S. Gill, L. A. D. Bathen, "AMP", FAST
@@ -37,12 +37,12 @@ class Streams:
     mb_per_s : float
         Rate of each stream, 10**6 bytes per second.
     seed : int
-        Seed that chooses where and when each stream begins, 0 to 2**64 - 1.
+        Seed of the place and time at which each stream begins, 0 to 2**64 - 1.
 
     Raises
     ------
     ParameterError
-        A value is invalid; a section has to hold at least one read.
+        A value is invalid, or a section would be smaller than a read.
 
     Examples
     --------
@@ -88,12 +88,12 @@ class Streams:
 
     @cached_property
     def _begins(self):
-        """Return the time at which each stream sends its first read, and the place of that read in its section."""
+        """Time at which each stream sends its first read, ns, and the number of that read in the stream's section."""
         rng = np.random.default_rng(self.seed)
         return rng.integers(0, self.interval_ns, self.streams), rng.integers(0, self.section_reads, self.streams)
 
     def requests(self, begin, end):
-        """Return the reads that arrive from `begin` up to but excluding `end`, ns.
+        """Return the reads that arrive from `begin` (included) to `end` (excluded), ns.
 
         Returns
         -------
@@ -127,7 +127,7 @@ def write_spc(workload, path, count=None, seconds=None):
     path : path-like
         File to write, atomically.
     count : int, optional
-        Number of reads; give one of `count` and `seconds`.
+        Number of reads; give either `count` or `seconds`.
     seconds : float, optional
         Length of the workload: all reads that arrive before this time.
 
@@ -139,7 +139,9 @@ def write_spc(workload, path, count=None, seconds=None):
     Raises
     ------
     ParameterError
-        A value is invalid, or there is no read within `seconds`.
+        A value is invalid, not exactly one of `count` and `seconds` is given, or there is no read within `seconds`.
+    InputError
+        The file cannot be written.
     """
     if (count is None) == (seconds is None):
         raise ParameterError("expected exactly one of requests and seconds")

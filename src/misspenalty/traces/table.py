@@ -1,7 +1,7 @@
 """Describe a table of requests: what its columns mean, and how their values are written.
 
 The same description serves the command line (``--columns``, ``--separator`` and so on), `misspenalty.open_trace`, the
-rows of ``config/traces.tsv`` and the dialects, which are files of such descriptions.
+rows of ``config/traces.tsv`` and the dialects, each of which is a file with such a description.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from misspenalty.traces.vocabulary import SPACE, parse_columns
 
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 MOST_DEVICES = 1 << 16
-DEVICE_SHIFT = 47  # of a block's address, the bits above hold its device's number, those below its place there
+DEVICE_SHIFT = 47  # a block's address has its device's number in the bits from this one on, its place there below
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
 TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten that gives ns
 MEANINGS = ("read", "write", "both", "delete", "ignore")
@@ -31,7 +31,7 @@ OPERATIONS = {word: "read" for word in READS} | {word: "write" for word in WRITE
 TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read", "true": "write", "no": "read",
           "yes": "write", "n": "read", "y": "write"}  # fmt: skip
 
-# Options of every table: name to meaning. The command line, `open_trace` and config/traces.tsv take them.
+# Options of every table: name to meaning. The command line, `open_trace` and config/traces.tsv accept them.
 OPTIONS = {
     "columns": "role=column,… by name or number: key (or block), offset, sector; size, sectors, count, repeat; op,"
     " write, device, time, ignore",
@@ -70,12 +70,13 @@ class Table:
     time_unit : str
         A key of `TIME_UNITS`, ``iso``, or a `strptime` format.
     address_unit, size_unit : int or None
-        Bytes per unit of the columns ``offset`` and ``size``; 1 by default.
+        Bytes per unit of addresses and of sizes; by default 1 in the columns ``offset`` and ``size``, and `SECTOR` in
+        ``sector`` and ``sectors``.
     key : {"auto", "number", "text", "hex", "words"}
         How keys and addresses are written; ``words`` means text that was recognised, not stated by the user, so that a
         key such as NULL is refused as missing.
     order : {"file", "time"}
-        Whether rows are sorted by time.
+        Order of the requests: that of the file, or by time.
     lifetimes : {"ignore", "honour"}
         Whether times to live and deletes are honoured; see `misspenalty.traces.lifetimes`.
     names : tuple of str
@@ -96,9 +97,9 @@ class Table:
     example : str
         A line, for messages about a pattern.
     usual : bool
-        Whether the words of `OPERATIONS` keep their meaning where `operations` says nothing else.
+        Whether the words of `OPERATIONS` and `TRUTHS` keep their meaning where `operations` says nothing else.
     unknown_sizes : tuple of str
-        What means an unknown size: ``blank``, and ``zero`` in the last column of sizes of a read.
+        What marks an unknown size: ``blank``, or ``zero`` in a read's last column of sizes.
     """
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -139,7 +140,7 @@ class Table:
         """
         parsed = {name: _PARSERS[name](value) for name, value in options.items() if value is not None}
         if "columns" in parsed:
-            replaced = ("device",) if SPACE in parsed["columns"] else ()  # a space takes the place of devices
+            replaced = ("device",) if SPACE in parsed["columns"] else ()  # spaces replace devices
             kept = {role: names for role, names in self.columns.items() if role not in replaced}
             parsed["columns"] = kept | parsed["columns"]
         if "operations" in parsed:

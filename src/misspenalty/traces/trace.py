@@ -34,7 +34,7 @@ class Trace:
     ids : uint32, shape (n,)
         Dense block ids in order of first use.
     write : bool, shape (n,) or None
-        Which references are writes; None if the format contains only reads.
+        Which references are writes; None if all are reads.
     time : int64, shape (n,) or None
         ns since the trace began.
     address : uint64, shape (blocks,)
@@ -50,7 +50,7 @@ class Trace:
     request_bytes : int64, shape (n,), or None
         Size of the object at each reference, bytes; None if no object changes its size.
     reading : Reading or None
-        How the file or table was understood: format, columns, units, what was left out; None if there was neither.
+        How the file or table was understood: format, columns, units, what was left out; None for an array.
 
     Examples
     --------
@@ -101,8 +101,10 @@ class Trace:
         Raises
         ------
         ParameterError
-            The blocks are not integers, are below 0, or there are none; another value is invalid; or the columns differ
-            in length.
+            `blocks` is empty, is not one-dimensional, or has values that are not integers or are below 0; another value
+            is invalid; or the columns differ in length.
+        InputError
+            The sizes add up to more than 2**62 bytes.
 
         Examples
         --------
@@ -155,20 +157,20 @@ class Trace:
             A pandas or polars frame, an Arrow table, or a dict of columns. Keys may be numbers or text.
         columns : dict or str, optional
             Column of each role, ``{"block": "key"}`` or ``"block=key"``, with the roles of
-            `misspenalty.traces.vocabulary`; other columns have the roles that their names say, as in a file.
+            `misspenalty.traces.vocabulary`; other columns have the roles that their names imply, as in a file.
         block_bytes : int
             Block size into which byte ranges are split.
         name : str
             Name of the trace.
         **options
-            ``operations``, ``time_unit`` (by default ns for numbers in a column ``time``), ``address_unit``,
-            ``size_unit``, ``key``, ``order`` and ``lifetimes``, as in `misspenalty.open_trace`.
+            ``operations``, ``time_unit`` (by default ns for numbers, unless the column's name states a unit),
+            ``address_unit``, ``size_unit``, ``key``, ``order`` and ``lifetimes``, as in `misspenalty.open_trace`.
 
         Raises
         ------
         InputError
-            No column holds the block or address of a request, two columns have the same role, or a value cannot be
-            read.
+            No column holds the block or address of a request, columns have roles that are the same, exclude each other
+            or are unclear, a value cannot be read, or the sizes add up to more than 2**62 bytes.
         ParameterError
             A role, an option or the block size is invalid, or `table` is not a table or has no requests.
 
@@ -188,7 +190,7 @@ class Trace:
         )  # fmt: skip
 
     def info(self) -> None:
-        """Print what the trace contains, and how its file was read.
+        """Print what the trace contains, and how its file or table was read.
 
         Examples
         --------
@@ -275,7 +277,7 @@ class Trace:
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Raise a `ParameterError` if a size is negative, and an `InputError` if the sizes add up to over 2**62."""
+        """Raise a `ParameterError` if a size is negative, and an `InputError` if the sizes exceed 2**62 in total."""
         columns = [sizes for sizes in (self.object_bytes, self.request_bytes) if sizes is not None]
         if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
             raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")
@@ -312,7 +314,7 @@ class Trace:
         )
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the facts of ``repr`` and the first references."""
+        """Return the HTML that a notebook shows: the text of ``repr`` and a table of the first references."""
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.head().to_html(index=False)}"
 
     def head(self, references: int = 5) -> Any:
@@ -345,7 +347,7 @@ class Trace:
         return self.blocks * self.block_bytes
 
     def bytes_of(self, part: slice | np.ndarray) -> np.ndarray:
-        """Return the bytes that each reference of a part of the trace asks for, int64.
+        """Return the number of bytes that each reference in a part of the trace requests, int64.
 
         Examples
         --------
@@ -360,7 +362,10 @@ class Trace:
 
     @property
     def size_changes(self) -> int:
-        """Number of references whose size differs from that at the object's previous reference; computed only once."""
+        """Number of references at which an object's size differs from its size at the previous reference to it.
+
+        The number is computed once and cached.
+        """
         if self.request_bytes is None:
             return 0
         if "size_changes" not in self._known:
@@ -372,7 +377,7 @@ class Trace:
 
     @property
     def blocks(self) -> int:
-        """Number of distinct blocks; every id is below it."""
+        """Number of distinct blocks; every id is below this number."""
         return int(self.address.shape[0])
 
     @property
@@ -386,7 +391,7 @@ class Trace:
     def check(self) -> None:
         """Raise an `InputError` if an id is not below `blocks`; the ids are checked only once.
 
-        A kernel would read beyond its arrays with such an id.
+        Given such an id, a kernel would read beyond its arrays.
         """
         if "checked" not in self._known:
             largest = int(self.ids.max()) if len(self) else -1
@@ -404,7 +409,7 @@ class Trace:
         Raises
         ------
         InputError
-            The folder cannot be written to, or the disk is full.
+            The folder cannot be written, its name is too long, or the disk is full.
         """
         with atomic_path(path) as partial:
             partial.mkdir()
@@ -425,7 +430,7 @@ def _s(count: int) -> str:
 def format_bytes(size: float) -> str:
     """Return a size as text, such as ``1.5 GB`` (1 GB = 2**30 bytes).
 
-    It is rounded to three significant digits or, from 100 on, to a whole number.
+    The number is rounded to three significant digits or, from 100 on, to a whole number.
 
     Examples
     --------

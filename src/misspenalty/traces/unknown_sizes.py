@@ -10,7 +10,7 @@ KINDS = ("blank", "zero")  # what a table may write for an unknown size; a zero 
 
 
 def notes(count: int) -> tuple[str, ...]:
-    """Return a note that this many sizes are unknown, or none if it is 0.
+    """Return a note that this many sizes are unknown, or none if `count` is 0.
 
     Examples
     --------
@@ -22,9 +22,8 @@ def notes(count: int) -> tuple[str, ...]:
 
 
 def fill(ids: Path, sizes: Path, objects: int) -> int:
-    """Replace unknown sizes in a file by the object's last known size before, or else the first one after, or else 0.
-
-    Return the number of objects whose size is never known.
+    """Replace each unknown size in a file by the object's last known size before it, else by the first after it, else
+    by 0; return the number of objects whose size is never known.
 
     Parameters
     ----------

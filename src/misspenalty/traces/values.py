@@ -1,7 +1,7 @@
 """Convert the values of columns for a trace: keys, whole numbers, times in ns, operations, devices.
 
 Each function takes an Arrow array of any type that a table or a Parquet file may have, and raises `BadValueError` with
-the row of a value that it cannot take.
+the row of a value that it cannot convert.
 """
 
 import datetime
@@ -147,7 +147,7 @@ def _whole(text: str, row: int, hexadecimal: bool) -> int:
 def _decimal(text: str, row: int) -> decimal.Decimal:
     """Return the number in a text of at most `LONGEST` characters; its absolute value must be below 10**`LONGEST`."""
     try:
-        written = text.strip()  # Python takes digits of any script, and underscores between them
+        written = text.strip()  # Python accepts digits of any script, and underscores between them
         plain = len(text) <= LONGEST and written.isascii() and "_" not in written
         value = decimal.Decimal(written if plain else "")
     except ArithmeticError as error:
@@ -210,7 +210,8 @@ def _hashes(column: pa.Array) -> np.ndarray:
 
 
 def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Combine pairs of numbers, uint64: the second if the first is 0, both side by side if small, otherwise a hash.
+    """Combine pairs of numbers into one, uint64: the second if the first is 0, both side by side if they are small,
+    otherwise a hash.
 
     Examples
     --------
@@ -225,7 +226,8 @@ def mixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def within(spaces: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Return the addresses of blocks, uint64, given the keys of their spaces and their numbers within them.
 
-    Each space begins at the hash of its key, so that two of them are as unlikely to overlap as two keys are to collide.
+    Each space begins at the hash of its key, so that two blocks of different spaces are as unlikely to have the same
+    address as two keys are to have the same hash.
 
     Examples
     --------
@@ -386,7 +388,7 @@ def operations(
     counts : dict of str to (str, int)
         Maps operations to their meanings and numbers of rows so far; updated.
     usual : dict of str to str
-        As `known`, for operations that `known` does not have.
+        As `known`, for operations that `known` does not match.
 
     Raises
     ------
@@ -417,7 +419,7 @@ def operations(
 
 
 def _expected_operations(unknown: list[str], known: dict[str, str], usual: dict[str, str]) -> str:
-    """Return which operations are expected instead of those that are unknown, and what to do about these."""
+    """Return which operations are expected instead of unknown ones, and what to do about the unknown ones."""
     words = known if usual is OPERATIONS else known | usual
     shown = [f"{name or 'blank'} ({what})" for name, what in words.items()][:MOST_SHOWN]
     shown += ["R or W, read or write, get or set"] if usual is OPERATIONS else []

@@ -82,8 +82,8 @@ UNITS_OF_SIZE = {"b": 1, "byte": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "ki
                  "mib": 1 << 20}  # fmt: skip
 ALIASES = {"key": "block", "object": "block", "id": "block", "operation": "op", "object_bytes": "size"}
 ACTION = "action"  # role of a column whose values say which rows are requests
-SPACE = "space"  # role of columns that together name what addresses count within; unlike devices, of any number
-STATUS = "status"  # role of a column with the status of an answer of HTTP
+SPACE = "space"  # role of columns that together name an address space; unlike devices, there may be any number
+STATUS = "status"  # role of a column with the status of an HTTP answer
 PLACES = ("block", "offset", "sector")
 TIMES = {"time": None, "time_s": "s", "time_ms": "ms", "time_us": "us", "time_ns": "ns"}  # role: unit of time
 COMBINED = ("block", "device", "size", "time", SPACE)  # roles that several columns may make up together
@@ -95,7 +95,7 @@ Roles = dict[str, tuple[int, ...]]
 
 @functools.cache
 def meaning(name: str) -> tuple[str, str | int | None] | None:
-    """Return the role and unit (of time, or bytes) of a column with this name; None if the name says no role.
+    """Return the role and unit (of time, or bytes) of a column with this name; None if the name implies no role.
 
     Examples
     --------
@@ -171,15 +171,15 @@ def assign(
     path, line
         Where the header is, for messages.
     recognise : bool
-        Whether columns that the user does not name have the role that their name says.
+        Whether columns that the user does not name have the role that their name implies.
 
     Raises
     ------
     InputError
         No column gives the place of a request, two columns have the same role or roles that exclude each other, or a
-        name is unknown or ambiguous.
+        column that the user names does not exist or is ambiguous.
     ParameterError
-        The user gives two roles to a column, or several columns to a role that takes only one.
+        The user gives two roles to a column, or several columns to a role that allows only one.
     """
     roles: Roles = {role: _places(role, columns, names, path, line) for role, columns in given.items()}
     taken = {place for places in roles.values() for place in places}
@@ -234,7 +234,7 @@ def _both_of(role: str, columns: Sequence[str]) -> str:
 
 
 def _further_devices(names: Sequence[str], roles: set[str], taken: set[int]) -> dict[str, list[int]]:
-    """Return columns that name a device together, or a file if requests have addresses within it."""
+    """Return the columns that together name a device or, if requests have addresses within files, a file."""
     free = {name.strip().lower(): place for place, name in enumerate(names) if place not in taken}
     if all(name in free for name in PAIRS["device"]):
         return {"device": [free[name] for name in PAIRS["device"]]}

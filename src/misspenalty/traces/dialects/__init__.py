@@ -32,9 +32,9 @@ LOOKED_AT = 200  # lines at the beginning of a file
 # the keys of a dialect's file, and what each states; the options of every table are keys, too
 KEYS = {
     "summary": "one line",
-    "source": "who wrote it down, and where",
-    "unverified": "what about it no available source confirms",
-    "example": "lines as they are in a file",
+    "source": "who described the format, and where",
+    "unverified": "which parts of the description no available source confirms",
+    "example": "lines as they appear in a file",
     "block_size": "bytes",
     "assumes_block": "whether nothing states the size of a block, so that block_size is a guess, which a note names",
     "action": "the value, in the column with the role action, of the lines that are requests by default",
@@ -47,9 +47,9 @@ KEYS = {
     " unit",
     "whole_sectors": "whether offsets and sizes are multiples of 512 bytes; a note says if most are not",
     "header_has": "names of columns by which a header is recognised",
-    "unknown_sizes": "what stands for an unknown size: blank, or zero (in the last column of sizes of a read)",
+    "unknown_sizes": "what stands for an unknown size: blank, or zero (only in a read's last column of sizes)",
     "suffixes": "endings of file names by which a file is recognised even if its numbers could mean other things",
-    "named": "whether users have to name the format (unless a suffix fits), as its numbers could mean other things",
+    "named": "whether users have to name the format (unless a suffix fits), as its lines could mean other things",
     "zero": "columns that are 0 throughout",
     "steady": "columns that stay the same, or increase by 1 per line",
     "not_bytes": "columns that together have some value that is not a multiple of 512",
@@ -59,7 +59,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """A kind of table, as its file describes it.
+    """A kind of table, as the dialect's file describes it.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Dialect:
     block_bytes : int
     kinds : tuple of str
         Regular expression of each column's values.
-    evidence : dict of str to list of str
+    evidence : dict of str to list of str or bool
         What must hold for a file to be recognised: see `KEYS`.
     actions : tuple of str
         The actions from which the user chooses one, the default first.
@@ -93,7 +93,7 @@ class Dialect:
         Parameters
         ----------
         name : str
-            Without the suffix of a compression.
+            Name of the file, without the suffix of its compression.
         head : bytes
         strict : bool
             Whether a file also has to show the evidence that distinguishes the dialect from others with similar

@@ -4,8 +4,8 @@ A file has little-endian records of 48 bytes (``struct blk_io_trace`` of linux/b
 sequence, time in ns, sector, bytes, action, process, device, processor, error, bytes of further data), each followed by
 its further data. As with `blkparse`, records of one action are requests: Q (queued, the default), G, D or C. Discards,
 packet commands and requests of 0 bytes (such as flushes) are left out and counted, and so are notes and records of
-other actions. blktrace writes one file per processor: the other files next to the named one are read with it, and all
-are merged in time order.
+other actions. blktrace writes one file per processor: the other processors' files next to the named one are read with
+it, and all are merged in time order.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Read captures of a database's data-file reads and writes: Parquet, one row per block of 8 KB.
+"""Read captures of a database's data-file reads and writes: Parquet, one row per access to a block of 8 KB.
 
 Columns: ``time_ms`` since the capture began, ``relation`` (table or index), ``block`` within the relation, ``write``.
 """
@@ -30,7 +30,7 @@ COLUMNS = {
 
 
 def read(path, block_bytes):
-    """Yield `Requests`; an address is the relation's number in order of appearance, then the 32-bit block number."""
+    """Yield `Requests`; the upper 32 bits of an address number the relation, the lower 32 the block within it."""
     import pyarrow.parquet as pq  # costs more than opening a small trace
 
     with open_stream(path) as stream:

@@ -1,4 +1,4 @@
-"""Read captures of file activity as block requests: what the programs read, wrote and touched, in blocks of a page.
+"""Read captures of file activity as block requests: reads, writes and page faults of programs, in blocks of one page.
 
 The trace is the file of events of a capture (`misspenalty.traces.builds`), and the capture's two other files lie next
 to it. Runs follow one another; each file has its own address space. Only reads, writes and page faults that succeeded

@@ -2,8 +2,8 @@
 
 The first line is ``fio version 2 iolog`` or ``… 3 iolog``; the others are ``[time] file action [offset bytes]``. Each
 file has its own address space. Only reads and writes are requests: sync, datasync, sync_file_range, trim and wait are
-left out and counted, and lines that add, open or close a file are no requests. Only lines of version 3 begin with a
-time, which is in microseconds, as fio 3.33 writes it, unless the option ``unit`` states another unit.
+left out and counted, and lines that add, open or close a file are left out. Only lines of version 3 begin with a time,
+which is in microseconds, as fio 3.33 writes it, unless the option ``unit`` states another unit.
 """
 
 import collections
@@ -30,7 +30,7 @@ VERSION_1 = (
 
 
 def read(path, block_bytes, unit="us"):
-    """Yield `Requests` of blocks of `block_bytes`; `unit` is that of times. Return the `Reading`."""
+    """Yield `Requests` of blocks of `block_bytes`; return the `Reading`. `unit` is the unit of times."""
     if unit not in UNITS:
         raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
     names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
@@ -87,7 +87,7 @@ def _version(line, path):
 
 
 def _row(line, version, names, counts, path, number):
-    """Return ``(time, file, write, offset, bytes)`` of a request; None for a line that moves no data.
+    """Return ``(time, file, write, offset, bytes)`` of a request; None for any other line.
 
     The action of the line is added to `counts`.
     """
@@ -110,7 +110,7 @@ def _row(line, version, names, counts, path, number):
 
 
 def sniff(name, head):
-    """Return whether the first line is that of an iolog."""
+    """Return whether the content begins with the first line of an iolog."""
     return with_newlines(head).startswith(HEAD) and b" iolog" in head[:40]
 
 

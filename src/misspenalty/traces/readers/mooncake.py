@@ -1,8 +1,8 @@
 """Read prompts of a language-model service as block references: JSON lines of Mooncake, Qwen-Bailian and others.
 
-Each hash is one reference, a read, in prompt order at the prompt's arrival. See `misspenalty.traces.prompts`. The
-block size is only recorded: it is the tokens per block, from the data or the option ``block_tokens``, times the 327,680
-bytes that a token takes in the key-value cache of LLaMA3-70B.
+Each hash is one reference, a read, at the time when its prompt arrives; the references of a prompt are in its order.
+See `misspenalty.traces.prompts`. The block size is only recorded: it is the number of tokens per block, from the data
+or the option ``block_tokens``, times the 327,680 bytes that a token takes in the key-value cache of LLaMA3-70B.
 """
 
 import re
@@ -57,7 +57,7 @@ register(
         sniff,
         BLOCK_TOKENS * TOKEN_BYTES,
         {
-            "block_tokens": "tokens per block of prompts (default: what explains the number of hashes)",
+            "block_tokens": "tokens per block of prompts (default: as stated, or a size that explains the hashes)",
             "unit": "unit of timestamps, ms or s (default: s if most have a fraction)",
         },
         block_bytes_of,

@@ -2,8 +2,9 @@
 
 A file has little-endian records of 24 bytes: u32 seconds, u64 object, u32 size, i64 number of the next access to the
 object, or -1, -2 or 2**63 - 1 if there is none. A record is one reference to one object. The next access is ignored, as
-OPT computes it itself, but a file with an impossible one is refused: its records have another length, such as the 27
-bytes of ``oracleGeneralOpNS``. A size of 0 is unknown: it comes from traces that state 0 for reads that missed.
+OPT computes it itself, but a file with an impossible one is refused, because its records probably have another length,
+such as the 27 bytes of ``oracleGeneralOpNS``. A size of 0 means an unknown size, because some converted traces state 0
+for reads that missed.
 """
 
 import numpy as np
@@ -48,7 +49,8 @@ def _check(coming, done, path):
 
 
 def sniff(name, head):
-    """Return whether the name matches, or times never fall and every next access is -1 or lies ahead."""
+    """Return whether the name matches, or the first records have times that never fall and next accesses that are later
+    records or -1."""
     if ".oraclegeneral" in name.lower():
         return True
     rows = np.frombuffer(head[: len(head) // RECORD.itemsize * RECORD.itemsize], RECORD)

@@ -32,7 +32,7 @@ def read(path, block_bytes, **options):
 
 
 def sniff(name, head):
-    """Return whether the file is Parquet, but in none of the other formats that are Parquet."""
+    """Return whether the file is Parquet, but in none of the other formats that use Parquet."""
     return head.startswith(capture.MAGIC) and not files.sniff(name, head) and not capture.sniff(name, head)
 
 

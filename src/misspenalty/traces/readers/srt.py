@@ -4,8 +4,8 @@ The layout follows the notes of HP's TraceAccess library that DiskSim 4.0 ships:
 ``tracedate``, ended by a form feed (or no header), then records of 13 to 15 words of 32 bits: record bytes, version <<
 16 | type, seconds and microseconds of the arrival, start, stop, bytes, sector, device, drive type, cylinder, flags (bit
 0: read), origin; in version 4 the queue length; in suspect records (type 4) their flags. Words may be in either byte
-order. As in DiskSim, sectors are taken as 512 bytes and suspect records are left out; these are counted. No real trace
-was available to check the reader against.
+order. As in DiskSim, sectors are taken as 512 bytes, and suspect records are left out; the reader counts them. No real
+trace was available to check the reader against.
 """
 
 import numpy as np

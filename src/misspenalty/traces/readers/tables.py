@@ -1,6 +1,6 @@
 """Read tables: text with one request per line, described by a dialect, by its header, or by its user.
 
-The format ``csv`` is a table that its header and the options of its user describe. Every file of
+The format ``csv`` is a table that its header and the user's options describe. Every YAML file of
 `misspenalty.traces.dialects` describes a format, too; the same options change its description.
 """
 

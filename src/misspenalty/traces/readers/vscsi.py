@@ -2,8 +2,8 @@
 
 Records are little-endian, of 32 bytes in version 1 and 40 in version 2. We read each request's length in bytes, SCSI
 operation, address in sectors of 512 bytes, and time in microseconds; the high byte of the version field is the version.
-READ, WRITE, WRITE AND VERIFY, ORWRITE, WRITE ATOMIC and COMPARE AND WRITE, of any length of command, are requests.
-Other commands are left out and counted, among them WRITE SAME, as a record does not tell the range that it fills.
+READ, WRITE, WRITE AND VERIFY, ORWRITE, WRITE ATOMIC and COMPARE AND WRITE, in commands of 6 to 16 bytes, are requests.
+Other commands are left out and counted; among them is WRITE SAME, as a record does not state the range that it fills.
 """
 
 import collections
