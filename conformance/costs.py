@@ -4,9 +4,9 @@
     python conformance/costs.py OLTP=OLTP.lis --languages python,go   # some; the rows of the others are kept
 
 A library differs if its row in results/conformance/libraries.json names a first vector that differs. The library and
-our kernel of the policy that it claims to have each replay every trace once, from an empty cache. The cache holds 5 %
-of the blocks of a trace from the command line; the three long traces of the vectors have a capacity of their own. Sizes
-that a library does not offer are left out.
+our kernel of the claimed policy each replay every trace once, from an empty cache. The cache holds 5 % of the blocks of
+a trace from the command line; the three long traces of the vectors have a capacity of their own. Sizes that a library
+does not offer are left out.
 """
 
 import argparse

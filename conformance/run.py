@@ -3,7 +3,7 @@
     python conformance/run.py                        # every language whose tools are installed
     python conformance/run.py --languages python,go  # some; the rows of the others are kept
 
-Every adapter runs twice. A library whose two runs differ is judged like one whose outcomes depend on chance.
+Every cache is run twice. A cache whose two runs differ is judged like one whose outcomes depend on chance.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 HERE, BUILD = ROOT / "conformance", ROOT / "build" / "conformance"
 RESULTS = ROOT / "results" / "conformance" / "libraries.json"
 VECTORS = ROOT / "data" / "conformance"
-RUNS = 30  # runs of a cache whose outcomes depend on chance
+RUNS = 30  # runs of a cache whose outcomes depend on chance, in each of the two calls of its adapter
 
 
 def build_python():

@@ -52,7 +52,7 @@ func openARC(capacity int) cache {
 	return hashicorp{c.Get, c.Contains, func(block uint64) { c.Add(block, true) }}
 }
 
-// Otter evicts in the background; CleanUp waits for it after each load. Its hash has a random seed.
+// Otter postpones evictions; CleanUp carries them out after each load. Otter's hash has a random seed.
 type otterCache struct{ *otter.Cache[uint64, bool] }
 
 func (c otterCache) reference(block uint64, write bool) bool {
@@ -71,7 +71,7 @@ func openOtter(capacity int) cache {
 	}))}
 }
 
-// Theine evicts in the background; Wait waits for it after each load.
+// Theine evicts in the background; Wait waits for the eviction after each load.
 type theineCache struct{ *theine.Cache[uint64, bool] }
 
 func (c theineCache) reference(block uint64, write bool) bool {

@@ -1,6 +1,6 @@
 // Run conformance vectors through a cache of a Go library, and print its outcomes.
 //
-//	conformance list                                  the caches: name, library, version, policy
+//	conformance list                                  the caches: name, library, version, policy, certain or chance
 //	conformance hashicorp.LRU VECTORS [RUNS]          VECTORS: a file such as lru.json
 //	conformance hashicorp.LRU 2 "1 2 1 3 2"           one trace on a cache of 2 blocks; @FILE reads it
 package main
@@ -21,7 +21,7 @@ type cache interface {
 	reference(block uint64, write bool) bool
 }
 
-// Most caches can also tell whether they hold a block without counting a use of it; replay finds evictions that way.
+// Most caches can also report whether they hold a block without counting a use of it; replay finds evictions with this.
 type holder interface{ holds(block uint64) bool }
 
 type entry struct {

@@ -1,6 +1,6 @@
 // Run conformance vectors through a cache of a JavaScript library, and print its outcomes.
 //
-//   node adapter.mjs list                                 the caches: name, library, version, policy
+//   node adapter.mjs list                                 the caches: name, library, version, policy, certain or chance
 //   node adapter.mjs lru-cache.LRUCache VECTORS [RUNS]    VECTORS: a file such as lru.json
 //   node adapter.mjs lru-cache.LRUCache 2 "1 2 1 3 2"     one trace on a cache of 2 blocks; @FILE reads it
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { LRUCache } from "lru-cache";
 import { LRUCache as MnemonistCache, LRUMap } from "mnemonist";
 import QuickLRU from "quick-lru";
 
-// Each cache has its library, the policy that it claims to have, and a function of the capacity that makes it.
+// For each cache: its library, the policy that it claims, and a function of the capacity that makes it.
 const caches = {
   "lru-cache.LRUCache": ["lru-cache", "lru", (capacity) => new LRUCache({ max: capacity })],
   "mnemonist.LRUCache": ["mnemonist", "lru", (capacity) => new MnemonistCache(capacity)],

@@ -1,12 +1,12 @@
 """Run conformance vectors through a cache of a Python library, and print its outcomes.
 
-    python adapter.py list                                    # the caches: name, library, version, policy
-    python adapter.py cachetools.LRUCache VECTORS [RUNS]      # VECTORS: a file such as lru.json
-    python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"       # one trace on a cache of 2 blocks; @FILE reads it
+    python adapter.py list                               # the caches: name, library, version, policy, certain or chance
+    python adapter.py cachetools.LRUCache VECTORS [RUNS] # VECTORS: a file such as lru.json
+    python adapter.py cachetools.LRUCache 2 "1 2 1 3 2"  # one trace on a cache of 2 blocks; @FILE reads it
 
 Each cache is opened by a function of the capacity. It returns ``reference(block, write)``, which makes one reference
-and tells whether the block was in the cache. If the library can also tell without a reference whether a block is in
-the cache, ``reference.holds(block)`` does so, and the adapter finds the evictions with it.
+and returns whether the block was in the cache. If the library can also report, without a reference, whether a block is
+in the cache, ``reference.holds(block)`` does so, and the adapter uses it to find the evictions.
 """
 
 import json
@@ -86,7 +86,7 @@ def libcachesim(name, least):
 
 
 def caches():
-    """Return for each cache its library, the policy it claims, whether it is deterministic, and what opens it."""
+    """Return, for each cache, its library and claimed policy, whether it is deterministic, and its opening function."""
     import cachebox
     import cachetools
     from lru import LRU
@@ -111,7 +111,7 @@ def caches():
 def replay(open_cache, capacity, trace, writes=(), tell=False):
     """Return the outcomes of a trace (1 for a hit); None if the cache cannot run it.
 
-    With `tell`, return the evictions as well, if the cache can tell which blocks it holds.
+    With `tell`, also return the evictions, if the cache can report which blocks it holds.
     """
     if capacity < getattr(open_cache, "least", 1) or (writes and not getattr(open_cache, "writes", True)):
         return None

@@ -1,4 +1,4 @@
-"""The table of traces is read, and a message about an error in it names line, row and column."""
+"""The table of traces is read, and a message about an error in it names the line, row and column that are known."""
 
 import pytest
 

@@ -57,7 +57,7 @@ def test_a_mapping_is_looked_up_then_filled(adapter):
 
 def test_a_mapping_whose_lookup_counts_as_use_is_peeked_at(adapter):
     class Peeked(Fifo):
-        """A look-up makes a block the newest, as in cachebox's LRU."""
+        """A cache in which a look-up makes a block the newest, as in cachebox's LRU."""
 
         def __contains__(self, key):
             found = super().__contains__(key)
@@ -82,7 +82,7 @@ def test_a_size_that_a_library_lacks_is_left_out(adapter):
 
 
 def test_libcachesim_conforms_through_the_adapter(adapter):
-    pytest.importorskip("libcachesim")  # locked for every platform that has a wheel of it
+    pytest.importorskip("libcachesim")  # in the lock file for every platform with a wheel
     lru = adapter.libcachesim("LRU", 1)
 
     def run(capacity, trace, parameters, details):

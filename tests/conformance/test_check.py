@@ -1,4 +1,4 @@
-"""Test what the conformance check finds, reports and refuses."""
+"""Test the findings, messages and refusals of the conformance check."""
 
 import json
 import subprocess

@@ -15,7 +15,7 @@ from misspenalty.policies.merlin import HASHES, Merlin, Sketch
 
 DATA = Path(__file__).parents[1] / "data"
 AUTHORS = json.loads((DATA / "lirs_authors.json").read_text())
-CAPACITY = {"s3fifo": 20, "clock2qplus": 20, "2q": 4}  # the smallest that libCacheSim treats like large ones
+CAPACITY = {"s3fifo": 20, "clock2qplus": 20, "2q": 4}  # the smallest capacities that libCacheSim treats like large ones
 SAME = {
     "lru": "LRU",
     "fifo": "FIFO",
@@ -32,7 +32,7 @@ SAME = {
 @pytest.mark.parametrize("policy", SAME)
 def test_libcachesim_has_the_outcomes(policy):
     """The authors of S3-FIFO, SIEVE and Clock2Q+ maintain their policies in libCacheSim."""
-    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform that has a wheel of it
+    libcachesim = pytest.importorskip("libcachesim")  # in the lock file for every platform with a wheel
 
     def run(capacity, trace, parameters, details):
         if parameters or capacity < CAPACITY.get(policy, 1):

@@ -292,7 +292,7 @@ class LirsStartsHir(LIRS):
 
 
 class LirsLru(LIRS):
-    """A HIR block of Q that is in S does not become LIR."""
+    """A HIR block that is used while it is in S does not become LIR."""
 
     def _exchange(self, block):
         self.q[block] = None
@@ -725,7 +725,7 @@ class FilterCountsMisses(TinyLFU):
 
 
 class FilterShowsRefused(TinyLFU):
-    """A refused block that is in B1 changes ARC's target all the same, as if the policy had seen it."""
+    """A refused block that is in B1 still changes ARC's target."""
 
     def access(self, block):
         full = len(self.cached_blocks()) == self.capacity and block not in self.cached_blocks()
@@ -736,7 +736,7 @@ class FilterShowsRefused(TinyLFU):
 
 
 class FilterCountsAdmitted(TinyLFU):
-    """An access to a block that is refused is not counted."""
+    """An access to a block that is refused is not counted, unless it is the first access to the block."""
 
     def access(self, block):
         full = len(self.cached_blocks()) == self.capacity and block not in self.cached_blocks()
@@ -757,7 +757,7 @@ class FilterForgetsEvicted(TinyLFU):
 
 
 class FilterLeastFrequent(TinyLFU):
-    """A missed block replaces the least frequent block of the cache; on a tie, the least recently used one."""
+    """An admitted block replaces the least frequent block of the cache; on a tie, the least recently used one."""
 
     def victim(self, block):
         least = min(self.policy.stack, key=self._frequency)

@@ -1,4 +1,4 @@
-"""Test what libCacheSim runs as SLRU, W-TinyLFU and LIRS: kernels against definitions, and both against the program."""
+"""Test libCacheSim's SLRU, W-TinyLFU and LIRS: kernels against definitions, and their misses against the program's."""
 
 import gzip
 
@@ -42,7 +42,7 @@ def test_kernel_equals_definition(ids, capacity, name):
     for parameters in WINDOWS.get(name, ({},)):
         kernel, hit, reference = outcome(DEFINITIONS[name], capacity, ids, parameters)
         assert kernel.requests == len(ids) and kernel.resident <= capacity
-        loads = np.count_nonzero(hit == 0) if kernel.resident else 0  # a window of less than a block loads nothing
+        loads = np.count_nonzero(hit == 0) if kernel.resident else 0  # a cache that is too small loads nothing
         assert kernel.evictions == loads - kernel.resident
         if name == "LIRS":
             assert kernel.resident == reference.lir + len(reference.q)
@@ -108,7 +108,10 @@ def test_misses_equal_the_programs_on_real_traces(trace_named, tmp_path, name):
 
 
 def test_the_numbers_of_blocks_are_why_the_recorded_misses_of_two_traces_differ(shared_traces, trace_named, tmp_path):
-    """Given blocks numbered by first use, the program has our misses; given the file's numbers, we have its misses."""
+    """The program must have our misses on blocks numbered by first use.
+
+    With the numbers in the file of 2_pools, our definition must have the recorded misses.
+    """
     for name, size in (("2_pools", 993), ("orm-busy", 7634)):
         trace = trace_named(name)
         path = truth.oracle_general(trace, tmp_path / f"{name}.oracleGeneral")

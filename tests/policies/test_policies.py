@@ -1,4 +1,4 @@
-"""Test every registered policy against its definition and against what must hold for any policy.
+"""Test every registered policy against its definition, and for properties that any policy must have.
 
 The tests run over all registered policies: a new file in misspenalty/policies is tested without changes here.
 """
@@ -79,7 +79,7 @@ def reference_outcome(name, capacity, addresses, parameters):
 
 
 def made_traces(n=500):
-    """Make traces as lists of addresses: Zipf, loop, phases and a mix."""
+    """Make traces as arrays of addresses: Zipf, loop, phases and a mix."""
     rng = np.random.default_rng(11)
     zipf, loop = rng.zipf(1.2, n) % 90, np.arange(n) % 45
     phase = np.arange(n) // 120 * 25 + rng.integers(0, 30, n)
@@ -103,8 +103,7 @@ def test_kernel_equals_reference(name, parameters):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_kernel_equals_reference_in_a_long_run(name):
-    """The run must be long enough for every log to be compacted, every axis renumbered and every lifeTime estimated
-    many times."""
+    """The run is so long that logs are compacted, axes renumbered and lifeTimes estimated repeatedly."""
     rng = np.random.default_rng(12)
     addresses = np.where(rng.random(20_000) < 0.7, rng.zipf(1.3, 20_000) % 200, np.arange(20_000) % 90).tolist()
     for capacity in (3, 25):
@@ -115,7 +114,7 @@ def test_kernel_equals_reference_in_a_long_run(name):
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("blocks", [2, 3, 9])
 def test_kernel_equals_reference_in_a_long_run_over_few_blocks(name, blocks):
-    """With so few blocks, a wrong step in compacting or renumbering must change the hits at once."""
+    """With so few blocks, a wrong step in compacting or renumbering would soon change the hits."""
     rng = np.random.default_rng(13)
     for addresses in (np.arange(13_000) % blocks, rng.integers(0, blocks, 13_000)):
         for capacity in (blocks - 1, blocks):
@@ -123,7 +122,7 @@ def test_kernel_equals_reference_in_a_long_run_over_few_blocks(name, blocks):
             assert hit.tolist() == reference_outcome(name, capacity, addresses.tolist(), {}).tolist()
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells how much memory a process has mapped")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux reports mapped memory in /proc")
 def test_the_memory_of_a_policy_is_given_back():
     def mapped():
         return int(Path("/proc/self/statm").read_text().split()[0])
@@ -285,7 +284,7 @@ def test_mq_evicts_before_it_looks_into_its_history():
 def test_memory_per_block(name):
     """A policy may take at most 32 bytes per distinct block (a simple one 16, GDSF 72) if a tenth of them are cached.
 
-    In addition, LHD has 7.7 MB of counts, whatever the trace.
+    In addition, LHD has 7.7 MB of counts and densities, whatever the trace.
     """
     definition = find_policy(name)
     kernel = definition.kernel(10_000, 100_000, **definition.check({}))
@@ -378,7 +377,7 @@ def test_each_policy_is_documented(name):
 
 @pytest.mark.parametrize("name, parameters", [case for case in CASES if not find_policy(case.values[0]).offline])
 def test_contents_tell_the_coming_outcome(name, parameters):
-    """For every block, `block in kernel` tells whether its next reference would hit, and asking changes nothing."""
+    """For every block, `block in kernel` is whether its next reference would hit, and evaluating it changes nothing."""
     ids, blocks = dense(made_traces(200)["mixed"])
     kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
     hit = np.zeros(1, np.uint8)

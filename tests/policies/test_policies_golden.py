@@ -1,7 +1,7 @@
 """Test miss counts on the committed excerpt of a real TPC-C capture (10 warehouses, 150,000 reads and 55,845 writes).
 
 The counts were recorded on 2026-11-21. The first table has those of libCacheSim 0.3.5 (unit size, cold start, its
-defaults except LRU-K with k = 2), the second those of the pure-Python references, some of which take too long for the
+defaults except LRU-K with k = 2), the others those of the pure-Python references, some of which take too long for the
 larger caches.
 """
 

@@ -109,9 +109,9 @@ def test_lru3_goes_by_the_third_to_last_use():
 
 def test_lru3_takes_out_the_time_a_use_lasted():
     # accesses are numbered from 1; period 2. P's uses at 1 and 3 count as one that lasted 2. At 6 it moves to 3, so
-    # P's third-to-last use at 9 is 3. Q's uses at 2, 5, 8 are uncorrelated: its third-to-last is 2. So are R's at 4,
-    # 7, 10; 11 and 12 keep R within its period. S (13) evicts Q, not P, whose third-to-last use would be 1 without
-    # the move.
+    # P's third-to-last use at 9 is 3. Q's uses at 2, 5, 8 are uncorrelated: its third-to-last is 2. R's at 4, 7, 10
+    # are uncorrelated, too; 11 and 12 keep R within its period. S (13) evicts Q, not P, whose third-to-last use would
+    # be 1 without the move.
     assert outcome("lru2", 3, "PQPRQPRQPRRRSPQ", k=3, correlated_period=2) == "mmhmhhhhhhhhmhm"
 
 

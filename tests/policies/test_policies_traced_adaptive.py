@@ -1,6 +1,6 @@
 """Test short sequences traced by hand for the adaptive policies and the LIRS family. h = hit, m = miss.
 
-`outcome` runs kernel and reference, which have to agree.
+`outcome` runs the kernel and the reference, which must agree.
 """
 
 from math import log2, nextafter
@@ -119,8 +119,8 @@ def test_lirs_without_lir_blocks_is_lru():
 
 
 # CLOCK-Pro ------------------------------------------------------------------------------------------------------
-# three blocks, of which one is cold at first; in the list, oldest first, hot pages are capital, cold ones small,
-# evicted ones in brackets
+# three blocks, of which one is cold at first; in the list, oldest first, hot pages are in upper case, cold pages in
+# lower case, and evicted pages in brackets
 
 
 def test_clockpro_makes_hot_what_returns_in_its_test():

@@ -31,7 +31,7 @@ def test_clock_gives_a_second_chance():
 
 
 def test_clock_loads_with_the_bit_cleared():
-    # nothing is referenced again, so blocks leave in FIFO order: C evicts A, A evicts B, C is there
+    # no block is hit before the last reference, so blocks leave in FIFO order: C evicts A, A evicts B, C hits
     assert outcome("clock", 2, "ABCAC") == "mmmmh"
 
 

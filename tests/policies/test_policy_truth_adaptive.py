@@ -40,8 +40,10 @@ def differences(trace_named, expected, policy, within):
 
 @pytest.mark.parametrize("file, least", [("published_hit_ratios.csv", 7), ("recomputed_hit_ratios.csv", 90)])
 def test_arc_equals_the_literature(shared_traces, trace_named, file, least):
-    """ARC must equal Megiddo & Modha 2004, Tables 1 and 4 (OLTP, P3, P6), and an independent program with a real-valued
-    p."""
+    """ARC must be within 0.02 points of Megiddo & Modha 2004, Tables 1 and 4, and of an independent program.
+
+    The tables have OLTP, P3 and P6; the program has a real-valued p.
+    """
     expected = rows(shared_traces, file, "ARC")
     assert len(expected) >= least
     assert differences(trace_named, expected, "arc", within=0.02) == {}
@@ -147,7 +149,7 @@ def test_clockpro_adapts_to_recency(trace_named, name):
 
 
 def test_lrfu_is_in_the_published_band(shared_traces, trace_named):
-    """At each size, the best of a few parameter sets must be near the value that the authors tuned for that size."""
+    """At each size, the best of a few parameter sets must be within 1.3 points of the value that the authors tuned."""
     tried = [{"lam": 1e-4, "correlated_period": 500}, {"lam": 3e-5, "correlated_period": 500}]
     tried.append({"lam": 1e-5, "correlated_period": 5000})
     obtained = [truth.percent(trace_named("OLTP"), "lrfu", truth.SIZES, **parameters) for parameters in tried]

@@ -24,7 +24,7 @@ def blocks_of(kind):
 
 
 def theirs(name, blocks, capacity):
-    libcachesim = pytest.importorskip("libcachesim")  # locked for every platform that has a wheel of it
+    libcachesim = pytest.importorskip("libcachesim")  # in the lock file for every platform with a wheel
     cache, request, hits = getattr(libcachesim, name)(cache_size=capacity), libcachesim.Request(), []
     request.obj_size = 1
     for block in blocks:
@@ -61,7 +61,7 @@ def test_hyperbolic_has_libcachesims_hits_where_all_are_compared():
 
 
 def ties(blocks, capacity):
-    """Tell whether two blocks ever share the lowest priority."""
+    """Return whether two blocks share the lowest priority at any eviction."""
     cache = {}
     for now, block in enumerate(blocks.tolist()):
         if block in cache:

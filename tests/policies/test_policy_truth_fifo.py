@@ -25,7 +25,7 @@ SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # of the footprint, in thousandths
 
 
 def sizes_of(trace):
-    """Return up to eight sizes that libCacheSim's SLRU and S3-FIFO can take."""
+    """Return up to eight sizes at which libCacheSim's SLRU and S3-FIFO agree with ours: multiples of 4 from 20 on."""
     return sorted({max(trace.blocks * share // 4000 * 4, 20) for share in SHARES})
 
 

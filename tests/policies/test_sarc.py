@@ -23,7 +23,7 @@ def test_ratio_and_adaptation_traced_by_hand():
     cache.access_pages(11)  # a sequential miss: 11, 12, 13 to SEQ, stamp 6
     assert (cache.seq_miss, cache.seq_pages, cache.random_pages) == (1, 3, 5)
     assert cache.running_ratio == 2 * 1 * 5 / 3
-    # RANDOM's bottom is all of it, as it has no more than deltaL pages: the hit ends the interval.
+    # RANDOM's bottom is the whole list, which has no more than deltaL pages: the hit ends the interval.
     cache.access_pages(100)
     assert (cache.last_ratio, cache.adapt, cache.seq_miss, cache.bottom_hits) == (10 / 3, 1, 0, 1)
     # There was no sequential miss before the next hit: ratio 0, adapt -1.
@@ -166,7 +166,7 @@ def mixed_load(name, capacity=400, n=60_000, **own):
 
 
 def test_sarc_finds_its_size_between_the_two():
-    """LRU Top gives SEQ too much here (section V); SARC must have more hits, and at least 99 % of the best's hits."""
+    """LRU Top gives SEQ too much (section V); SARC must give it less and have more hits, at most 1 % off the best."""
     results = {name: mixed_load(name) for name in ("lru_top", "lru_bottom", "sarc")}
     hits, seq = ({name: result[i] for name, result in results.items()} for i in (0, 1))
     assert seq["lru_top"] > seq["sarc"]

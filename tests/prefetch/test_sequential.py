@@ -54,7 +54,7 @@ def test_synchronous_and_asynchronous_prefetch_traced_by_hand():
 
 def test_tracks_of_pages_traced_by_hand():
     # Tracks have four pages. Pages 0 and 1 of track 5 are read alone, then page 2 of it; 6 continues the run of 5, so
-    # all of 6 is read although one page is asked for, and all of 7. Page 3 of 5 is a miss in a track that is cached.
+    # all of 6 is read although one page is requested, and all of 7. Page 3 of 5 is a miss in a track that is cached.
     cache = track_cache("lru_top", 40, 100, track_pages=4, prefetch={"threshold": 2, "degree": 1, "trigger": -1})
     assert cache.access_pages(5, 0b0011) == (0b0011, [(5, 0b0011, DEMAND)])
     assert cache.access_pages(5, 0b0110) == (0b0100, [(5, 0b0100, DEMAND)])
@@ -141,7 +141,7 @@ def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold
 
 @pytest.mark.parametrize("trigger", [0, 3, 7])
 def test_a_stream_has_one_sequential_miss_with_triggers(trigger):
-    """With asynchronous prefetching no further misses need occur, as section II-B says."""
+    """With asynchronous prefetching, no further miss may occur, as section II-B says."""
     cache = track_cache("lru_top", 200, 3000, prefetch={"degree": 8, "trigger": trigger, "threshold": 2})
     missing = [missing for missing, _ in whole_tracks(cache, *range(2000))]
     assert np.flatnonzero(missing).tolist() == [0, 1]
@@ -170,7 +170,7 @@ def test_more_cache_can_mean_more_misses_but_not_with_the_remedy():
 
 @pytest.mark.parametrize("threshold", [2, 4])
 def test_lru_behind_the_prefetcher_is_lru_top(threshold):
-    """Both must do the same, except that LRU Top promotes a track that a group finds in the cache.
+    """Both must do the same, except that LRU Top promotes a prefetched track that is already cached.
 
     To avoid that case, random tracks lie apart here, and the cache is so large that a group is read before it leaves.
     """
@@ -188,7 +188,7 @@ def test_lru_behind_the_prefetcher_is_lru_top(threshold):
 
 
 def test_tracks_evicted_unread_are_counted_when_they_are_requested_again():
-    """A policy does not tell what it evicts, so 12, 13 and 14, evicted unread, are counted only when they come back."""
+    """A policy does not report its victims, so 12, 13 and 14, evicted unread, are counted only when they come back."""
     cache = track_cache("lru", 4, 100, prefetch={"threshold": 2, "degree": 3, "trigger": -1})
     whole_tracks(cache, 10, 11, 50, 60, 70, 80)
     assert not any(track in cache for track in (12, 13, 14)) and cache.unused == 0

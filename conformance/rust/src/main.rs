@@ -1,6 +1,6 @@
 //! Run conformance vectors through a cache of a Rust library, and print its outcomes.
 //!
-//!     conformance list                           the caches: name, library, version, policy
+//!     conformance list                           the caches: name, library, version, policy, certain or chance
 //!     conformance lru.LruCache VECTORS [RUNS]    VECTORS: a file such as lru.json
 //!     conformance lru.LruCache 2 "1 2 1 3 2"     one trace on a cache of 2 blocks; @FILE reads it
 
@@ -18,12 +18,12 @@ enum Ask {
     Holds,
 }
 
-/// A function that tells whether a block was in the cache.
+/// A function that carries out an `Ask` for a block, and returns whether the block was in the cache.
 type Reference = Box<dyn FnMut(u64, Ask) -> bool>;
 type Open = fn(usize) -> Reference;
 
-/// Make a `Reference` of a cache from three functions: one tells whether the cache holds a block, one looks a block up
-/// as a use, and one loads a block.
+/// Make a `Reference` of a cache from three functions: one returns whether the cache holds a block, one looks a block
+/// up as a use, and one loads a block.
 fn cache<C: 'static>(
     mut c: C, holds: fn(&C, u64) -> bool, finds: fn(&mut C, u64) -> bool, load: fn(&mut C, u64),
 ) -> Reference {
@@ -46,7 +46,7 @@ fn sieve(capacity: usize) -> Reference {
     cache(c, |c, b| c.contains_key(&b), |c, b| c.get(&b).is_some(), |c, b| { c.insert(b, ()); })
 }
 
-/// Moka evicts in the background; `run_pending_tasks` waits for it.
+/// Moka postpones evictions; `run_pending_tasks` carries them out.
 fn moka(capacity: usize, policy: moka::policy::EvictionPolicy) -> Reference {
     let c = moka::sync::Cache::builder().max_capacity(capacity as u64).eviction_policy(policy).build();
     let finds = |c: &mut moka::sync::Cache<u64, ()>, b| {
@@ -73,7 +73,7 @@ fn foyer(capacity: usize, policy: EvictionConfig) -> Reference {
     cache(c, |c, b| c.contains(&b), |c, b| c.get(&b).is_some(), |c, b| { c.insert(b, ()); })
 }
 
-/// Name, library, version, the policy that it claims to have, certain or chance, and a function of the capacity.
+/// Name, library, version, claimed policy, certain or chance, and a function of the capacity that opens the cache.
 const CACHES: [(&str, &str, &str, &str, &str, Open); 8] = [
     ("lru.LruCache", "lru", "0.19.1", "lru", "certain", lru),
     ("sieve-cache.SieveCache", "sieve-cache", "1.2.0", "sieve", "certain", sieve),

@@ -64,7 +64,7 @@ def _value(what, value):
 
 
 def contents(facts, best, times):
-    """Return the page's contents besides its figures: title, facts, the table of the best policies, a note."""
+    """Return the page's contents besides its figures: title, facts, the table of the best policies and a note."""
     shown = [line.split(None, 1) for line in describe(facts).replace("reuse distance", "distance").splitlines()[1:]]
     shown.append(["replayed", f"{facts['selection']}; {facts['warm_up']:,} references warm up the caches"])
     rows = [
@@ -103,7 +103,7 @@ def contents(facts, best, times):
 
 
 def arrival(load, loop):
-    """Say how requests arrive, given the row's cell for the load and the simulated loop, ``open`` or ``closed``.
+    """Return how requests arrive, in words, given the row's cell for the load and the simulated loop (open or closed).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Check whether a cache really has the policy that it claims to have, by vectors with known outcomes.
+"""Check with vectors of known outcomes whether a cache implements the policy that it claims to implement.
 
 >>> from misspenalty import conformance
 >>> verdict = conformance.check_run(conformance.load_suite("arc"), conformance.run_kernel("arc"))

@@ -1,4 +1,4 @@
-"""Compare the answers of a cache with the vectors of the policy that it claims to have."""
+"""Compare the answers of a cache with the vectors of the policy that it claims to implement."""
 
 from __future__ import annotations
 

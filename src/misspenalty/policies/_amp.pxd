@@ -17,7 +17,7 @@ cdef inline mark_t* last_of(TrackCache cache, int64_t last) noexcept nogil:
 
 
 cdef inline mark_t* last_in_sequence(TrackCache cache, int64_t last) noexcept nogil:
-    """Return the mark of the last track of the set after `last`, if that set has been fetched; else that of `last`."""
+    """Return the mark of the last track of the set after `last` if that set was fetched, else the mark of `last`."""
     cdef mark_t* own = last_of(cache, last)
     cdef mark_t* after = cache.mark(last + 1) if own != NULL and last + 1 < cache.tracks else NULL
     cdef mark_t* end = last_of(cache, last + 1 + after.to_last) if after != NULL else NULL
@@ -52,7 +52,10 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 
 
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
-    """Handle a miss on a sequential track: fetch it, then a set of as many tracks as the track before it prescribes."""
+    """Handle a miss on a sequential track: fetch it, then a set.
+
+    The set has as many tracks as the track before prescribes or, if that one prescribes nothing, as the read has.
+    """
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
     cache.insert(track, cache.whole, True)
@@ -66,7 +69,7 @@ cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t 
 
 
 cdef inline void hit_in_set(TrackCache cache, int64_t track, bint new, int64_t end) noexcept nogil:
-    """Handle a read of a cached track; `new` tells whether it is the first read since the track was prefetched."""
+    """Handle a read of a cached track; `new` says whether this is its first read since it was prefetched."""
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     cdef int64_t last = track + mark.to_last, length = 0
@@ -92,7 +95,7 @@ cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept
 
 
 cdef inline void grow_distance(TrackCache cache, int64_t track) noexcept nogil:
-    """Handle a set fetched ahead that arrives while a read waits for its first track: increase the distance."""
+    """Handle a set fetched ahead that arrives while a read waits for its first track: raise the distance by 1."""
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     if mark == NULL or not mark.flags & FIRST:

@@ -2,7 +2,7 @@
 #
 # It serves policies in which a block's key only grows, and only when the block is used (access count, CRF,
 # second-to-last use). A use writes the block's node and nothing else, so keys in the ranking may be out of date, but
-# never too high: the lowest is found by updating the first entry until one comes first that is already up to date.
+# never too high: the lowest is found by updating the first entry until the first entry is already up to date.
 # Blocks that are new to the policy rank in the order of their loads. They queue in a ring, and enter the heap only if
 # they were used again by the time they reach its front. The heap has four children per node, side by side.
 
@@ -22,7 +22,7 @@ cdef struct Rank:
 
 cdef struct Entry:
     uint64_t key                # the entry with the lowest key leaves first
-    uint32_t last               # number of the last access when `key` was taken; breaks ties, lowest first
+    uint32_t last               # number of the last access when `key` was computed; breaks ties, lowest first
     block_t block
 
 
@@ -103,7 +103,7 @@ cdef inline void pop(Ranking* ranking, void* nodes, size_t width) noexcept nogil
 
 
 cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexcept nogil:
-    """Add a block of which no earlier use is known."""
+    """Add a block that has no known earlier use."""
     cdef uint64_t at = <uint64_t>ranking.front + ranking.waiting
     if at >= ranking.max_resident:
         at -= ranking.max_resident
@@ -115,7 +115,7 @@ cdef inline void enter_new(Ranking* ranking, block_t block, uint32_t last) noexc
 cdef inline void enter_known(
     Ranking* ranking, const Rank* node, block_t block, key_t key, double weight
 ) noexcept nogil:
-    """Add a block of which earlier uses are known."""
+    """Add a block that has known earlier uses."""
     cdef Entry entry
     entry.key = key(node, weight)
     entry.last = node.last

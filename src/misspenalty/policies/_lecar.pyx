@@ -1,7 +1,8 @@
 """Kernel of LeCaR; the definition is in lecar.py.
 
-The blocks in the cache are in a list by last use and in a list per count, both threaded through the nodes. The groups,
-one for each count that occurs, are in a list by count. The history reuses some fields of the nodes of evicted blocks.
+Each block in the cache is in the list by last use and in the list of its count, both threaded through the nodes. The
+groups, one for each count that occurs, are in a list by count. The histories reuse some fields of the nodes
+of evicted blocks.
 """
 
 from libc.math cimport exp, pow
@@ -41,12 +42,12 @@ cdef class LeCaR(Policy):
     cdef uint64_t state         # state of SplitMix64
     cdef double weight          # weight of LRU
     cdef double rate
-    cdef double discount        # what a regret is multiplied by for each reference since the eviction
+    cdef double discount        # factor of a regret for each reference since the eviction
     cdef bint keeps             # whether a returning block keeps its count
 
     def __cinit__(self, capacity, blocks, rate, discount, lru, histories, recall, seed):
         cdef uint32_t k, first, most = <uint32_t>self.max_resident() + 3
-        cdef size_t live = <size_t>self.ghosts(histories) + 1             # one entry is added before the oldest goes
+        cdef size_t live = <size_t>self.ghosts(histories) + 1  # a new entry is added before the oldest is forgotten
         cdef block_t* entries = self.allocate_logs(2 * live, 2)
         self.rate, self.weight, self.keeps, self.state = rate, lru, recall, seed
         self.discount = pow(discount, 1.0 / <double>self.capacity)

@@ -32,7 +32,7 @@ cdef class LFRU(Policy):
     cdef History history        # history of the CRFs of evicted blocks
     cdef uint32_t now           # number of the coming access, from 1
     cdef double lam             # lambda, 0 to 1
-    cdef uint32_t correlated    # a use that another follows within this number of accesses no longer counts
+    cdef uint32_t correlated    # a use followed by another within this number of accesses no longer counts
 
     def __cinit__(self, capacity, blocks, lam, history=0, correlated_period=0):
         self.lam = lam

@@ -233,7 +233,7 @@ cdef class WTinyLFU(Segmented):
         return False
 
     cdef inline void make_room(self) noexcept nogil:
-        """Move blocks from the window, which holds at least one, into the segments until one is evicted."""
+        """Move blocks from the window, which holds at least one, into the segments until a block is evicted."""
         cdef Lists* l = &self.lists
         cdef block_t candidate, victim
         cdef bint evicted = False

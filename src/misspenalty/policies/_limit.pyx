@@ -12,7 +12,7 @@ def touch(const block_t[::1] ids, uint32_t[::1] nodes, uint8_t[::1] hit):
     ----------
     ids : uint32, shape (n,)
     nodes : uint32, longer than the highest id
-        How often each node was touched so far; updated in place.
+        Number of times that each node has been touched; updated in place.
     hit : uint8, at least n long
         Set to whether the node had been touched before.
 

@@ -32,16 +32,16 @@ cdef class Policy(Kernel):
     # Core method, which each policy implements: replay n references; hit[i] = 1 if block ids[i] was in the cache. The
     # caller ensures that every id is below `blocks`, and counts `requests`.
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil
-    # Return whether the block is in the cache now, and change nothing. Each online policy implements this; an offline
-    # policy cannot tell.
+    # Return whether the block is in the cache now, and change nothing. Each online policy implements this; the contents
+    # of an offline policy are unknown.
     cdef bint holds(self, block_t block) noexcept nogil
 
-    # Return the block that a reference to a missed block would evict from the full cache; asking changes no later
+    # Return the block that a reference to a missed block would evict from the full cache; the call changes no later
     # outcome. The kernels that TinyLFU filters (see `FAST` in `misspenalty.policies.tinylfu`) implement this.
     cdef block_t would_evict(self, block_t block) noexcept nogil
 
     # Make one reference, for a live cache inside a larger model, and return whether the block was in the cache.
-    # Afterwards, `evictions` and `holds` tell how many blocks were evicted, and which.
+    # Afterwards, the change of `evictions` is the number of evicted blocks, and `holds` identifies them.
     cdef inline bint access(self, block_t block) noexcept nogil:
         cdef uint8_t hit
         self.run(&block, 1, &hit)

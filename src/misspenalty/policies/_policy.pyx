@@ -12,7 +12,7 @@ cdef int64_t MOST_REFERENCES = 0xFFFFFFFE  # maximum number of blocks of a cache
 
 
 cdef class Policy(Kernel):
-    """Base of the policies: a cache of `capacity` blocks with ids below `blocks`; it replays slices of references."""
+    """Base of the policies: a cache of `capacity` blocks that replays references to blocks with ids below `blocks`."""
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, **parameters):
         if not 1 <= capacity <= MOST_REFERENCES or not 0 <= blocks <= MOST_REFERENCES:
@@ -62,7 +62,7 @@ cdef class Policy(Kernel):
         return Kernel.check_unused(self)
 
     def __contains__(self, block):
-        """Tell whether the block is in the cache; raise TypeError for an offline policy, which cannot tell."""
+        """Return whether the block is in the cache; raise TypeError for an offline policy (contents unknown)."""
         if self.offline:
             raise TypeError(f"{type(self).__name__} looks into the future; its current contents are not known")
         self.check_unused()
@@ -71,10 +71,10 @@ cdef class Policy(Kernel):
     def replay(
         self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None, uint32_t[::1] evicted=None
     ):
-        """Replay references with the GIL released; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+        """Replay references with the GIL released; set ``hit[i]`` to whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` tells how many
-        blocks the reference evicted. Ctrl-C stops the replay between two slices of references.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` is set to the
+        number of blocks that the reference evicted. Ctrl-C stops the replay between two slices of references.
 
         Returns
         -------

@@ -27,7 +27,7 @@ cdef struct Queue:
 cdef class SIEVE(Policy):
     cdef uint8_t* states        # ABSENT, CACHED or VISITED; one per block
     cdef Queue queue
-    cdef int64_t asked          # value of `evictions` when a victim was last asked for
+    cdef int64_t asked          # value of `evictions` at the last call of `would_evict`
     cdef size_t passed          # number of entries from the hand on whose blocks were marked visited at that time
 
     def __cinit__(self, capacity, blocks):

@@ -7,7 +7,7 @@ from misspenalty.policies._sketch cimport Sketch, draw_of, frequency, increment,
 
 
 cdef class TinyLFU(Policy):
-    cdef Policy policy          # the policy behind the filter, which can tell its victim
+    cdef Policy policy          # the policy behind the filter, which implements `would_evict`
     cdef Sketch sketch
     cdef uint32_t* numbers      # number of each block in order of first use, from 1; 0 = not yet used
     cdef uint32_t seen          # blocks numbered so far

@@ -3,7 +3,7 @@
 # A track has up to eight pages, of which any may be cached. `request` makes one access to pages of one track: it sets
 # the track's counter, moves the track, makes room, puts missing and prefetched pages into the cache, and lists the
 # reads to issue. The cache is only a directory: pages are in it from the moment their read is issued, and the caller
-# has to know which reads are still in flight.
+# has to keep a record of the reads in flight.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
@@ -69,7 +69,7 @@ cdef class TrackCache(Policy):
     cdef int32_t read_tracks            # AMP: tracks of the read that this request is part of
     cdef readonly int64_t sequential_misses     # read misses of sequential tracks
     cdef int64_t[3] staged              # tracks read for each reason (`why`)
-    cdef readonly int64_t unused        # tracks evicted without an access since a prefetch, even if cached before it
+    cdef readonly int64_t unused        # tracks evicted without an access since a prefetch, even if cached before that
 
     # --- for a controller -------------------------------------------------------------------------------------------
     # Access `pages` (mask) of `track`; tracks from `end` on are not prefetched (end of the volume, at most `tracks`).
@@ -86,9 +86,9 @@ cdef class TrackCache(Policy):
     # --- defined by each kind of cache -----------------------------------------------------------------------------
     # Return the mask of a track's pages in the cache.
     cdef uint8_t cached(self, int64_t track) noexcept nogil
-    # Return the track's counter and flags, or NULL if it is not in the cache; they are valid until the next insert.
+    # Return the track's mark, valid until the next insert, or NULL if the track is not in the cache.
     cdef mark_t* mark(self, int64_t track) noexcept nogil
-    # Observe an access to a cached track before anything moves; `hit` tells whether all requested pages were cached.
+    # Observe an access to a cached track before anything moves; `hit`: whether all requested pages were cached.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
     # Let the policy move a track after an access, if it is still cached; `pages` were requested and already cached.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
@@ -101,7 +101,7 @@ cdef class TrackCache(Policy):
     # Count a read that missed a sequential track.
     cdef void count_sequential_miss(self) noexcept nogil
 
-    # Take the settings of detection and prefetching from keywords; the constructor of each subclass calls this first.
+    # Take the settings of detection and prefetching from keywords; each subclass calls this before it allocates arrays.
     cdef int arrange(self, dict settings) except -1
     # Put tracks `first` to `last`, but none from `end` on, into the cache as one group, with its trigger.
     cdef void fetch(self, int64_t first, int64_t last, int64_t end, uint8_t why) noexcept nogil
@@ -111,7 +111,7 @@ cdef class TrackCache(Policy):
     cdef int64_t track_of(self, block_t block) noexcept nogil
     cdef void read(self, int64_t track, uint8_t pages, uint8_t why) noexcept nogil
 
-    # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else what that refers to.
+    # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else the data of that entry.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
     # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------

@@ -249,7 +249,7 @@ cdef class TrackCache(Policy):
     def replay_pages(self, const int64_t[::1] page, const int32_t[::1] pages, const uint8_t[::1] write, uint8_t[::1] hit):
         """Make requests for ``pages[i]`` pages from ``page[i]`` on (0 = first of track 0), with the GIL released.
 
-        ``hit[i]`` tells whether all pages of a request were in the cache. A request may span tracks.
+        ``hit[i]`` is set to whether all pages of request i were in the cache. A request may span tracks.
 
         Raises
         ------

@@ -27,7 +27,7 @@ cdef class TrackLists(TrackCache):
     cdef slot_t* slots              # one per cached track, then the heads
     cdef uint32_t free              # first free slot, NO_SLOT = none
     cdef uint32_t slots_used        # slots ever used: higher ones are free as well
-    cdef uint32_t heads             # slot of RANDOM's head; SEQ's and that of the merged list follow
+    cdef uint32_t heads             # slot of RANDOM's head; the heads of SEQ and of the merged list follow
     cdef int64_t pages_in[2]        # pages of RANDOM and SEQ
     cdef int64_t tracks_in[2]       # tracks of RANDOM and SEQ
     cdef double delta               # deltaL: number of pages in the bottom of a list
@@ -36,7 +36,7 @@ cdef class TrackLists(TrackCache):
     cdef readonly int64_t seq_miss  # sequential misses of the running interval
     cdef readonly double adapt      # direction and pace at which the desired size changes, -1 to 1
     cdef readonly double desired    # desired size of SEQ, pages; SARC only
-    cdef readonly double last_ratio # ratio at the last hit in RANDOM's bottom: what Figure 8 plots
+    cdef readonly double last_ratio # ratio at the last hit in RANDOM's bottom, as plotted in Figure 8
     cdef readonly int64_t bottom_hits   # hits in RANDOM's bottom
 
     # Return the slot of the track to evict; the lists must not be empty.

@@ -11,9 +11,10 @@ cdef enum:
 
 
 cdef class TwoQ(Policy):
-    """A1in is a plain ring, since nothing ever leaves its middle; Am and A1out are logs that share one array.
+    """Kernel of the full version: A1in is a plain ring, since nothing leaves its middle; Am and A1out are logs.
 
-    So a block's node tells where it is: NOWHERE, IN_A1IN, in Am (a position below `a1out.log.first`) or in A1out.
+    The logs share one array, so a block's node tells where the block is: NOWHERE, IN_A1IN, in Am (a position below
+    `a1out.log.first`) or in A1out.
     """
 
     cdef uint32_t* nodes        # position; one per block
@@ -91,7 +92,7 @@ cdef class TwoQ(Policy):
 
 
 cdef class Simplified2Q(Policy):
-    """A1 and Am are logs that share one array; a block is in A1 if its position is `a1.first` or above."""
+    """Kernel of the simplified version: A1 and Am are logs in one array; positions from `a1.first` on are in A1."""
 
     cdef uint32_t* nodes        # position, or NOWHERE; one per block
     cdef uint32_t threshold     # A1 provides the victim when it holds more blocks than this

@@ -1,10 +1,10 @@
-"""Clock2Q+: S3-FIFO whose small queue ignores hits that come soon after their block was loaded.
+"""Clock2Q+: S3-FIFO whose small queue ignores hits soon after a block was loaded.
 
 A block is often referenced several times in a row, as a node of a tree is for each of its entries, and then not again.
 The newest blocks of the small queue S, half of its share by default, are in the correlation window: a hit there
 moves nothing and is not remembered. A hit on an older block of S, or on a block of the main queue M, sets its
 reference bit. The rest is S3-FIFO: the oldest block of S moves to M if its bit is set, with the bit cleared, and is
-otherwise evicted, its name going to the ghost queue G; a new block that G remembers enters M; M is a CLOCK, which
+otherwise evicted, and its name goes to the ghost queue G; a missed block that G remembers enters M; M is a CLOCK, which
 clears a bit and reinserts the block, or evicts it if the bit is clear.
 
 Paper: Y. Zhai, B. D. Marthen, S. Balivada et al., "Clock2Q+: a simple and efficient replacement algorithm for metadata
@@ -12,8 +12,8 @@ cache in VMware vSAN", PVLDB 2026 (arXiv 2511.21958).
 Authors' code: Clock2QPlus.c in libCacheSim (17626f7), one of whose maintainers is an author of the paper; our misses
 equal its misses at unit size.
 
-Deviations and decisions: whatever the abstract of the paper does not say is done as in libCacheSim, since the full text
-was not at hand.
+Deviations and decisions: whatever the abstract of the paper does not state is done as in libCacheSim, since the full
+text was not available.
 
 - The age of a block is the number of blocks that entered S after it. The window ends at an age of `window` times the
   share of S, which need not be a whole number.

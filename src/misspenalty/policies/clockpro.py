@@ -17,8 +17,9 @@ Deviations and decisions:
 - Where the paper and the code differ, the paper is followed: the code keeps the share of cold pages fixed unless
   compiled otherwise, and evicts a cold page that is not in test even if it was used.
 - As in the authors' code: the first pages are hot until there is room left only for the minimum number of cold pages,
-  and the next are cold; hot pages that were used go to the head when HAND_hot passes; cold pages that it passes keep
-  their place; a page that HAND_hot meets while making room for that very page is not made hot but enters as cold.
+  and those loaded after them are cold; hot pages that were used go to the head when HAND_hot passes; cold pages that
+  it passes keep their place; a page that HAND_hot meets while making room for that very page is not made hot but
+  enters as cold.
 - A used cold page that is not in test begins a new test at the head, like the pages that LIRS puts on its stack.
 - The paper leaves the bounds of m_c open; here it stays between 1 % (at least one page) and 99 % of the cache. It
   starts at the minimum.

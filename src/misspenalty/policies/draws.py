@@ -4,7 +4,7 @@ from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 
 
 class Draws:
-    """Draw SplitMix64's numbers from a seed.
+    """Random numbers of SplitMix64, from a seed.
 
     Examples
     --------

@@ -7,9 +7,9 @@ at random.
 
 Paper: A. Blankstein, S. Sen, M. J. Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC
 2017, whose abstract names the two parts: random sampling and a priority that is evaluated when a victim is sought.
-Authors' code: not at hand. libCacheSim has the policy (Hyperbolic.c); its hits equal ours where all blocks are compared
-and no two priorities are the same. Elsewhere its hit ratios agree with ours within one percentage point: it draws
-buckets of a hash table, and sees one block of each.
+Authors' code: not available to us. libCacheSim has the policy (Hyperbolic.c); its hits equal ours where all blocks are
+compared and no two priorities are the same. Elsewhere its hit ratios agree with ours only within one percentage
+point, because libCacheSim draws buckets of a hash table and considers one block of each.
 
 Deviations and decisions:
 

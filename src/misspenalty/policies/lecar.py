@@ -8,16 +8,16 @@ is `discount` to the power of 1 / capacity, and the weights are scaled to a sum 
 Paper: G. Vietri, L. V. Rodriguez, W. A. Martinez, S. Lyons, J. Liu, R. Rangaswami, M. Zhao, G. Narasimhan, "Driving
 cache replacement with ML-based LeCaR", HotStorage 2018, section 3 and algorithm 1. The algorithm multiplies the other
 expert's weight by the inverse of that factor; after scaling, the weights are the same.
-Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which we follow in what the paper leaves open, except as
-stated below.
+Authors' code: code/algs/lecar.py of sylab/cacheus (7e7053d), which we follow where the paper leaves something open,
+except as stated below.
 
 Deviations and decisions:
 
 - Each history holds `histories` times as many names as the cache has blocks, half as many by default, and forgets the
   oldest eviction first.
 - A block that both experts choose enters no history.
-- The count of a block that returns from a history is, for LFU, the count with which it was evicted, plus one; that of
-  any other missed block is 1. (In libCacheSim's LeCaR.c, the count of every missed block is 1: `recall` = 0.)
+- The count of a block that returns from a history is, for LFU, the count with which it was evicted, plus one; the
+  count of any other missed block is 1. (In libCacheSim's LeCaR.c, the count of every missed block is 1: `recall` = 0.)
 - No adjusted weight exceeds 0.99, as in the authors' code; the paper does not say so.
 - On a tie, LFU chooses the least recently used block; the authors' code takes the lowest block number.
 - A number is drawn only if the experts disagree; draws are SplitMix64's. With `rate` 0 the weights do not change.

@@ -1,8 +1,8 @@
 """LFRU: evict the block with the lowest combined recency and frequency (CRF).
 
-Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in accesses. With lam = 0 this is the access
-count, so the policy is LFU; with lam = 1 a use outweighs all earlier ones, so the policy is LRU. The CRF of an evicted
-block stays in a bounded history and is resumed when the block returns.
+Every past use of a block adds (1/2)**(lam * age) to its CRF, with the age in accesses. With lam = 0 the CRF is the
+access count, so the policy is LFU; with lam = 1 a use outweighs all earlier ones, so the policy is LRU. The CRF of an
+evicted block stays in a bounded history and is resumed when the block returns.
 
 Paper: D. Lee, J. Choi, J.-H. Kim, S. H. Noh, S. L. Min, Y. Cho, C. S. Kim, "On the existence of a spectrum of
 policies that subsumes the least recently used (LRU) and least frequently used (LFU) policies", SIGMETRICS 1999, where
@@ -15,9 +15,9 @@ Deviations and decisions:
 - All CRFs decay at the same rate, so log2(CRF) + lam * (time of last use) orders the blocks, and a block's value does
   not change until its next use. Kernel and reference compute it in the same steps, with identical results.
 - On a tie, the least recently used block is evicted. The history is a FIFO in order of eviction, like MQ's Qout.
-- The default lam = 0.001 is of the order of the best values in the LRFU paper as we remember it, found with small
-  caches; as lam times the cache size grows beyond 1 the policy approaches LRU. The MQ paper tried several values but
-  states none, so try several.
+- The default lam = 0.001 is of the order of the best values in the LRFU paper as we remember it, which were found
+  with small caches; as lam times the cache size grows beyond 1 the policy approaches LRU. The MQ paper tried several
+  values but states none, so try several.
 - The correlated reference period of the LRFU paper is left out.
 """
 

@@ -1,8 +1,8 @@
 """LFU: evict the block with the fewest accesses, the least recently used on a tie.
 
-The count of a block starts at 1 when it is loaded. In the field's usual form (in-cache LFU, the default) it is lost
-when the block is evicted. With a history, the count of an evicted block stays in a directory and is resumed, plus one,
-when the block returns.
+The count of a block starts at 1 when it is loaded. In the field's usual form (in-cache LFU, the default) the count is
+lost when the block is evicted. With a history, the count of an evicted block stays in a directory and is resumed, plus
+one, when the block returns.
 
 Paper: E. G. Coffman, P. J. Denning, "Operating systems theory", Prentice-Hall 1973, chapter 6. The MQ paper
 ("Simulation set-up") ran LFU with a history of four times the cache: `history=4`.

@@ -43,7 +43,7 @@ PARAMETERS = (
     ),
     Parameter("seed", 42, "start of the random number generator", 0, 2**63 - 1),
 )
-AGES = 20_000  # number of ages, in units, that are told apart
+AGES = 20_000  # number of ages, in units, that are distinguished
 CLASSES = 16
 ADMITTED = 8  # loaded blocks that are remembered as likely victims
 EARLY_SAMPLE, EARLY = 8, 50  # number of blocks drawn as long as there are at most `EARLY` estimates

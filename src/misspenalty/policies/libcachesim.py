@@ -13,22 +13,23 @@ moves to the segment below; the lowest segment evicts it.
 W-TinyLFU:
 
 - A new block enters the window, which grows until the cache is full. Only then do its oldest blocks move to the main
-  region, for as long as that has room; so the window keeps whatever the main region does not take.
+  region, as long as the main region has room; so the window keeps whatever the main region does not take.
 - The main region is the SLRU above with two segments, of a fifth and four fifths.
 - The sketch is a counting Bloom filter (ten hashes, an error of 0.1 %); counting a block increments all its counters.
   Loads, hits in the main region, and each block that leaves the window are counted; hits in the window are not.
 - Counters are halved when the main region's hits reach 32 times its size. On a tie, the candidate is evicted, as in the
   paper.
-- If the window is below one block, nothing is loaded: with 1 %, a cache of fewer than 100 blocks misses all references.
+- If the window or the main region's lower segment is below one block, nothing is loaded: with a window of 1 %, a cache
+  of fewer than 100 blocks misses all references.
 
 LIRS: S holds at most twice the cache; above that, it drops the block that was evicted first, not the lowest. If there
 are as many LIR blocks as allowed, a hit on a block that is in Q but not in S moves the lowest of them to Q although no
 block takes its place; the block that was hit may be the one that Q evicts for that LIR block, but still counts as being
 in the cache.
 
-Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. Counters are
-found by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that the trace
-gives, so that its W-TinyLFU depends on how blocks are named.
+Source: libCacheSim 0.3.5, SLRU.c, WTinyLFU.c, minimalIncrementCBF.c, LIRS.c; none of it is copied here. A block's
+counters are selected by a hash of the block's number, from 1, in order of first use; libCacheSim hashes the number that
+the trace gives, so its W-TinyLFU depends on how the trace numbers blocks.
 """
 
 from collections import OrderedDict
@@ -196,7 +197,7 @@ class WTinyLFU(Reference):
             self.counters.halve()
 
     def _make_room(self):
-        """Move blocks from the window, which holds at least one, to the main region until one is evicted."""
+        """Move blocks from the window, which holds at least one, to the main region until a block is evicted."""
         full = False
         while not full:
             candidate, _ = self.window.popitem(last=False)

@@ -15,10 +15,10 @@ Deviations and decisions:
 
 - As in the authors' code: the first blocks become LIR until their share is full; a victim of Q that is in S stays
   there; a HIR block used again in Q but not in S moves to the end of Q, enters S and stays HIR; S has no limit by
-  default (the code allows one: the lowest HIR block leaves S first).
+  default (the code allows a limit: the lowest HIR block leaves S first).
 - The cache keeps room for at least one HIR block, as in libCacheSim; the authors' code keeps room for two.
-- The authors' code skips a reference to the block referenced just before. Here it counts as a use like any other, so it
-  makes a HIR block LIR.
+- The authors' code skips a reference to the block referenced just before. Here such a reference counts as a use like
+  any other, so it makes a HIR block LIR.
 """
 
 from collections import OrderedDict

@@ -15,8 +15,8 @@ Authors' code: none published.
 Deviations and decisions:
 
 - The paper retains a block's history for a time (the retained information period). Here a number of histories is
-  retained, `history` times the cache, and the oldest eviction is forgotten first. The default, 4, is what the MQ paper
-  gave LRU-2 ("Simulation set-up").
+  retained, `history` times the cache, and the oldest eviction is forgotten first. The default, 4, is the value that the
+  MQ paper gave LRU-2 ("Simulation set-up").
 - The correlated reference period is in accesses; 0, the default, makes every access count.
 - An eviction takes time proportional to the cache size if every block is within its correlated period.
 - If every block is within its correlated period, the victim is the one that would be evicted without the period.

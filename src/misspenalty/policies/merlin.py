@@ -13,22 +13,22 @@ staging, the oldest of staging with hits are promoted to the core, with their co
 without hits is evicted; then, too, the filter's oldest block moves to staging if its count in the sketch is higher than
 that of the evicted block.
 
-Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. Its text
-was not at hand; the definition follows its authors' code.
-Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With its
-hash, our policy has the same outcome as that code at every reference of the traces compared, in caches of 50 blocks and
-more; in smaller ones the decisions below matter.
+Paper: "Merlin: an efficient adaptive cache eviction algorithm via fine-grained characterization", OSDI 2026. The
+paper's text was not available; the definition follows the authors' code.
+Authors' code: merlin.cpp and minimalIncrementCBF.c of TELOS-syslab/MerlinOSDI26AE (10907044), at unit size. With that
+code's hash, our policy has the same outcome as the code at every reference of the traces compared, in caches of 50
+blocks and more; in smaller ones the decisions below matter.
 
 Deviations and decisions:
 
-- The sketch hashes a block's number in order of first use, as in wtinylfu.py; that code hashes the key.
+- The sketch hashes a block's number in order of first use, as in wtinylfu.py; the authors' code hashes the key.
 - As in that code, the sketch is a counting Bloom filter for as many blocks as the cache holds, at an error of 0.001.
   Counting a block raises all its ten counters. All counters are halved after `epoch` rounds of making room (most of
   which evict a block) per block of the cache.
 - As in that code, a count above `epoch` in the sketch is taken for an error and never wins; as long as filter and
   staging are both empty, all blocks enter the core, which the first eviction then shrinks to its share; a hot block
   enters the core even if the eviction for it made the history forget its name.
-- The guard is at most one above the highest count; that code reads beyond the end of its table there.
+- The guard is at most one above the highest count; at that value, that code reads beyond the end of its table.
 - If a remembered block enters the core because the other queues are empty, nothing else follows; in that code the next
   block is then treated as remembered.
 - The core's share is at least zero; in that code it wraps around for a cache of one block.

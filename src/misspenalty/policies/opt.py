@@ -14,9 +14,9 @@ therefore have more hits among the references that are counted.
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
 1966 (MIN); proof of optimality in Mattson et al. 1970. With bypass: S. McFarling, "Cache replacement with dynamic
 exclusion", ISCA 1992 (its optimal direct-mapped cache is the case of one block).
-Deviations: none in the outcome of any access. The classes below decide by looking ahead, as published; the kernels find
-the same hits and misses without that, and without naming victims (see _opt.pyx). A block that ``opt_bypass`` leaves out
-counts as evicted at once.
+Deviations: none in the outcome of any access. The classes below decide by looking ahead, as published; the kernels
+compute the same hits and misses without looking ahead and without determining victims (see _opt.pyx). A block that
+``opt_bypass`` leaves out counts as evicted at once.
 """
 
 from collections import defaultdict, deque
@@ -54,7 +54,7 @@ class OPT(Reference):
         self.cached.add(block)
 
     def next_use(self, block):
-        """Return the number of the block's next access."""
+        """Return the number of the block's next access, or infinity if there is none."""
         return self.uses[block][0] if self.uses[block] else float("inf")
 
 

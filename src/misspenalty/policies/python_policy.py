@@ -26,7 +26,7 @@ BOOLEANS = (int, np.integer, np.bool_)  # types that ``access`` may return; a bo
 
 
 class PythonPolicy:
-    """Give a Python policy the interface of a kernel, and refuse hits that no cache of its capacity could have.
+    """Adapter that gives a Python policy a kernel's interface, and refuses hits that no cache of its capacity can have.
 
     Evictions are those of a cache that loads every missed block, unless the policy has its own count, ``evictions``.
     Ghost hits are the policy's ``ghost_hits``, or 0 if it has none.
@@ -70,10 +70,10 @@ class PythonPolicy:
         refresh: np.ndarray | None = None,
         evicted: np.ndarray | None = None,
     ) -> int:
-        """Replay references; ``hit[i]`` tells whether ``ids[i]`` was in the cache.
+        """Replay references; set ``hit[i]`` to whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` tells how many
-        blocks the reference evicted.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` is set to the
+        number of blocks that the reference evicted.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class PythonPolicy:
         return held
 
     def _reference(self, block: int, said: bool) -> bool:
-        """Return the outcome of ``access``; `said` tells whether the policy has just said that it has the block."""
+        """Return the outcome of ``access``; `said`: whether the policy has just said that it has the block."""
         found = was_held(self.name, block, self._ask("access", block))
         if said and not found:
             raise ParameterError(
@@ -136,9 +136,9 @@ class PythonPolicy:
     def check_size(self) -> None:
         """Raise a `ParameterError` if the policy now has more blocks than its capacity.
 
-        A policy with ``__contains__`` is asked about every block. Otherwise a copy of the policy accesses every block,
-        and its hits are counted; the check is left out if copying or accessing raises an exception, as it may in a
-        policy that looks into the future.
+        With ``__contains__``, the policy is queried for every block. Without it, a copy of the policy accesses every
+        block, and the copy's hits are counted; the check is skipped if copying or accessing raises an exception, as it
+        may in a policy that looks into the future.
         """
         if hasattr(self.policy, "__contains__"):
             held = sum(bool(self._ask("__contains__", block)) for block in self.address.tolist())

@@ -2,8 +2,8 @@
 
 Paper: L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966,
 where it is one of the algorithms simulated. E. Gelenbe, "A unified approach to the evaluation of a class of replacement
-algorithms", IEEE Transactions on Computers C-22(6), 1973, proves that the hit ratio of Random under independent
-references is that of FIFO.
+algorithms", IEEE Transactions on Computers C-22(6), 1973, proves that Random and FIFO have the same hit ratio under
+independent references.
 Authors' code: none.
 
 Deviations and decisions: the draws come from SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable

@@ -1,7 +1,7 @@
 """Register replacement policies, and find them by name.
 
-Each file in this folder registers its own policy; an installed package registers one by an entry point in the group
-``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
+Each file in this folder registers its own policy; an installed package registers one through an entry point in the
+group ``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
 """
 
 import functools
@@ -121,7 +121,7 @@ class Definition:
     offline : bool
         Whether its definition looks into the future, so that no real cache can run it.
     spatial : bool
-        Whether it looks at which blocks are neighbours; the kernel then also takes ``tracks`` and ``places``.
+        Whether it considers which blocks are neighbours; the kernel then also takes ``tracks`` and ``places``.
     together : callable, optional
         ``together(**parameters)`` raises a `ParameterError` if individually valid values are incompatible.
     """
@@ -179,7 +179,7 @@ class Definition:
         parameters: Mapping[str, Any],
         future: Callable[[], Iterable[np.ndarray]] | None = None,
     ) -> Any:
-        """Return the kernel of a cache of `capacity` blocks for a trace whose blocks have these addresses.
+        """Return the kernel or `PythonPolicy` of a cache of `capacity` blocks for a trace with blocks at `address`.
 
         Parameters
         ----------
@@ -193,7 +193,8 @@ class Definition:
         Raises
         ------
         ParameterError
-            As in `check`; or the constructor of a Python policy raised an exception.
+            As in `check`; the capacity or the number of blocks is out of range; or the constructor of a Python policy
+            raised an exception.
         """
         values = self.check(parameters)
         if self.kernel is None:
@@ -206,7 +207,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class OwnParameter(Parameter):
-    """A parameter of a user's own class; only the constructor knows which values are valid."""
+    """A parameter of a user's own class; only the class's constructor checks its values."""
 
     def check(self, value: Any, policy: str) -> Any:
         """Return `value` unchanged; raise a `ParameterError` if no value is given and the parameter has no default."""
@@ -217,7 +218,7 @@ class OwnParameter(Parameter):
 
 @dataclass(frozen=True)
 class OwnDefinition(Definition):
-    """A user's own class that is passed to `simulate` in place of a name."""
+    """A user's own class, whose parameters are those of its constructor."""
 
     further: bool = False  # whether the constructor takes further parameters of any name
 
@@ -265,7 +266,7 @@ _admissions: dict[str, Callable[[Definition], Definition]] = {}
 
 
 def register_admission(name: str) -> Callable[[Any], Any]:
-    """Decorate a function that turns a policy's `Definition` into that of the filtered policy, ``name+policy``."""
+    """Decorate a function that turns a policy's `Definition` into the filtered policy's, ``name+policy``."""
 
     def enter(filtered: Callable[[Definition], Definition]) -> Any:
         _admissions[name] = filtered
@@ -380,7 +381,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Raises
     ------
     ParameterError
-        `policy` is neither a known name nor a class with ``access``, or TinyLFU cannot filter the policy.
+        `policy` is neither a known name nor a class that `define` accepts, or TinyLFU cannot filter the policy.
 
     Examples
     --------

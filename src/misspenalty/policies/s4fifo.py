@@ -7,7 +7,7 @@ there, and its count grows by one.
 
 Paper: H. Xia, W. Nixon, B. D. Marthen, P. Bhandari, J. Yang, "Learning-augmented heuristics: simple, yet smart, robust
 and interpretable cache eviction", OSDI 2026: a model trained on thousands of traces chooses the five parameters of this
-policy from what it sees of a trace.
+policy from its observations of a trace.
 Authors' code: S4FIFO.c of cacheMon/osdi26-s4-fifo (000095f) and of libCacheSim (pull request 336). Our defaults are
 those of that code; with them the policy is S3-FIFO.
 

@@ -18,7 +18,7 @@ Deviations and decisions:
   ``opt_bypass`` is the bound.
 
 ``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies in `FAST` have a
-kernel that can tell its victim in advance. Any other policy that has a `Reference` runs as defined here, slowly: its
+kernel that can report its victim in advance. Any other policy that has a `Reference` runs as defined here, slowly: its
 victim is the block that a copy of it evicts. Classes not derived from `Reference`, policies that look into the future
 or at neighbouring blocks, and policies that already have this filter cannot be filtered.
 """
@@ -125,6 +125,6 @@ def _without_sample(policy):
 
 
 def _make_kernel(policy, capacity, blocks, sample_size, **parameters):
-    without_bits = policy.name == "fifo"  # CLOCK without reference bits is FIFO, and knows its oldest block
+    without_bits = policy.name == "fifo"  # CLOCK without reference bits is FIFO, and can report its victim
     behind = Clock(capacity, blocks, 0) if without_bits else policy.kernel(capacity, blocks, **parameters)
     return Kernel(capacity, blocks, behind, sample_size)

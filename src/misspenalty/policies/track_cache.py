@@ -1,4 +1,4 @@
-"""Define the cache of tracks with sequential detection and prefetching that SARC, LRU Top and LRU Bottom share.
+"""Define the cache of tracks that SARC, LRU Top and LRU Bottom share, with sequential detection and prefetching.
 
 The definition of the prefetcher, with paper, decisions and deviations, is in
 `misspenalty.prefetch.sequential.prefetcher`; this module is its readable reference, from which the policies on tracks

@@ -1,4 +1,4 @@
-"""Number a trace's blocks by relative position: sequential prefetching only looks at which block follows which."""
+"""Number a trace's blocks by relative position: sequential prefetching depends only on which block follows which."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from misspenalty.policies._track_cache import MOST_TRACKS
 def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
     """Return a compact numbering in which blocks are neighbours exactly if their addresses are.
 
-    Gaps between addresses are cut to what a prefetch can reach, so that the numbering contains every block that can
-    enter the cache, referenced or not, and no prefetch runs across a shortened gap.
+    Gaps between addresses are shortened to just beyond the reach of a prefetch, so that the numbering contains every
+    block that can enter the cache, referenced or not, and no prefetch runs across a shortened gap.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
     place : uint32, shape (blocks,)
         Place of each dense id in the numbering; the first is 1.
     length : int
-        Number of places, including those after the last block that a prefetch may touch.
+        Number of places, including those beyond the last block that a prefetch may touch.
 
     Raises
     ------

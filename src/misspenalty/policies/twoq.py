@@ -18,8 +18,8 @@ Deviations and decisions:
 - A block found in A1out leaves it before the slot is reclaimed. In the paper's order (reclaim first) a full A1out
   could drop one more name.
 - Kin and Kout are rounded down to whole blocks.
-- If Am is empty, the victim comes from A1in (or A1) although it holds no more than Kin, which is possible if Kin is the
-  whole cache.
+- If Am is empty, the victim comes from A1in (or A1) even if that queue holds no more than Kin blocks, which is possible
+  only if Kin is the whole cache.
 """
 
 from collections import OrderedDict

@@ -13,10 +13,10 @@ sketch's layout and reset are theirs.
 
 Deviations and decisions:
 
-- The sketch hashes a block's number in order of first use, so that the outcome does not depend on how blocks are named:
+- The sketch hashes a block's number in order of first use, so that the outcome does not depend on blocks' addresses:
   the hash of the nth block is the nth draw of SplitMix64 from seed 0. Caffeine hashes the key, so its counts differ.
-- As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters per
-  block of the cache, rounded up to a power of two.
+- As in Caffeine, all counters of a block lie in one line of 64 bytes: 4 rows of 32. The lines hold 16 counters for
+  each block of the cache, whose size is rounded up to a power of two.
 - As in Caffeine, there is no doorkeeper, an increment that finds all four counters full does not count towards the
   sample, and the reset subtracts what halving odd counters lost.
 - Left out: the random admission of a few losing candidates, which newer versions of Caffeine use against attacks on the
@@ -24,10 +24,10 @@ Deviations and decisions:
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
   misses than OPT, which always loads.)
 
-Other programs' versions have different misses. Caffeine's simulator (3.1.8) halves its counters after ten increments
-per word of counters, and has as many words as the next power of two above the cache size. A `sample_size` of 10 times
-that power divided by the cache size comes close; the remaining difference is due to the hash. libCacheSim's rules
-differ; see `libcachesim`.
+Other programs' versions have different miss counts. Caffeine's simulator (3.1.8) halves its counters after ten
+increments per word of counters, and has as many words as the next power of two above the cache size. A `sample_size` of
+10 times that power divided by the cache size comes close; the remaining difference is due to the hash. libCacheSim's
+rules differ; see `libcachesim`.
 """
 
 from collections import OrderedDict

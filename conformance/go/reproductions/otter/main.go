@@ -25,7 +25,7 @@ func main() {
 				hits++
 			} else {
 				cache.Set(block, true)
-				cache.CleanUp() // wait for the eviction
+				cache.CleanUp() // carry out the eviction
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 """Replacement policies for objects of different sizes, in a cache whose size is in bytes.
 
-`reference` says what they have in common; `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and the
-other ``.pyx`` files are their kernels.
+`reference` defines their common part; `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and the other
+``.pyx`` files are their kernels.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Name of the policy for blocks; this one equals it if every object has one byte, except for what `fixed` changes.
+        Name of the policy for blocks, which this policy equals if every object has one byte, apart from `fixed`.
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str
@@ -66,7 +66,7 @@ class SizedPolicy:
         return {n: value for n, value in self.blocks.check(parameters).items() if n not in self.left_out}
 
     def cache(self, room: int, sizes: np.ndarray, changes: str, parameters: Mapping[str, Any]) -> Any:
-        """Return the kernel of a cache of `room` bytes for objects of these sizes, which are given by dense id."""
+        """Return the kernel of a cache of `room` bytes for objects of these sizes, indexed by dense id."""
         own = self.check(parameters) | dict(self.fixed)
         if self.name == "wtinylfu":
             own["mean_bytes"] = max(int(sizes.sum()) // max(len(sizes), 1), 1)

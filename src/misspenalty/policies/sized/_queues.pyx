@@ -96,7 +96,7 @@ cdef class SLRU(SizedCache):
         self.leave(self.oldest(where), ABSENT)
 
     cdef void enter(self, int where, block_t block) noexcept nogil:
-        """Put an object into a segment, and move what exceeds its limit into the segments below."""
+        """Put an object into a segment, and move the excess over each segment's limit into the segment below."""
         self.put(where, block)
         while where > 1:
             while self.bytes[where] > self.limit:

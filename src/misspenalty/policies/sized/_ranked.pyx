@@ -1,6 +1,6 @@
 """Kernels of the policies that evict the object with the lowest rank; sized/ranked.py has the definitions.
 
-The objects in the cache form a binary heap, ordered by key and then by last use; each object knows its place in it.
+The objects in the cache form a binary heap, ordered by key and then by last use; `rank_t.place` is an object's place.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -125,7 +125,7 @@ cdef class LRUK(Ranked):
 
 
 cdef class GDSF(Ranked):
-    cdef readonly double clock          # key of the object that was evicted last
+    cdef readonly double clock          # key of the object last evicted or not loaded
     cdef bint bypass
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, bypass=0, **parameters):

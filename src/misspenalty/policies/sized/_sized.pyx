@@ -40,7 +40,7 @@ cdef class SizedCache(Policy):
             self.nodes[i].asked = 1 if sizes is None else sizes[i]
 
     cdef bint holds(self, block_t block) noexcept nogil:
-        """Tell whether a reference to the object, with the size that was last requested, would be a hit."""
+        """Return whether a reference to the object, with the size that was last requested, would be a hit."""
         cdef node_t* node = &self.nodes[block]
         cdef bint outdated = node.held != node.asked and (self.changes == NEW or (self.changes == REPLACE and node.asked > self.largest))
         return self.in_cache(block) and not outdated

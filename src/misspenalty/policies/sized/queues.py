@@ -61,7 +61,7 @@ class Clock(FIFO):
 
 
 class Sieve(Clock):
-    """SIEVE: a hand that moves towards the newest and leaves what was used where it is."""
+    """SIEVE: a hand that moves towards the newest object and leaves used objects in place."""
 
     hand = None  # where the search begins; None: at the oldest
 

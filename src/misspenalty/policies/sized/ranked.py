@@ -26,13 +26,13 @@ from misspenalty.policies.sized.reference import Queue, SizedReference, remember
 
 
 class Ranked(SizedReference):
-    """Evict the object with the lowest rank, the least recently used on a tie."""
+    """Base of the policies that evict the object with the lowest rank, the least recently used on a tie."""
 
     def __init__(self, room, changes="replace", history=0.0):
         super().__init__(room, changes)
         self.history_room = int(history * room)
         self.history = Queue()  # evicted objects, oldest eviction first
-        self.facts = {}  # what is known of objects in the cache and in the history
+        self.facts = {}  # count, or times, of the uses of objects in the cache and in the history
         self.rank, self.last, self.now = {}, {}, 0
 
     def see(self, block):
@@ -110,7 +110,7 @@ class GDSF(Ranked):
             self.rank[block] = own
 
     def use(self, block):
-        """Return the clock, which is the rank of the object evicted last, plus uses per byte."""
+        """Return the clock plus uses per byte."""
         self.facts[block] = self.facts.get(block, 0) + 1
         return self.clock + self.facts[block] / max(self.queue[block], 1)
 

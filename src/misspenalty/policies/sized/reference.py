@@ -1,13 +1,14 @@
 """Define what all caches of objects of different sizes have in common, in slow, readable form.
 
-An object that does not fit evicts others, in the order of the policy, until it does. One that is larger than the whole
+An object that does not fit evicts others, in the order of the policy, until it fits. One that is larger than the whole
 cache (in W-TinyLFU, larger than both of its regions) is a miss, evicts nothing and is not admitted; such references are
 counted as ``refused``.
 
 If an object in the cache is requested with another size than it has there, the rule ``size_changes`` decides:
 
-- ``replace``: a hit, and the new size replaces the old one; other objects are evicted if it grew, in the order of the
-  policy. Caffeine's simulator does so. An object that has become larger than the cache leaves it and is a miss.
+- ``replace``: a hit, and the new size replaces the old one. If the cache is then overfull, objects are evicted in the
+  order of the policy, which may include this one. Caffeine's simulator does so. An object that has become larger than
+  the cache leaves it and is a miss.
 - ``keep``: a hit; the object keeps the size with which it was loaded until it is evicted. libCacheSim does so.
 - ``new``: a miss. The cached version is out of date and leaves the cache; then the new one is loaded. Simulators whose
   objects are pairs of number and size, such as webcachesim, come close to this, but there the old version stays.

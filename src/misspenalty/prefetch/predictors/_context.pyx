@@ -4,8 +4,8 @@ The model is a trie of sequences of files (_trie.pxd). Siblings are in a list, t
 children are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right
 after it, as along most chains, the node records how many nodes continue in this way: its run. Contexts mostly predict
 the same files as each other and, after an event that was predicted, the same files as before except the first. So each
-context remembers how much of its run has the same files as that of a longer context, and its predictions begin after
-that part.
+context remembers how much of its run has the same files as a longer context's run, and its predictions begin after that
+part.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -35,7 +35,7 @@ cdef class ContextModel(Predictor):
     cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
     cdef Py_ssize_t ahead           # while an event is learnt, first of the contexts that have not learnt it
     cdef Py_ssize_t old             # while an event is learnt, end of the contexts that have not learnt it
-    cdef int32_t last               # last sibling that a search without success met; NOTHING = unknown, or no sibling
+    cdef int32_t last               # last sibling met by an unsuccessful search; NOTHING = unknown, or no sibling
     cdef int64_t ways               # runs that contexts have walked along, numbered from 1
     cdef node_t* halved             # a partition while it is halved
     cdef int32_t* moved             # by node: where halving puts it; NOTHING = it is dropped
@@ -49,9 +49,9 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
     cdef bint longest               # only the longest context that can predict anything predicts
-    cdef bint runs                  # nodes have runs, since likelihoods do not depend on where prediction begins
+    cdef bint runs                  # whether nodes have runs: if likelihoods do not depend on where prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
-    cdef readonly int64_t halvings  # how often a partition was halved
+    cdef readonly int64_t halvings  # number of halvings of partitions
     cdef readonly int64_t ignored   # nodes not made: there was no room, or a halving removed the parent
 
     def __cinit__(self, files, order, threshold, most=None, partition=0, one_node=False, chained=False, corrected=1,
@@ -266,7 +266,7 @@ cdef class ContextModel(Predictor):
                 nodes[node].child = NOTHING - run
 
     cdef inline bint make_room(self, file_t first) noexcept nogil:
-        """Halve the partition of `first` if it is full, and tell whether it can take a node."""
+        """Halve the partition of `first` if it is full, and return whether it has room for a node."""
         if not self.limited or self.partitions[first].used < self.partition:
             return True
         self.halvings += 1
@@ -331,7 +331,7 @@ cdef class ContextModel(Predictor):
             context += 1
 
     cdef inline bint follow(self, const node_t* nodes, int32_t node, int32_t end) noexcept nogil:
-        """Emit the run from `node` to `end` and what is likely after it; return whether anything was likely."""
+        """Emit the run from `node` to `end` and the files likely after it; return whether any file was likely."""
         cdef double seen, along = 1, threshold = self.threshold, likelihood
         cdef double corrected = 1
         cdef int32_t child

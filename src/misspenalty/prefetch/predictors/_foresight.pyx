@@ -6,7 +6,7 @@ from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 
 
 cdef class Foresight(Predictor):
-    """Predictor of exactly the events that follow.
+    """Predictor that is given all events and predicts those that follow.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ cdef class Foresight(Predictor):
     """
 
     cdef const file_t[::1] to_come
-    cdef Py_ssize_t next            # the next event
+    cdef Py_ssize_t next            # number of the next event
     cdef Py_ssize_t ahead
 
     def __cinit__(self, files, const file_t[::1] events, Py_ssize_t ahead, most=None):

@@ -24,7 +24,7 @@ cdef class Predictor(Kernel):
 
     @property
     def memory(self):
-        """Bytes of what has been learnt, excluding what depends only on `files`."""
+        """Bytes of the learnt state; 0 unless the predictor reports it."""
         return 0
 
     cdef int access(self, file_t file) except -1 nogil:
@@ -62,7 +62,8 @@ cdef class Predictor(Kernel):
         Raises
         ------
         IndexError
-            An id is not below `files`, or `rank` or `number` is shorter than `ids`.
+            An id is not below `files`, and the events before it were processed; or `rank` or `number` is shorter than
+            `ids`, and no event was processed.
         """
         cdef Py_ssize_t i, n = ids.shape[0]
         cdef uint32_t place

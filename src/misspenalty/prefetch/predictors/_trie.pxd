@@ -33,7 +33,7 @@ cdef inline int32_t run_of(const node_t* nodes, int32_t node) noexcept nogil:
 
 
 cdef inline int32_t alike(const node_t* nodes, const node_t* others, int32_t same, int32_t end) noexcept nogil:
-    """Count how many of the `end` nodes after the first have the files of those after `others`, up to a mismatch.
+    """Count how many of the `end` nodes after the first have the same files as those after `others`, up to a mismatch.
 
     The first `same` of them are known to match.
     """

@@ -56,7 +56,8 @@ def measure_accuracy(ids, predictor, **parameters):
     InputError
         `ids` is empty, or holds negative numbers or ids of 2**31 or more.
     ParameterError
-        The predictor or a parameter is unknown or invalid.
+        The predictor or a parameter is unknown or invalid, or ``access`` of a predictor written in Python failed or
+        predicted an id out of range.
     """
     definition = find_predictor(predictor)
     parameters = definition.check(parameters)

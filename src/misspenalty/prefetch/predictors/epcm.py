@@ -16,8 +16,8 @@ Deviations and decisions, beyond those of context.py:
   that made the parent ended its walk there and could have no follower. With `corrected` 0 the divisor is the whole
   count: the k-th node of a chain seen n times then has likelihood (n - k) / (n - k + 1), and a threshold cuts every
   chain short before its end.
-- The likelihood of each step is compared with the threshold; with `product` 1, it is multiplied by those of the steps
-  before it in the chain.
+- The likelihood of each step is compared with the threshold; with `product` 1, it is multiplied by the likelihoods of
+  the steps before it in the chain.
 - All live contexts predict; with `longest` 1 only the longest one that can predict anything does.
 - If the threshold is 0.5 or less, all likely children are predicted and the chain follows the most likely.
 - The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.

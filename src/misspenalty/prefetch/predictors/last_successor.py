@@ -13,7 +13,7 @@ from misspenalty.prefetch.predictors.registry import Reference, register
 
 @register("last_successor", Kernel)
 class LastSuccessor(Reference):
-    """Last successor: predict what followed this file last time."""
+    """Last successor: predict the file that followed this one last time."""
 
     def __init__(self):
         self.successor = {}

@@ -1,6 +1,6 @@
 """Register predictors: each file in this folder adds its own, with parameters declared as for policies.
 
-An installed package registers a predictor by an entry point in the group ``misspenalty.predictors``, which names a
+An installed package registers a predictor through an entry point in the group ``misspenalty.predictors``, which names a
 class with ``access``, or a module that calls `register`. A predictor without a kernel is called in Python, slowly.
 """
 

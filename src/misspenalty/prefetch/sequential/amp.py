@@ -10,8 +10,8 @@ set, and g, the trigger's distance from the end of a set; so there is no table o
   of the stream.
 - p grows by the number of tracks of the read if the last track of a set is hit, unless that track has had its second
   chance.
-- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. This shows that p is
-  too large: p falls by 1 but not below 1, and g falls by 1 but stays between 0 and p - 1.
+- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. As such a track shows
+  that p is too large, p falls by 1 but not below 1, and g falls by 1 but stays between 0 and p - 1.
 - g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
 - The first read of a prefetched track leaves it where it is; later reads move it as the policy says.
 
@@ -37,16 +37,16 @@ of CMimircache, give):
   - the unit is the track, as for SARC's prefetcher: the threshold 4 is four tracks, and `most` is 32 tracks of 32 KB,
     the 1 MB of the 256 pages in Figure 6 (the text sets one maximum for all adaptive algorithms; its number is lost);
   - detection is SARC's, by `threshold`; p counts from the first sequential miss on ("starts off with a small p");
-  - the size of the read is what the controller sees of it on one array of the host; its tracks are looked up one
-    after another, so that a set begins behind the missed track, not behind the request;
+  - the size of a read is that of the part that the controller receives for one array of the host; its tracks are
+    looked up one after another, so that a set begins behind the missed track, not behind the request;
   - only the first read of a set's last track makes p grow, as a track is read several times and a page once;
-  - only sets fetched ahead make g grow: behind a miss there was no trigger that could have been hit sooner. It grows
-    for the next set, since the trigger of this one stands from the moment its read is issued;
+  - only sets fetched ahead make g grow: behind a miss there was no trigger that could have been hit sooner. g grows
+    for the next set, since the trigger of the present set is fixed when the set's read is issued;
   - a trigger that would lie before its set is at the set's first track; the last set of a volume has none;
   - the following set is found by its first track, which records where the set's last track is (the port uses p).
 
 Without time, as in the replay of a trace, no read ever waits, and g only falls. A second chance needs a policy on
-tracks: LRU Top, which is the LRU cache of the paper, LRU Bottom or SARC.
+tracks: LRU Top (the paper's LRU cache), LRU Bottom or SARC.
 """
 
 from misspenalty.policies.registry import Parameter

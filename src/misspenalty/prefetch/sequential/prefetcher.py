@@ -122,7 +122,7 @@ def track_cache(
     Parameters
     ----------
     policy : str
-        Name of any online policy.
+        Name of an online policy that has a kernel.
     capacity : int
         Cache size, pages; at least one track.
     tracks : int
@@ -146,7 +146,7 @@ def track_cache(
     ------
     ParameterError
         The policy is unknown, looks into the future or, with "amp", is not a policy on tracks; both or neither of
-        `tracks` and `address` are given; or a value is invalid.
+        `tracks` and `address` are given; or a value is invalid, contradicts another or does not apply to the policy.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def track_cache(
 
 
 def _settings(definition, prefetch, parameters):
-    """Return the complete settings of the prefetcher and of the policy; only the former include the threshold."""
+    """Return the complete settings of the prefetcher, with the threshold, and of the policy, without it."""
     own = definition.spatial and "threshold" in {p.name for p in definition.parameters}
     settings = check({"degree": 0} if prefetch is None else prefetch)
     if own and "threshold" in parameters and settings["threshold"] not in (None, parameters["threshold"]):

@@ -16,7 +16,7 @@ import java.util.function.IntFunction;
  * Run conformance vectors through a cache of a Java library, and print its outcomes.
  *
  * <pre>
- * Adapter list                           the caches: name, library, version, policy
+ * Adapter list                           the caches: name, library, version, policy, certain or chance
  * Adapter guava.Cache VECTORS [RUNS]     VECTORS: a file such as lru.json
  * Adapter guava.Cache 2 "1 2 1 3 2"      one trace on a cache of 2 blocks; @FILE reads it
  * </pre>
