@@ -15,7 +15,7 @@ Open a trace, replay it, draw a curve. A trace is a file in any known format, or
 2    opt             2     3
 3    opt             4     7
 
-A policy of your own is a class with ``access``; it can be used wherever the name of a policy can:
+A policy of your own is a class with ``access``; `simulate` and `hit_ratio_curve` accept it in place of a name:
 
 >>> class Keep:
 ...     "The first blocks stay."

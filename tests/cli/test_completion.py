@@ -1,4 +1,4 @@
-"""The bash script offers the words that fit at each position; the scripts for all shells know every command."""
+"""The bash script offers the words that fit at each position; the scripts for all shells contain every command."""
 
 import contextlib
 import io

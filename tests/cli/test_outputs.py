@@ -1,4 +1,4 @@
-"""Full disks, closed pipes, odd names and encodings give one line on standard error, and nothing half-written."""
+"""A full disk gives one line on standard error and no half-written file; closed pipes and odd names do no harm."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""A fit finds the parameters of a simulated drive from timed requests, and comes close to measured drives."""
+"""A fit approximates the speed and the seek times of a simulated drive, and comes close to measured drives."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def fitted():
 
 def test_what_is_known_of_the_drive_is_found(fitted):
     known = disks.load("hp97560")
-    ends = (0.1, 0.6)  # shares of the stroke; what all seeks have in common cannot be distinguished from overhead
+    ends = (0.1, 0.6)  # shares of the stroke; the time common to all seeks cannot be distinguished from overhead
     near, far = ([kind.mechanics.seek(int(end * kind.mechanics.cylinders)) / 1e6 for kind in (known, fitted.kind)]
                  for end in ends)  # fmt: skip
     assert fitted.kind.data["mechanics"]["rpm"] == pytest.approx(known.data["mechanics"]["rpm"], rel=0.12)
@@ -36,7 +36,7 @@ def test_what_is_known_of_the_drive_is_found(fitted):
 
 
 def test_what_the_times_do_not_show_is_assumed(fitted):
-    """The fit assumes a buffer of four segments, two of them for writes, and that a write settles as fast as a read."""
+    """The fit assumes four segments, of which two may be dirty, and that a write settles as fast as a read."""
     data = fitted.kind.data
     assert (data["cache"]["segments"], data["cache"]["write_segments"]) == (4, 2)
     assert data["mechanics"]["write_settle_ms"] == 0

@@ -1,4 +1,4 @@
-"""The importer makes the packaged drives from DiskSim's parameter files, and refuses wrong files."""
+"""The importer makes packaged drives from DiskSim's parameter files, and refuses wrong files."""
 
 import copy
 import json

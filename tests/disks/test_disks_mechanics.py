@@ -23,7 +23,7 @@ def test_published_values_of_the_hp_97560(hp):
 
 @pytest.mark.parametrize("name", disks.names("disk"))
 def test_a_revolution_is_rounded_up(name):
-    """The revolution of the slow HP 97560, 14,992,503.7 ns, is not truncated."""
+    """A fraction of a nanosecond, as in the HP 97560's 14,992,503.7 ns, must not be truncated."""
     kind = disks.load(name)
     assert kind.mechanics.revolution_ns == -(-reference_layout.TURN // kind.data["mechanics"]["rpm"])
 

@@ -1,4 +1,4 @@
-"""The drive kernels equal their slow reference, sector by sector, on drives and requests that Hypothesis makes up."""
+"""The drive kernels equal their slow reference, sector by sector, on drives and requests that Hypothesis generates."""
 
 import numpy as np
 import pytest
@@ -177,7 +177,7 @@ def test_records_are_equal(kind, asked):
 
 @pytest.mark.parametrize("drive", [load("hp_c3323a"), load("hp_c3323a").as_disksim()], ids=["ours", "theirs"])
 def test_reads_do_not_depend_on_how_long_writes_settle(drive):
-    """Read-ahead into the next track does not depend on write settling either; its blocks are there when requested."""
+    """Read-ahead into the next track does not depend on write settling either; its blocks are cached when requested."""
     asked = [(0, 8, False, 4_000_000)] * 300
     records = [
         drive.replace({"mechanics.write_settle_ms": settle}).one_by_one(*played(drive, asked)) for settle in (0, 1.5)

@@ -127,7 +127,7 @@ def test_times_end_at_2_to_the_60(replay):
 
 
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
-    """A request on the arm's cylinder must not reverse the arm; of two that arrive meanwhile, the upper one is next."""
+    """A request on the arm's cylinder must not reverse the arm; of two that arrive meanwhile, the upper comes next."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})
     lbn = np.array([cylinder * 19 * 72 for cylinder in (500, 500, 480, 520)])  # heads, sectors
     assert np.diff([kind.mechanics.locate(int(each))[0] for each in lbn]).tolist() == [0, -20, 40]
@@ -142,7 +142,7 @@ def test_the_elevator_keeps_its_direction_within_a_cylinder():
 
 
 def test_blocks_kept_in_passing_put_no_read_out_of_order():
-    """Keeping the sectors before a read's first one must not change the order in which the read takes its sectors."""
+    """Keeping the sectors before a read's first one must not change the order in which its sectors are read."""
     waited, done = {}, {}
     for order in (False, True):
         for free in (False, True):
@@ -158,7 +158,7 @@ def test_blocks_kept_in_passing_put_no_read_out_of_order():
 @pytest.mark.parametrize("depth", [2, 4, 8, 64])
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "hp_c2247a"])
 def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
-    """SPTF must be faster than SSTF with any window, even with the cache, writes and long requests included."""
+    """SPTF must beat SSTF, and SSTF must beat FCFS, with any of the windows, and with cache and writes."""
     kind = disks.load(name)
     rng = np.random.default_rng(7)
     lbn, count = rng.integers(0, kind.blocks - 32, 4000), rng.integers(1, 33, 4000).astype(np.int32)

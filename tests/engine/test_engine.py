@@ -56,7 +56,7 @@ def test_grows_from_one_event_to_many():
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=300), st.integers(1, 40))
 def test_one_pass_equals_pop_and_push(delays, size):
-    """`replace_first` is a pop and a push, and leaves the queue in the same order."""
+    """`replace_first` must have the effect of a pop and a push, and leave the queue in the same order."""
     delays, queues = np.array(delays, np.int64), [EventQueue(), EventQueue()]
     truth, sequence = [(index % 3, 0, index, index) for index in range(size)], size
     for queue in queues:

@@ -331,7 +331,7 @@ def test_the_latest_time_itself_can_be_reached():
 
 
 def test_sums_of_times_do_not_overflow():
-    """18 latencies of 6000 days have a sum beyond 64 bits of nanoseconds, and so have 361 waits for one such fetch."""
+    """The sum of 18 latencies of 6000 days exceeds 2^63 ns, and so does that of 360 waits for one such fetch."""
     day = 86_400 * 10**6  # us
     apart = only(misspenalty.penalty(make_trace(range(18), time=[0] * 18), "lru", 1, "6000d"))
     assert (apart["mean_us"], apart["overhead_us"], apart["p50_us"]) == (6000 * day,) * 3

@@ -1,4 +1,4 @@
-"""The step model of delayed hits equals the authors' runs, hand-computed cases, and the reference."""
+"""The step model of delayed hits agrees with the authors' runs, hand-computed cases, and the reference."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every argument of the public functions, given values of any other kind, leads to a result or a clear message."""
+"""Arguments of the public functions, given values of any kind, lead to a result or a clear message."""
 
 import decimal
 import fractions

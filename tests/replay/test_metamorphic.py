@@ -19,7 +19,7 @@ MS = 1_000_000
 ONLINE = sorted(name for name, policy in known_policies().items() if not policy.offline)
 BLIND = sorted(
     name for name, policy in known_policies().items() if not policy.spatial
-)  # they do not know which blocks are neighbours
+)  # they do not depend on which blocks are neighbours
 COUNTS = ["requests", "hits", "misses", "cold_misses", "evictions", "ghost_hits"]
 REQUESTS = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.integers(0, 5)), min_size=1, max_size=60)
 
@@ -149,7 +149,7 @@ def oracle_general(references):
     return rows.tobytes()
 
 
-FORMATS = {  # writer, options of open_trace, what it holds in addition to the blocks
+FORMATS = {  # writer, options of open_trace, columns in addition to the blocks
     "spc": (spc, {}, "write time"),
     "spc, compressed": (lambda references: gzip.compress(spc(references).encode()), {}, "write time"),
     "disksim": (disksim, {}, "write time"),

@@ -215,7 +215,7 @@ def test_real_traces(policy, shared_traces):
 
 
 def test_a_bias_is_not_in_the_error_bar(shared_traces):
-    """MQ's lifeTime comes from a power-of-two bin, which may be another in a sample; on OLTP this costs 3 points."""
+    """MQ's lifeTime comes from a power-of-two bin, which a sample may change; on OLTP this costs 3 points."""
     trace = open_trace(shared_traces / "arc" / "OLTP.lis.zst", "arc")
     table = hit_ratio_curve(trace, "mq", trace.blocks // 10, sample=0.2)
     assert abs(table["hit_ratio"][0] - simulate(trace, "mq", trace.blocks // 10).hit_ratio) < 0.04

@@ -1,4 +1,4 @@
-"""Prefix caches count what brute force, kvcache-simulator and cases by hand give; traces are tested for soundness."""
+"""Prefix caches count like brute force, kvcache-simulator and cases by hand; traces are tested for soundness."""
 
 import itertools
 import json

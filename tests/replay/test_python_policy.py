@@ -1,4 +1,4 @@
-"""Policies given as classes are replayed, and the references of the built-in policies count what the kernels count."""
+"""Policies given as classes are replayed, and the references of the built-in policies count like the kernels."""
 
 import subprocess
 import sys
@@ -135,7 +135,7 @@ def test_a_class_from_a_file_may_be_a_dataclass(tmp_path):
 
 
 class Held(Mine):
-    """A policy that can tell which blocks it holds."""
+    """A policy that reports which blocks it holds."""
 
     def __contains__(self, block):
         return block in self.cached
@@ -150,7 +150,7 @@ def test_writes_that_load_nothing_are_reported_as_misses(policy):
 
 
 class Recent(find_policy("lru").reference):
-    """LRU that tells what it holds, and does not count its evictions itself."""
+    """LRU that reports which blocks it holds, and does not count its evictions itself."""
 
     def __contains__(self, block):
         return block in self.stack
@@ -272,7 +272,7 @@ class Keep(Over):
 
 
 def test_more_hits_than_opts_are_never_printed_without_a_warning():
-    """A warning must come: with one block, opt loads each of [1, 2] * 50 and never hits; Keep and opt_bypass hit 49."""
+    """With one block, opt loads each of [1, 2] * 50 and never hits; Keep and opt_bypass hit 49, so a warning is due."""
     expected = "Keep has more hits than opt at 1 blocks: opt loads every block that it misses"
     for policies in ([Keep], [Keep, "opt"], [Keep, "opt", "opt_bypass"]):
         for run in (simulate, hit_ratio_curve):

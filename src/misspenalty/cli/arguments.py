@@ -28,7 +28,7 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help that fits on a screen: its usage line shows a command's arguments and only its required options."""
+    """Help that fits on a screen: the usage line shows a command's arguments and, of the options, the required ones."""
 
     def add_usage(self, usage, actions, groups, prefix=None):
         """Abbreviate all optional options to ``[options]`` in the usage line."""
@@ -44,7 +44,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 def add_command(commands, name, description, run, examples=()):
-    """Add a command that prints what ``run(options)`` returns; `examples` are shown below its help."""
+    """Add a command that prints the result of ``run(options)``; `examples` are shown below its help."""
     shown = "".join(f"\n  {example}" for example in examples)
     command = commands.add_parser(
         name,
@@ -196,7 +196,7 @@ def add_size_options(command):
 
 
 def open_warmed(options):
-    """Open the trace that the options name; return what to replay and how many of its first references do not count."""
+    """Open the trace that the options name; return the trace to replay and the length of its warm-up."""
     return warm_up(open_named(options), options.warm_up)
 
 

@@ -68,7 +68,7 @@ def add(commands):
     get.add_argument("file", metavar="FILE", help="a .parv or .diskspecs; .model and .seek are read from its folder")
     get.add_argument("output", metavar="OUTPUT", type=Path, help="description to write, such as mine.yaml")
     get.add_argument("--name", help="the drive's name (default: the file's)")
-    get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv if FILE has none")
+    get.add_argument("--bus", metavar="PARV", help="take the bus from this .parv, not from FILE")
     get.add_argument("--literal", action="store_true", help="interpret every value as DiskSim does")
 
 

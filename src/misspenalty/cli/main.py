@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0, 1 if a check failed, 2 for bad input or an output that cannot be written, 130 after Ctrl-C,
-        143 after SIGTERM, 129 after SIGHUP.
+        The exit status: 0, 1 if a check failed, 2 for bad input, too little memory or an output that cannot be written,
+        130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
     if arguments is not None:
         try:

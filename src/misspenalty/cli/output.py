@@ -33,7 +33,7 @@ def encodable(value):
 
 
 def show(result, options):
-    """Print what a command returned (a table, a dict, a `Described`) in the format that its options name."""
+    """Print the result of a command (a table, a dict, a `Described`) in the format that its options select."""
     text = result.text if isinstance(result, Described) else None
     if text is not None and not options.json and not options.csv:
         print(encodable(text if isinstance(text, str) else text(options.wide)))

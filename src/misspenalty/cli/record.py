@@ -68,7 +68,7 @@ def _output(command, what):
 
 
 def _checked(options):
-    """Check the options that all three commands share, and return them as keyword arguments."""
+    """Check the output files and the shared options; return the latter as keyword arguments."""
     for path in (options.output, getattr(options, "names", None)):
         if path is None:
             continue

@@ -14,9 +14,10 @@ A host can only see when a request was issued and when it completed. The fit ass
 5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service
    times.
 
-Steps 1 to 5 see only the first half of the requests. The demerit of the other half shows the quality of the fit. The
-number of heads cannot be inferred from service times, and the part common to all seeks cannot be separated from the
-overhead; the number of heads determines only into how many tracks a cylinder is divided.
+Steps 1 to 5 see only the first half of the requests; the drive's size, if not given, follows from all. The demerit of
+the other half shows the quality of the fit. The number of heads cannot be inferred from service times, and the part
+common to all seeks cannot be separated from the overhead; the number of heads determines only into how many tracks a
+cylinder is divided.
 """
 
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class FittedDrive:
     ----------
     kind : Description
     fitted, held_out : dict
-        ``requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the half that was fitted and of the other one.
+        ``drive, requests, mean_measured_ms, mean_simulated_ms, demerit_ms`` of the fitted half and of the other half.
     """
 
     kind: Description
@@ -74,7 +75,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     heads : int
         Tracks per cylinder.
     blocks : int, optional
-        Blocks of the drive; by default up to the highest one requested.
+        Number of blocks of the drive; by default, the highest block requested is the last.
 
     Raises
     ------

@@ -60,7 +60,7 @@ class Replay:
     records: np.ndarray
 
     def row(self):
-        """Return what `misspenalty disk replay` prints: ``drive, requests`` and, in ms, both means and the demerit."""
+        """Return the row of `misspenalty disk replay`: ``drive, requests`` and, in ms, both means and the demerit."""
         known = self.measured is not None
         return {
             "drive": self.drive,

@@ -17,7 +17,7 @@ cdef enum:
 cdef struct event_t:
     int64_t time                    # when it happens, ns
     uint64_t rank                   # priority << SEQUENCE_BITS | sequence number
-    int64_t what                    # what the event is about: the model's number of a terminal, request or disk
+    int64_t what                    # subject of the event: the model's number of a terminal, request or disk
 
 
 cdef struct queue_t:

@@ -1,1 +1,1 @@
-"""Measure what misses cost: the response times of a trace through cache, queue and device, and delayed hits."""
+"""Measure the cost of misses: the response times of a trace through cache, queue and device, and delayed hits."""

@@ -67,7 +67,7 @@ cdef class Foresight(Policy):
 
 
 cdef class PythonCache(Policy):
-    """A live cache under a policy written in Python, whose ``holds`` and ``access`` it calls with the GIL."""
+    """A live cache under a policy written in Python; it calls the policy's ``holds`` and ``access`` with the GIL."""
 
     cdef readonly object policy             # a PythonPolicy
     cdef object failure                     # first exception that the policy raised, even KeyboardInterrupt, or None
@@ -148,7 +148,7 @@ cdef class Replay(Kernel):
     cdef int64_t hit_ns, pause      # time that each request takes in the cache; pause of a client between requests
     cdef bint through, closed
     cdef int64_t[::1] latency       # latency of each reference, ns; while it waits, its time of arrival
-    cdef int64_t[::1] tail          # by block in flight: last reference that waits + 1; 0 = not in flight
+    cdef int64_t[::1] tail          # by block in flight: 1 + the last reference that waits for it; 0 = not in flight
     cdef int32_t[::1] after         # by waiting reference: the one after it; for the last one, the first
     cdef Py_ssize_t warm_up
     cdef int64_t[12] counts, high   # high: multiples of 1 << HALF, so that no sum overflows
@@ -181,16 +181,16 @@ cdef class Replay(Kernel):
         are -1. `advance` is called with the number of references replayed since the last call. If it raises an
         exception, or at Ctrl-C, the replay stops with requests in progress; the device then cannot be used in another
         replay. `sizes` are the bytes that each reference requests from a cache of bytes, `sectors` the sectors that it
-        transfers; by default, the sizes that the cache knows and the sectors of a block.
+        transfers; by default, the sizes that the cache was made with and the sectors of a block.
 
         Raises
         ------
         IndexError
-            An id is not below the cache's blocks, or another array is shorter than `ids`; nothing was replayed.
+            An id is not below the cache's blocks, or an array that is used is shorter than `ids`; nothing was replayed.
         OverflowError
             Simulated time passes `LATEST`.
         RuntimeError
-            The device has requests in progress.
+            The device has requests in progress, or another thread is using this replay, its cache or its device.
         BaseException
             The exception that `advance` or a policy written in Python raised.
         """

@@ -62,13 +62,13 @@ cdef class StepCache(Kernel):
         return self.where[what] == T1 or self.where[what] == T2
 
     cdef void arrive(self, uint32_t what, int64_t step) noexcept nogil:
-        """Update the object's state when a request for it arrives, before its outcome is known."""
+        """Update the object's state when a request for it arrives, before the request's outcome is known."""
 
     cdef void hit(self, uint32_t what) noexcept nogil:
-        """Update the cache when a request finds its object in it."""
+        """Update the cache after a hit on the object."""
 
     cdef void fetched(self, uint32_t what, int64_t queue, int64_t step) noexcept nogil:
-        """Insert the object whose fetch has completed; `queue` requests waited for it."""
+        """Insert or refuse the object, whose fetch has completed; `queue` requests waited for it."""
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
         """Update the object's state when the step of its request is over."""
@@ -237,7 +237,7 @@ cdef class OPT(StepCache):
         self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Set the next request only now: a fetch that ends in a hit's step must treat that hit as still to come."""
+        """Set the next request only now: to a fetch that ends in the same step, a hit in that step is still to come."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 

@@ -13,21 +13,21 @@ completes before a request arrives.
 - **Requests** are references to one block. A request of the trace that spans several blocks becomes one request per
   block, all at the same time, and each block has its own fetch.
 - **Writes** are absorbed by the cache and never count: with ``writes="count"``, the default, a written block enters the
-  cache at once, without a fetch, as in `misspenalty.simulate`. Writing back is assumed to happen while the device is
-  idle; with `write_through` each write also goes to the device when it arrives, and reads queue behind it. ``"ignore"``
-  leaves writes out. (``"only"`` has no meaning here, as no request would wait.)
+  cache at once, without a fetch, as in `misspenalty.simulate`, unless it is already being fetched. Writing back is
+  assumed to happen while the device is idle; with `write_through` each write also goes to the device when it arrives,
+  and reads queue behind it. ``"ignore"`` leaves writes out. (``"only"`` has no meaning here, as no request would wait.)
 - **Devices.** A device with a fixed time serves any number of requests at once; its time counts as overhead. A disk
   serves one at a time, chosen by its scheduler. On a flash drive requests overlap on different dies; waiting for a die
   counts as queueing.
 - **Sizes.** In a trace of objects of different sizes, each fetch transfers the bytes requested, rounded up to sectors.
-  A cache of bytes (`misspenalty.policies.sized`) holds objects by their size; an object whose change of size makes a
-  request miss is fetched again. A fixed time does not depend on the size. Objects are packed on the drive in order of
-  address, each with room for its largest size.
+  In a cache of bytes (`misspenalty.policies.sized`), each object takes its own size; an object whose change of size
+  makes a request miss is fetched again. A fixed time does not depend on the size. Objects are packed on the drive in
+  order of address, each with room for its largest size.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the
   drive, the distinct blocks are packed without gaps, in order of address; if even these do not fit, the drive is
   rejected.
 - **Policies.** All policies of the registry that do not look into the future can be timed, as well as ``opt`` and
-  ``opt_bypass``. Classes with ``access`` and ``__contains__`` can be timed, too, but slowly. A cache of bytes takes
+  ``opt_bypass``. Classes with ``access`` and ``__contains__`` can be timed, too, but slowly. A cache of bytes accepts
   only policies that are defined for sizes. ``opt`` evicts the block whose next reference is farthest away in the trace;
   ``opt_bypass`` does not insert the fetched block if its own next reference is the farthest. These rules aim at the
   most hits, not at the least waiting.
@@ -100,7 +100,7 @@ def penalty(
     trace : Trace, path-like, array of integers or table
         As in `misspenalty.simulate`.
     policy : str or type, or a sequence of them
-        Names of policies; see `misspenalty.policies`. Or classes with ``access(block)`` and ``__contains__(block)``.
+        Names of policies (see `misspenalty.policies`), or classes with ``access(block)`` and ``__contains__(block)``.
     cache_blocks : int, float or str, or a sequence of these
         Cache sizes, as in `misspenalty.simulate`.
     device : str, path, Description or FlashDescription, or a sequence of these
@@ -114,13 +114,13 @@ def penalty(
     think : str
         Time from the end of a client's request to its next one, such as ``"1ms"``.
     speed : float
-        Factor by which requests arrive faster than in the trace.
+        Factor by which requests arrive faster than in the trace, or than with `interval`.
     interval : str, optional
         Time between requests, in place of the trace's own times.
     scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}, optional
         Order of a disk's queue; by default, first come, first served.
     hit_time : str
-        Time that each request takes in the cache, hit or not.
+        Time that each request takes in the cache, whether it hits or misses.
     writes : {"count", "ignore"}
         How writes are treated. With ``"count"``, they update the cache but never count as requests; with
         ``"ignore"``, they are left out.
@@ -139,7 +139,7 @@ def penalty(
         One row per policy, size and device, in this order: ``policy, cache_blocks, device, load, layout, requests,
         hits, delayed_hits, misses, mean_us, p50_us, p95_us, p99_us`` (nearest rank), and the mean's components,
         microseconds per request: ``hit_us, delayed_us, queue_us, overhead_us, seek_us, rotation_us, switch_us,
-        transfer_us, bus_us, cache_us``. For caches of bytes, ``cache_bytes`` is in place of ``cache_blocks``. ``load``
+        transfer_us, bus_us, cache_us``. For caches of bytes, ``cache_bytes`` replaces ``cache_blocks``. ``load``
         is ``open`` or ``closed``; ``layout`` is ``address``, ``packed``, or ``none`` for a fixed time.
 
     Raises

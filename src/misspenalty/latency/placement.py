@@ -16,7 +16,8 @@ from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.traces.quantities import is_time, parse_time
 from misspenalty.traces.trace import Trace
 
-MAX_SECTORS = 2**31 - 1  # maximum number of sectors of one request; the page that replays in a browser has no np.iinfo
+# Maximum number of sectors of one request; np.iinfo does not exist in the page that replays in a browser.
+MAX_SECTORS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -114,5 +115,5 @@ def _objects(trace: Trace, kind: Kind, unit: int) -> tuple[np.ndarray, int, str]
 
 
 def _sectors(size: np.ndarray, unit: int) -> np.ndarray:
-    """Return the number of sectors that `size` bytes take, at least one."""
+    """Return the number of sectors that `size` bytes occupy, at least one."""
     return np.asarray(np.maximum(-(-size // unit), 1))

@@ -78,7 +78,7 @@ class Server:
 
 
 def bandwidth(place: str) -> float:
-    """Return the bandwidth of a place (``dram``, ``remote``, ``ssd``), or one given as ``25GB/s``, in 10**9 bytes/s.
+    """Return the bandwidth of a place (``dram``, ``remote``, ``ssd``), or parse one such as ``25GB/s``; 10**9 bytes/s.
 
     Raises
     ------

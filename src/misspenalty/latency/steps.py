@@ -16,10 +16,11 @@ numbers, unlike the policy of this name in `misspenalty.policies`. ``opt`` and `
 The variants rank by aggregate delay. A window of z steps opens at a request; its aggregate delay is z for that
 request plus z - t for each further one t < z steps later. The victim is the object with the lowest rank, which is:
 
-- ``lru_mad``: mean aggregate delay of the object's windows so far, divided by the steps since its last request + 1;
+- ``lru_mad``: mean aggregate delay of the object's windows so far, divided by one plus the steps since its last
+  request;
 - ``arc_mad``: the same within T1 or T2, leaving out the running window (unless it is the only one), with the first
   request alone in its window, and 0 for an object with at most two requests if z > 100;
-- ``opt_mad``: aggregate delay of the next window divided by the steps to its start + 1.
+- ``opt_mad``: aggregate delay of the next window, divided by one plus the steps to its start.
 
 On ties, the object whose first request was earliest is evicted; the published program uses the order of a hash table.
 
@@ -94,8 +95,8 @@ def delayed_hits(requests, policy: str, cache_blocks: int, fetch_steps: int) -> 
     Raises
     ------
     ParameterError
-        The policy is unknown, a size or time is below 1, or `requests` is not a one-dimensional array of whole numbers
-        from -1 on.
+        The policy is unknown, a size or time is out of range, or `requests` is too long or is not a one-dimensional
+        array of whole numbers from -1 on.
 
     Notes
     -----

@@ -131,7 +131,7 @@ def pairs(axis, table, published, column, form="{:.1f}", fitted=()):
         Bars whose values were used to fit a parameter; these bars are labelled "fitted".
     """
     sizes = sorted(set(table["cache_mb"]))
-    policies = policy_order(table["policy"])[::-1]  # policies that use more information stand further right
+    policies = policy_order(table["policy"])[::-1]  # policies that use more information are further right
     width = 0.8 / len(policies)
     got = table.set_index(["cache_mb", "policy"])[column].groupby(level=[0, 1]).first()
     said = published.set_index(["cache_mb", "policy"])

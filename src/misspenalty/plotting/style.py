@@ -192,7 +192,7 @@ def need(table, columns, name):
 
 
 def save_figure(figure, stem, formats=FORMATS, dpi=PNG_DPI):
-    """Write a figure as ``<stem>.pdf``, ``.svg`` and ``.png``, with the same bytes every time.
+    """Write a figure, by default as ``<stem>.pdf``, ``.svg`` and ``.png``, with the same bytes every time.
 
     All formats are rendered before the first file is replaced, so that an error leaves the older ones unchanged.
 

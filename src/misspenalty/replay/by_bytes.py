@@ -1,8 +1,8 @@
 """Replay traces of objects of different sizes through caches of bytes: hit ratio and byte hit ratio.
 
-`misspenalty.policies.sized` has the policies and the rules: what an object that does not fit evicts, and what happens
-to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a lower and an
-upper bound on what the best cache can reach; see `misspenalty.replay.byte_bounds`.
+`misspenalty.policies.sized` has the policies and the rules: what is evicted for an object that does not fit, and what
+happens to one that is larger than the whole cache (``refused``) or changes its size. ``opt`` gives two rows, a lower
+and an upper bound on what the best cache can reach; see `misspenalty.replay.byte_bounds`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def byte_hit_ratio_curve(
 
     Parameters
     ----------
-    trace : Trace, path-like or array of integers
+    trace : Trace, path-like, array of integers or table
         As in `simulate`; in a trace without sizes of objects, every block has `block_bytes` bytes.
     policy : str or sequence of str
         ``arc, clock, fifo, gdsf, lfu, lru, lru2, s3fifo, sieve, slru`` or ``wtinylfu``; or ``opt`` for bounds.

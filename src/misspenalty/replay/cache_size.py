@@ -78,7 +78,8 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     Raises
     ------
     ParameterError
-        A size has another form or is out of range, no size is given, or some are in bytes and others in objects.
+        A size has another form or is out of range, no size is given, some are in bytes and others in objects, or
+        `unit` is unknown.
 
     Examples
     --------

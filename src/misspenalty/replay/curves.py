@@ -73,7 +73,7 @@ def stack_distances(trace: Trace | str | os.PathLike[str] | ArrayLike, *, writes
 
     Parameters
     ----------
-    trace : Trace, path-like or array of integers
+    trace : Trace, path-like, array of integers or table
         As in `simulate`.
     writes : {"count", "ignore", "only"}
         Which references reach the stack, as in `simulate`: with ``"ignore"`` all except writes, otherwise all.
@@ -121,7 +121,8 @@ def lru_curve(
     Parameters
     ----------
     trace, writes, warm_up
-        As in `simulate`. Without `sample`, the results are exactly those of `simulate`.
+        As in `simulate`, except that ``writes="refresh"`` is impossible. Without `sample`, the results are exactly
+        those of `simulate`.
     cache_blocks : sequence of int, optional
         Cache sizes, blocks; by default every size from 1 to the footprint (with `sample`, every size that the sample
         can resolve).

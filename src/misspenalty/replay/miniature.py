@@ -3,13 +3,13 @@
 C. A. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
 USENIX ATC 2017: a cache of R times the size, given the references to a share R of the blocks, has about the hit ratio
 of the full cache on the whole trace. Deviations: the sample and its error bar are those of
-`misspenalty.replay.sampling`; the hit ratio is adjusted as for LRU (SHARDS-adj), which makes LRU's equal to that of
+`misspenalty.replay.sampling`; the hit ratio is adjusted as for LRU (SHARDS-adj), so that LRU's estimate equals that of
 `lru_curve`; a parameter that counts accesses is scaled with the sample; for a policy that looks at neighbours, groups
 of 32 adjacent addresses are sampled together.
 
 The error bar covers the choice of the blocks, and those effects of scale that already show in a cache of an eighth of
 the size. Dependence on absolute numbers may add a bias: MQ takes its lifeTime from the fullest of several power-of-two
-bins, which may be another bin in a sample; this changes the hit ratio on the trace OLTP by three points. ARC keeps
+bins, which may be a different bin in a sample; this changes the hit ratio on the trace OLTP by three points. ARC keeps
 either all of a loop that barely fits or none of it, and the outcome depends on scale: if a tenth of the references are
 random, and the cache is within 2 % of the size above which it keeps the loop, the estimate from a sample of a hundredth
 is off by more than two error bars in about half of the cases.
@@ -56,7 +56,7 @@ class Miniatures:
         self.requests = counted_requests(trace, writes, warm_up)
 
     def sample(self, spatial: bool) -> Sample:
-        """Return the sample, or if `spatial` one that keeps neighbours together; each is built only once."""
+        """Return the sample or, if `spatial`, one that keeps neighbours together; each is built only once."""
         if spatial not in self.samples:
             choice = choose(self.trace.address, self.rate, self.seed, GROUP if spatial else 0)
             sample = Sample.of(self.trace, choice, self.warm_up)

@@ -53,6 +53,7 @@ def prefix_hit_ratio_curve(
         Cache sizes, as in `misspenalty.simulate`.
     tail_first : bool
         Whether the blocks of a prompt are used from the last one to the first; otherwise from the first to the last.
+        This has no effect on ``opt``.
     warm_up : int
         Prompts at the start that fill the cache and are not counted.
     token_bytes : int
@@ -127,7 +128,7 @@ def prefix_hits(
     ----------
     prompts : Prompts
     policy, cache_blocks, tail_first, token_bytes
-        As in `prefix_hit_ratio_curve`, one policy and one size.
+        As in `prefix_hit_ratio_curve`, but one policy and one size.
 
     Examples
     --------

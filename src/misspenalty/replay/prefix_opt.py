@@ -1,9 +1,9 @@
 """Define a cache of prompts that keeps trees and knows the future: it evicts the leaf that is needed last.
 
 A block is in the cache only together with all blocks before it in its prompt, so only a leaf can be evicted. The cache
-evicts the leaf whose next prompt is furthest away, and does not load a block that is needed no sooner than every leaf
-outside its own prompt. This is Belady's rule on leaves; it has not been proven that no other cache of trees
-has more hits.
+evicts the leaf whose next prompt is furthest away. A full cache loads a block only if a leaf outside the block's
+own prompt is needed later. This is Belady's rule applied to leaves; whether it gives the most hits that a cache of
+trees can have has not been proven.
 """
 
 import heapq
@@ -81,7 +81,7 @@ class OptimalTree:
             heapq.heappush(self.leaves, (-self.needed[block], -block))
 
     def _evicted(self, needed: int, own: set[int]) -> bool:
-        """Evict the leaf outside `own` that is needed last, if it is needed after `needed`; tell whether one was."""
+        """Evict the leaf outside `own` that is needed last, if that is after `needed`; tell whether one was evicted."""
         kept = []
         found = False
         while self.leaves and not found:

@@ -40,8 +40,8 @@ class Result(Shown):
     hits : int
         Requests that found their block in the cache.
     cold_misses : int
-        Requests that no cache of any size could serve, because no earlier reference to their block reached the cache,
-        neither during the warm-up nor as a write.
+        Requests that no cache, however large, could serve, because none of the earlier references that reached the
+        cache, including warm-up and writes, was to their block.
     evictions : int
         Blocks that the requests evicted.
     ghost_hits, total_evictions : int

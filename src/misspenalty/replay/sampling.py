@@ -17,7 +17,7 @@ from misspenalty.traces.splitmix import GOLDEN, MASK, mix
 from misspenalty.traces.trace import Trace
 
 SLICE = 1 << 20  # references that are sampled at a time
-PARTS = 8  # samples from which the standard error is computed
+PARTS = 8  # number of parts of a sample, from whose spread the standard error is computed
 GROUP = 5  # number of low bits in which the addresses of a group differ; a group is sampled as a whole
 
 
@@ -74,7 +74,7 @@ def adjusted(misses: Any, rate: float, requests: int) -> Any:
 
 
 def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
-    """Compute the error bar of a sample's hit ratios, from what `estimated` gives for it and for its parts.
+    """Compute the error bar of a sample's hit ratios from the results of `estimated` for the sample and its parts.
 
     It is the standard error from the spread of the parts, which covers the choice of the blocks, widened by two
     differences: from the sample to the mean of the parts, and from the sample to the same sample in a cache scaled by

@@ -26,7 +26,7 @@ from misspenalty.traces.compiled import TraceLike, as_trace
 from misspenalty.traces.selection import MOST_REFERENCES, check, check_size, cold_misses, record, slices
 from misspenalty.traces.trace import Trace
 
-SLICE = 1 << 18  # references replayed at a time: this bounds memory, and progress and interrupts come between slices
+SLICE = 1 << 18  # references replayed at a time: this bounds memory; progress and interrupts are handled in between
 ONE_PASS = 3  # for this many sizes or more, one pass with the stack is faster than separate caches
 
 Policy: TypeAlias = str | type
@@ -56,24 +56,25 @@ def simulate(
 
     Parameters
     ----------
-    trace : Trace, path-like or array of integers
-        From `open_trace`; or the path of a trace; or block addresses in order of reference.
-    policy : str or type, or a sequence of them
+    trace : Trace, path-like, array of integers or table
+        From `open_trace`; or the path of a trace; block addresses in order of reference; or a table as in
+        `Trace.from_table`.
+    policy : str or type, or a list or tuple of these
         Name of a policy, in upper or lower case (see `policies`), or a class with ``access(block)`` (see
         `misspenalty.policies.python_policy`). If there are several, each has its own cache.
     cache_blocks : int, float or str
         Cache size: blocks (``65536``), a share of the footprint (``0.05`` or ``"5%"``), or bytes (``"64MB"``). For a
-        trace of objects of different sizes, shares and bytes are bytes of a cache in which each object takes its own
-        size (see `byte_hit_ratio_curve`); a whole number is a number of objects that each count the same.
+        trace of objects of different sizes, a share or bytes give the bytes of a cache in which each object takes its
+        own size (see `byte_hit_ratio_curve`); a whole number is a number of objects that each count the same.
     unit : {"bytes", "objects"}, optional
-        Take every size as bytes, or as objects; see `misspenalty.replay.cache_size`.
+        Unit of every size; see `misspenalty.replay.cache_size`.
     size_changes : {"replace", "keep", "new"}
         What happens if an object in a cache of bytes is requested with another size; see `byte_hit_ratio_curve`.
     prefetch : "sequential" or "amp" or mapping, optional
-        Put a sequential prefetcher in front of the cache, with its defaults or the given settings; see
-        `misspenalty.prefetch.sequential.prefetcher` and `misspenalty.prefetch.sequential.amp`. A block is a track, and
-        a write reads ahead like a read. The first reference to a prefetched block may be a hit, so hits and cold misses
-        may add up to more than the requests.
+        Sequential prefetcher in front of the cache, with its defaults or the given settings; see
+        `misspenalty.prefetch.sequential.prefetcher` and `misspenalty.prefetch.sequential.amp`. Each block counts as a
+        track, and a write triggers prefetching like a read. The first reference to a prefetched block may be a hit, so
+        hits and cold misses may add up to more than the requests.
     writes : {"count", "ignore", "refresh", "only"}
         How writes are treated. With ``"count"``, they update the cache like reads but never count as requests; with
         ``"ignore"``, they are left out; with ``"refresh"``, they update the cache only if their block is cached; with
@@ -197,7 +198,8 @@ def hit_ratio_curve(
         The trace cannot be read.
     ParameterError
         As in `simulate`; or the list of sizes is empty, there are no sizes though a policy is not LRU or a prefetcher
-        is set, the thread count is below 1, or a sample has no counted reference or is combined with a prefetcher.
+        is set, the thread count is below 1, or a sample has no counted reference, leaves a cache too small, or is
+        combined with a prefetcher or caches of bytes.
 
     Examples
     --------

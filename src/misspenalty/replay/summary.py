@@ -8,7 +8,7 @@ from misspenalty.io.later import pd
 from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import Trace, format_bytes
 
-OF_HITS = (0.5, 0.9, 0.99)  # shares of the hits at the largest size
+OF_HITS = (0.5, 0.9, 0.99)  # shares of the maximum number of hits at any size
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the footprint
 STEPS = 1000  # before its hull is computed, a curve is thinned out to one point per 1 / STEPS of the hit ratio
 FALL = 2.0  # at a knee the slope of the hull falls by this factor or more

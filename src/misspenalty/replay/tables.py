@@ -21,7 +21,7 @@ class Drawn(pd.DataFrame):
         return pd.DataFrame
 
     def plot(self, *args: Any, **settings: Any) -> Any:  # type: ignore[override]
-        """Return the `matplotlib.figure.Figure` of the table, or with arguments what pandas draws."""
+        """Return the `matplotlib.figure.Figure` of the table or, with arguments, the plot that pandas draws."""
         if args or settings:
             return pd.DataFrame(self).plot(*args, **settings)
         from misspenalty.plotting import curve  # importing Matplotlib takes longer than computing most curves

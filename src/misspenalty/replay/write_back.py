@@ -39,6 +39,8 @@ def requests_below(
     ------
     ParameterError
         The cache holds no block.
+    IndexError
+        A block is not below `blocks`, or `write` is shorter than `ids`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ reproduces.
 ``disk_buffer_attempt_seg_ownership``
     A request never moves the end of read-ahead back; a full hit moves it forward even after read-ahead has stopped.
 ``disk_buffer_get_max_readahead``
-    If read-ahead continues for one more track, it takes as many blocks as the track on which the request begins has.
+    If read-ahead continues for one more track, it reads as many blocks as the track on which the request begins has.
 ``disk_buffer_stopable_access``
     Read-ahead stops at the end of a sector (whose block is not kept), at the end of a seek, or before the first sector
     of a track.

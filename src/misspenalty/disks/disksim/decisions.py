@@ -1,9 +1,9 @@
-"""Decide where we read a description imported from DiskSim differently than DiskSim 4.0 does.
+"""Decide where we read a description imported from DiskSim differently from DiskSim 4.0.
 
 Each decision follows from the description itself or from the literature; none is fitted, and each can be switched off.
 The scope of a decision is found by leave-one-out, except for ``seek_slip``, ``read_caching`` and ``buffer``. Of the
-drives with available measured requests, those that meet its condition are examined, each left out in turn. If there are
-at least two, and if each time the others support the decision and it brings the one left out closer to its
+drives with available measured requests, those that meet the decision's condition are examined, each left out in turn.
+If there are at least two, and if each time the others support the decision and it brings the one left out closer to its
 measurements, the decision applies to every drive that meets the condition. Otherwise it applies only to the drive on
 which it was seen (`MEASURED`): there is no other drive to examine, or the others contradict it. ``python
 benchmarks/disks.py demerit`` prints the tables. The sources of a description record what was decided and DiskSim's
@@ -15,27 +15,27 @@ value, so that ``Description.as_disksim`` can restore that value.
     seek consists of (Ruemmler and Wilkes, IEEE Computer 27(3), 1994, "Track following"), and makers choose the skew
     just large enough that no revolution is lost. Some drives' extracted head switches are as short as 30 us: DIXtrac
     (Schindler and Ganger, CMU-CS-99-176) takes them from differences of completion times, which bus transfers partly
-    hide. So this applies if the description contains DIXtrac's bulk transfer time, and not if the bus was measured
-    separately.
-    Three measured drives meet this condition (Atlas III, Cheetah 9LP, Ultrastar 18ES); all three come closer to their
-    measurements.
+    hide. So this decision applies if the description contains DIXtrac's bulk transfer time, and not if the bus was
+    measured separately. Three measured drives meet this condition (Atlas III, Cheetah 9LP, Ultrastar 18ES); all three
+    come closer to their measurements.
 ``sequential_ahead``
     The drive reads ahead only after a read that continues the previous one, up to the description's maximum. DiskSim
-    reads to the end of the track after any read. This was seen on the Quantum Atlas III; the product manual of a later
-    drive of that line says the same: the drive prefetches once requests have shown that they go on from track to track
-    (Maxtor Atlas 10K III product manual, 6.2). The Cheetah 9LP, of another maker, meets the same condition, but with
-    this decision its demerit would rise from 0.107 to 0.605 ms.
+    reads ahead after any read, to the end of the next block's track or one track further. This was seen on the Quantum
+    Atlas III; the product manual of a later drive of that line says the same: the drive prefetches once requests have
+    shown that they continue from track to track (Maxtor Atlas 10K III product manual, 6.2). The Cheetah 9LP, of another
+    maker, meets the same condition, but with this decision its demerit would rise from 0.107 to 0.605 ms.
 ``write_water``
     A write's watermark is understood like a read's: the drive begins to write the medium when this share of the request
     is in the cache. A drive whose bus is slower than its medium would otherwise run out of data in most writes. DiskSim
     begins as soon as the first block is there. This was seen on the HP C3323A.
 ``seek_slip``
     A seek over ten cylinders or more that according to the file takes less time than one over a single cylinder is an
-    error in the file: it is left out, and the points next to it are joined. No arm can do that, so the file alone shows
-    the error, without measured requests. DiskSim takes the point as it is. Only the Ultrastar 18ES's file has such
-    points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and 1.026 ms over 3400 between 7.373
-    and 7.643. With ``head_switch`` it moves that drive further from its measurements (0.079 to 0.090 ms), by itself
-    closer (0.136 to 0.134 ms); both numbers were known when it was decided, on 2026-11-24.
+    error in the file: it is left out, and the points next to it are joined. No arm crosses ten cylinders faster than
+    one, so the file alone shows the error, without measured requests. DiskSim uses the point as it is. Only the
+    Ultrastar 18ES's file has such points: 1.020 ms over 10 cylinders between 1.749 ms over 9 and 1.823 over 12, and
+    1.026 ms over 3400 between 7.373 and 7.643. With ``head_switch``, this decision moves that drive further from its
+    measurements (0.079 to 0.090 ms), by itself closer (0.136 to 0.134 ms); both results were known when the decision
+    was made, on 2026-11-24.
 ``read_caching``
     A buffer whose caching is 2, not 1, keeps blocks for reads only: written ones cannot be read from it. DiskSim
     treats 2 like 1 (`enablecache`, disksim_diskcache.c). This applies to the HP C2490A alone, whose file is the only
@@ -43,9 +43,9 @@ value, so that ``Description.as_disksim`` can restore that value.
     did not expect reads to hit written blocks. There are no measured requests of such a drive, so nothing can be left
     out.
 ``buffer``
-    DiskSim's code treats a buffer's segments, read-ahead and writes behind in ways that its manual does not describe
-    (`misspenalty.disks.disksim.buffer`). By default, none of our drives does, since
-    these are properties of DiskSim's code.
+    DiskSim's code treats a buffer's segments, read-ahead and write-behind in ways that its manual does not describe
+    (`misspenalty.disks.disksim.buffer`). By default, our drives do not behave in these ways, since they are properties
+    of DiskSim's code.
     This decision applies to every description from DiskSim's files, so no entry of a description's sources names it.
 ``write_settle``
     A write's additional settling time is replaced by 0 if it is negative. DiskSim adds whatever the description says.

@@ -2,8 +2,8 @@
 
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
 sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, only zones and skew are read
-(`misspenalty.disks.disksim.layout_g4`). Parameters that cannot be expressed are rejected by name; those without effect
-in our model (statistics, host-side queues) are ignored.
+(`misspenalty.disks.disksim.layout_g4`). Parameters that our model cannot express are rejected with an error that names
+them; those without effect in it (statistics, host-side queues) are ignored.
 """
 
 import re
@@ -61,7 +61,7 @@ def from_disksim(path, name=None, bus=None, literal=False):
     name : str, optional
         The description's name; by default the file's.
     bus : path-like, optional
-        A ``.parv`` to take the bus from; by default `path`. Without a topology, there is no bus, and only the disk's
+        A ``.parv`` whose bus is used; by default `path`. Without a topology, there is no bus, and only the disk's
         bulk sector transfer time applies.
     literal : bool
         Whether to read every parameter as DiskSim 4.0 does; else `misspenalty.disks.disksim.decisions` apply.
@@ -200,7 +200,7 @@ class _Part:
 
 
 def _bus(path, blocks, instances, topology):
-    """Return how long the bus directly above the disk takes for a block read and a block written, ms.
+    """Return how long the bus directly above the disk takes to transfer a block read and a block written, ms.
 
     Without a topology, both times are 0.
     """

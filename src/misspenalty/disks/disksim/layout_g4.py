@@ -1,11 +1,12 @@
 """Read zones from DiskSim's layout G4, which describes newer drives by runs of tracks, surface by surface.
 
-A G4 layout is an index of patterns, the last of which is the root. An entry of a pattern says where a run begins
-(block, cylinder), how long one instance of the pattern repeated in it is (blocks, cylinders, share of a revolution to
-the next one), how long the run is, and which pattern repeats. Such a drive fills some dozens of cylinders of one
-surface in sequence before it moves to the next surface, and surfaces may differ in density. Our layout has serpentine
-zones of equal tracks: it keeps each zone's cylinders, its mean sectors per track and the skew from track to track. It
-drops the order within a group of cylinders, the slips and the remaps.
+A G4 layout is an index of patterns, the last of which is the root. An entry of a pattern describes a run, in which
+another pattern repeats: the start of the run (block, cylinder), the size of one instance of the repeated pattern
+(blocks, cylinders, share of a revolution to the next instance), the length of the run, and which pattern repeats. A
+drive with this layout fills some dozens of cylinders of one surface in sequence before it moves to the next surface,
+and surfaces may differ in density. Our layout has serpentine zones of equal tracks: it keeps each zone's cylinders, its
+mean sectors per track and the skew from track to track. It drops the order within a group of cylinders, the slips and
+the remaps.
 """
 
 from misspenalty.errors import InputError
@@ -86,7 +87,7 @@ def _run(fields, path):
 
 
 def _skew(index, path):
-    """Return the share of a revolution from a track to the next one, from the first node that holds tracks."""
+    """Return the share of a revolution from a track to the next one, as the first node that holds tracks gives it."""
     node = next((node for node in index if len(node) > 8 and node[8] == "TRACK"), None)
     share = None if node is None else _entries(node, "TRACK", TRACK_FIELDS, path)[0][5]
     if isinstance(share, int | float) and 0 <= share < 1:

@@ -1,7 +1,7 @@
 """Read DiskSim 4.0's parameter files: blocks of ``name = value`` with lists, nested blocks and ``source FILE``.
 
-This module knows only the syntax (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer`
-knows what the parameters mean.
+This module handles only the syntax (DiskSim 4.0 Reference Manual, section 3.1); `misspenalty.disks.disksim.importer`
+interprets the parameters.
 """
 
 import math

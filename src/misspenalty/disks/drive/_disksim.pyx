@@ -110,7 +110,7 @@ cdef void disksim_settle(drive_t* d, int64_t now) noexcept nogil:
 cdef int64_t go_on(
     drive_t* d, int32_t chosen, int64_t limit, int64_t medium, int64_t end, int64_t lbn, int64_t count
 ) noexcept nogil:
-    """Start read-ahead when a read has finished on the medium; return `end`, when its last block leaves the bus."""
+    """Start read-ahead when a read has finished on the medium; return `end`, the time when the read leaves the bus."""
     d.arm_free = medium
     sends(d, lbn, count, end)
     start(d, chosen, limit, medium)
@@ -127,7 +127,7 @@ cdef void sends(drive_t* d, int64_t lbn, int64_t count, int64_t end) noexcept no
 cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t count, parts_t* parts, int32_t* hit) noexcept nogil:
     """Serve a read; return the time at which its last block has left the bus.
 
-    `free` is the time at which the arm has finished writes behind, or `now` if there are none.
+    `free` is the time at which the arm has finished writing behind, or `now` if it is not writing.
     """
     cdef int64_t go = now + d.s.read_miss[d.after_read], late = 0, block, begin, limit, here, end, medium, arm
     cdef int64_t off = max(free, go + d.s.read_disconnect[d.after_read]) + d.s.reselect + d.s.prepare
@@ -178,7 +178,7 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
 
 
 cdef void plan(drive_t* d) noexcept nogil:
-    """Compute when the writes behind will be on the medium; an appended write is written twice."""
+    """Compute when the blocks written behind will be on the medium; an appended write is written twice."""
     cdef parts_t parts
     cdef int64_t done
     memset(&parts, 0, sizeof(parts))
@@ -191,7 +191,7 @@ cdef void plan(drive_t* d) noexcept nogil:
 
 
 cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
-    """Tell whether a write continues the only one being written behind, and the latter's segment still has room."""
+    """Tell whether a write continues the only write in progress, whose segment still has room."""
     cdef int32_t track = d.track
     cdef int64_t done
     cdef parts_t parts
@@ -206,7 +206,7 @@ cdef bint appends(drive_t* d, int64_t now, int64_t lbn) noexcept nogil:
 cdef int32_t room_for_write(
     drive_t* d, int64_t now, int64_t free, int64_t off, int64_t lbn, int64_t count, int64_t* begin, int64_t* late
 ) noexcept nogil:
-    """Choose the segment of a new write.
+    """Choose the segment of a new write, fill it with the write's blocks, and stop read-ahead.
 
     If the write must wait, `begin`, the start of its bus transfer, is set to `off`. `late` is set to the time until the
     arm is free.

@@ -49,7 +49,7 @@ cdef bint may_read(const drive_t* d, int64_t block, int64_t now) noexcept nogil:
 
 
 cdef int64_t next_ahead(const drive_t* d, int32_t run, sweep_t* sweep) noexcept nogil:
-    """Find the sweep that reaches the next block (in `run`); return how many sectors it passes before the block."""
+    """Set the sweep that reaches the next block (in `run`); return how many sectors it passes before the block."""
     cdef const run_t* r = &d.m.runs[run]
     cdef int32_t sector = r.sector + <int32_t>(d.ahead_lbn - r.lbn)
     cdef int64_t j

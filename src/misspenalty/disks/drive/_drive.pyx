@@ -203,8 +203,8 @@ cdef class Drive(Kernel):
         Raises
         ------
         ParameterError
-            The drive has no such blocks, there are more than 2^30 of them, or `now` is before the drive last finished
-            or above 2^60.
+            The drive has no such blocks, there are more than 2^30 of them, or `now` is above 2^60 or before the end of
+            the last request or the last call of `position`.
         """
         cdef record_t record
         self.check_request(now, lbn, count)

@@ -92,7 +92,7 @@ cdef inline int64_t angle_of(const track_t* track, int32_t sector) noexcept nogi
 
 
 cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexcept nogil:
-    """Find the place of a valid lbn."""
+    """Fill in the place of a valid lbn."""
     cdef int32_t run = find_run(m, lbn)
     cdef const run_t* r = &m.runs[run]
     cdef const track_t* track = &m.tracks[r.track]

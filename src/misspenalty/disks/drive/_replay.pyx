@@ -71,11 +71,11 @@ def one_by_one(
     Drive drive not None, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write,
     const int64_t[::1] delay, bint records=True,
 ):
-    """Serve each request `delay` ns after the previous one completes; return the records in order.
+    """Serve requests one after another, waiting `delay` ns after each one; return the records in order.
 
-    Without `records`, return the service times, ns. The first request arrives at the time at which the drive last
-    finished, 0 for a new drive. Raise ParameterError if a delay is negative or above 2^60 ns, a request lies outside
-    the drive, or the arrays differ in length.
+    Without `records`, return the service times, ns. The first request arrives at the drive's time, which is 0 for a new
+    drive and otherwise the end of the last request or the time of a later call of `position`. Raise ParameterError if a
+    delay is negative or above 2^60 ns, a request lies outside the drive, or the arrays differ in length.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done
@@ -103,8 +103,8 @@ def as_they_arrive(
 ):
     """Serve requests that arrive at given times, in order, through the drive's queue; return their records in order.
 
-    Raise ParameterError if a request arrives before the previous one, before the drive last finished or after 2^60 ns,
-    or lies outside the drive, or if the arrays differ in length.
+    Raise ParameterError if a request arrives before the previous one, before the drive's time or after 2^60 ns, or lies
+    outside the drive, or if the arrays differ in length.
     """
     cdef Py_ssize_t i = 0, n = lbn.shape[0], steps = 0
     cdef int64_t event = IDLE, got

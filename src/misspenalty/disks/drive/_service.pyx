@@ -34,7 +34,7 @@ cdef void settle(drive_t* d, int64_t now) noexcept nogil:
 
 
 cdef int32_t find_segment(drive_t* d, int64_t lbn, int64_t count) noexcept nogil:
-    """Find the segment that holds the most blocks of a read, from the first on; return -1 if none can serve the first.
+    """Find the segment that holds the most leading blocks of a read; return -1 if none can serve the first block.
 
     If the drive allows almost hits, a segment into which the first block is being read ahead also qualifies.
     """

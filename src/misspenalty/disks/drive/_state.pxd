@@ -82,9 +82,9 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     int64_t extra_disconnect        # … leaving the bus after its data
     int64_t read_block              # transfer of a block over the bus
     int64_t write_block
-    int64_t least_seek              # shortest repositioning before a write
-    int64_t ahead_most              # maximum number of blocks read ahead
-    int64_t segment                 # blocks of a segment
+    int64_t least_seek              # minimum time of repositioning before a write
+    int64_t ahead_most              # maximum number of blocks read ahead, except with TO_NEXT_TRACK_END
+    int64_t segment                 # blocks per segment
     int32_t segments                # read and write segments together
     int32_t write_segments          # segments that may be dirty at once
     int32_t ahead                   # ahead_t
@@ -103,8 +103,8 @@ cdef struct settings_t:             # settings of a kind of drive; times in ns
     bint own_write_segment          # 1 = the last segment is for writes only
     bint almost_hit                 # 1 = a read of the block now being read ahead is a partial hit
     bint stop_in_sector             # 1 = read-ahead stops within a sector, 0 = at its end
-    bint any_order_read             # 1 = a read takes the sectors of a track in the order in which they pass
-    bint any_order_write            # 1 = a write does so
+    bint any_order_read             # 1 = sectors of a track are read in the order in which they pass
+    bint any_order_write            # 1 = sectors of a track are written in that order
     bint free_blocks                # 1 = sectors that pass before a read's first are kept
     bint prebuffer                  # 1 = accepts a write's data while the arm writes older blocks
     bint hit_while_writing          # 1 = serves full read hits while the arm writes older blocks
@@ -143,7 +143,7 @@ cdef struct behind_t:               # a request's blocks in flight between bus a
 cdef struct drive_t:
     const mechanics_t* m
     settings_t s
-    int64_t turned                  # time by which its own clock, used below, is ahead of the caller's, ns
+    int64_t turned                  # time by which the drive's own clock, used below, is ahead of the caller's, ns
     segment_t* segments             # s.segments of them
     int32_t track                   # track on which the arm is, or will be at arm_free
     int32_t ahead                   # segment that is being read ahead into, or -1
@@ -152,7 +152,7 @@ cdef struct drive_t:
     int64_t ahead_lbn               # read-ahead: this block is next
     int64_t ahead_time              # … and the arm, on `track`, is free for it from this time on, ns
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = all are clean
-    int64_t now                     # when it last finished, by the caller's clock, ns: no request begins earlier
+    int64_t now                     # end of the last request, or a later time given to `position`; caller's clock, ns
     int64_t requests                # requests served so far
     int64_t busy                    # total time spent on requests, ns
     int64_t read_end                # one past the last block of the last read; -1 = no read yet

@@ -66,7 +66,7 @@ class Kind:
         return type(self)(check(data, self.path), self.path)
 
     def decisions(self):
-        """Return the source entries, by key, of the values that we read differently than DiskSim does."""
+        """Return the source entries, by key, of the values that we read differently from DiskSim."""
         return {key: entry for key, entry in self.data["sources"].items() if "decision" in entry}
 
     def as_disksim(self, *names):
@@ -130,16 +130,17 @@ class Description(Kind):
         scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}
             Order of the command queue.
         depth : int
-            Requests that the scheduler chooses from; further ones wait in order of arrival.
+            Maximum number of requests that the scheduler chooses from; further ones wait in order of arrival.
         turned : float
-            How far its platters have turned at time 0, revolutions; spindles of an array are not synchronised.
+            Rotation of the platters at time 0, revolutions, from 0 to less than 1; it differs between the drives of an
+            array, whose spindles are not synchronised.
         """
         if not 0 <= turned < 1:
             raise ParameterError(f"turned {turned}: expected a share of a revolution, 0 to less than 1")
         return Drive(self.mechanics, self.settings, scheduler, depth, round(turned * self.mechanics.revolution_ns))
 
     def one_by_one(self, lbn, count, write, delay):
-        """Serve requests on a new drive, each `delay` ns after the previous one completes; return their records."""
+        """Serve requests on a new drive one after another, waiting `delay` ns after each; return their records."""
         return one_by_one(self.drive(), lbn, count, write, delay)
 
 
@@ -156,7 +157,7 @@ def folder():
 def _installed():
     """Return the paths, by name, of descriptions that installed packages add as entry points of ``misspenalty.drives``.
 
-    An entry point names the path of a description, or a function that returns it.
+    An entry point refers to the path of a description, or to a function that returns such a path.
     """
     found = {}
 
@@ -341,9 +342,9 @@ def seek_table(seek, cylinders, left_out=()):
     """Tabulate the seek time by distance, ns, for distances below `cylinders`.
 
     The curve is either measured or computed. If it is measured, straight lines join the points of the table, without
-    the distances left out, and the last line is extended. A computed curve is that of Ruemmler and Wilkes (An
-    introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short seeks and a line for long ones;
-    the shortest seeks may then have given times.
+    the distances left out; shorter seeks take the first point's time, and the last line is extended. A computed curve
+    follows Ruemmler and Wilkes (An introduction to disk drive modeling, IEEE Computer 27(3), 1994): a root for short
+    seeks and a line for long ones, except that the times of the shortest seeks may be given.
     """
     distance = np.arange(cylinders)
     strange = set(left_out) - {point[0] for point in seek.get("table_ms", ())[1:]}

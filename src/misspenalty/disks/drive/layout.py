@@ -31,7 +31,7 @@ TRACK = np.dtype(  # track_t of _mechanics.pxd, whose kernel fills in the last t
     ]
 )
 MAPPINGS = ("cylinders", "serpentine_zone", "serpentine")
-SCHEMES = (  # by DiskSim's number; the block counts of its files confirm 2 and 3
+SCHEMES = (  # in the order of DiskSim's numbers; the block counts of its files confirm 2 and 3
     "none",
     "tracks",
     "cylinder",
@@ -60,6 +60,8 @@ def build(geometry):
     runs : array of RUN
     by_track : array of int32
         Indices of the runs in order of (track, sector).
+
+    `tracks` and `runs` end with a closing entry.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def cut(description, cylinders, **changes):
     Raises
     ------
     ParameterError
-        Fewer than 2 cylinders, or more than there are, are requested, or a change is unknown.
+        Fewer than 2 cylinders are requested, or more than the outermost zone has, or a change is unknown.
     InputError
         A value is invalid.
     """

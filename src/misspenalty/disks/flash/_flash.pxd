@@ -1,4 +1,4 @@
-# Kernels in which requests overlap also use this model of flash behind a controller. Time is in integer ns.
+# Define the kernel of flash behind a controller, which kernels with overlapping requests also use. Time is integer ns.
 # serve(now, lbn, count, write, &record) serves one complete request. Requests may overlap as long as `now` never goes
 # back: each request waits for the dies that earlier ones keep busy, but on the channels and the interface its pages
 # compete only with each other.

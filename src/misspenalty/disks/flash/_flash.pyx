@@ -79,7 +79,7 @@ cdef class Flash(Kernel):
         self, const int64_t[::1] lbn, const int32_t[::1] count, const uint8_t[::1] write, const int64_t[::1] delay,
         bint records=True,
     ):
-        """Serve requests, each `delay` ns after the previous one completes; return their records.
+        """Serve requests one after another, waiting `delay` ns after each; return their records.
 
         If `records` is False, return their service times in ns instead.
         """
@@ -115,7 +115,7 @@ cdef class Flash(Kernel):
         return {int(b): int((owner[b] > 0).sum()) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     def counted(self):
-        """Return what `blocks_in_use` returns, but according to the drive's counters."""
+        """Count like `blocks_in_use`, but according to the drive's counters."""
         return {int(b): int(self.valid[b]) for b in np.flatnonzero(np.asarray(self.state) != FREE)}
 
     cdef int check(self, int64_t lbn, int64_t count, int write) except -1:
@@ -361,7 +361,7 @@ cdef class Flash(Kernel):
     cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
         """Move units over a die's channel, after the request's own earlier pages; return the end.
 
-        They do not wait for pages of older writes, which occupy a channel for only a hundredth of the time.
+        They do not wait for pages of older requests; those of writes occupy a channel for only a hundredth of the time.
         """
         cdef int64_t channel = die % self.s.channels
         if self.channel_stamp[channel] != self.request:

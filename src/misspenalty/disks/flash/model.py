@@ -3,10 +3,10 @@
 The model is deliberately small:
 
 * Dies work in parallel, each on one operation at a time. The pages of a request share the wires of a channel; pages of
-  older writes do not delay them there, nor does collection, which copies inside a die. The planes of a die are used
+  older requests do not delay them there, nor does collection, which copies inside a die. The planes of a die are used
   together, so a page here is one page of each plane.
-* The controller maps units of 4 KB. A page of units goes to the die that is free first, into the next page of its open
-  block. The older copy of a unit becomes garbage.
+* The controller maps units, by default of 4 KB. A page of units goes to the die that is free first, into the next page
+  of its open block. The older copy of a unit becomes garbage.
 * A read interrupts its die if the die is programming or erasing; the interrupted operation then takes correspondingly
   longer.
 * A die with few erased blocks is collected: the valid units of the full block that has the fewest (*greedy*) are copied
@@ -18,7 +18,7 @@ The model is deliberately small:
   units had been laid out in order across the dies.
 
 The model leaves out wear levelling beyond taking blocks in turn, faults, mapping tables that do not fit into memory,
-and idle-time collection. The methods of `Flash` serve one request at a time: the next one starts when the last has
+and idle-time collection. The methods of `Flash` serve one request at a time: the next one starts only when the last has
 completed. In the replays of `misspenalty.penalty`, requests overlap on different dies. A read that interrupts a program
 delays what the die does next, but the program's units leave the buffer at the time they would have left without the
 interruption.
@@ -78,7 +78,7 @@ class FlashDescription(Kind):
         return Flash(self.settings, self.units)
 
     def one_by_one(self, lbn, count, write, delay):
-        """Serve requests on a new drive, each `delay` ns after the previous one completes; return their records."""
+        """Serve requests on a new drive one after another, waiting `delay` ns after each; return their records."""
         return self.drive().one_by_one(lbn, count, write, delay)
 
     def slice(self, blocks):
@@ -87,7 +87,9 @@ class FlashDescription(Kind):
         Raises
         ------
         ParameterError
-            The drive has fewer blocks, or `blocks` is too small.
+            `blocks` is below 8 or above the drive's own number.
+        InputError
+            So few blocks leave collection no room.
         """
         most = self.data["geometry"]["blocks"]
         if not 8 <= blocks <= most:
