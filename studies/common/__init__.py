@@ -1,1 +1,1 @@
-"""Judge claims, check settings, tabulate, archive and publish results: what all studies share."""
+"""Judge claims, check settings, and tabulate, archive and publish results, for all studies."""

@@ -46,8 +46,8 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
     results : path-like
         Folder of the result tables, such as ``mq/table4.csv``; claims whose table is missing are not testable.
     out : path-like, optional
-        Table of verdicts; by default ``claims.csv`` in `results`. Next to it, ``agreement.csv`` and ``forecasts.csv``
-        list the comparisons with programs and the forecasts of this project.
+        Table of verdicts; by default ``claims<variant>.csv`` in `results`. Next to it, ``agreement.csv`` and
+        ``forecasts.csv`` list the comparisons with programs and the forecasts of this project.
     root : path-like
         The checkout, which holds the ledgers ``studies/*/ledger.yaml`` and ``data/calibration.yaml``.
     variant : str

@@ -1,7 +1,7 @@
 """Read the parameters of a machine from its study's ``machine.yaml``: each has a value, a unit, a status and a source.
 
 A study declares its parameters once, as the fields of a dataclass: ``Annotated[<type>, declared(<unit>, <meaning>)]``.
-The same declaration checks the file and gives the model its values.
+The file is checked against this declaration, and an instance of the dataclass holds the file's values for the model.
 """
 
 from dataclasses import dataclass, fields
@@ -279,7 +279,7 @@ def load_machine(path, kind):
 def read_entries(path, kind):
     """Read and check a file of parameters.
 
-    Parameters and errors are those of `load_machine`.
+    Parameters and errors are the same as for `load_machine`.
 
     Returns
     -------

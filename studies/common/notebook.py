@@ -1,4 +1,4 @@
-"""Provide what the notebooks share: find the results, read tables, count verdicts, and clean saved notebooks."""
+"""Share code among the notebooks: find results, read tables, count verdicts, make requests, clean saved notebooks."""
 
 import base64
 import io
@@ -19,7 +19,7 @@ def root(start=None):
     Parameters
     ----------
     start : path-like, optional
-        A folder in it; by default the working folder.
+        A folder in the checkout; by default the working folder.
 
     Returns
     -------

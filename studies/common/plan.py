@@ -79,7 +79,7 @@ class Simulation:
 
 @dataclass
 class Plan:
-    """What the workflow makes for one study.
+    """The jobs and files that a study declares for the workflow.
 
     Attributes
     ----------
@@ -120,7 +120,8 @@ class Plan:
     seed: Any = None
 
     def path(self, name):
-        """Return the path of a table of this study by its name, also within lists and dicts; return paths as they are.
+        """Return the path of a table of this study by its name; names in lists and dicts are replaced, too, and paths
+        are returned as they are.
 
         Examples
         --------
@@ -141,7 +142,7 @@ class Plan:
         name : str
             Name of the rule; it begins with the name of the study.
         function : str
-            Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it takes.
+            Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it accepts.
         outputs : dict of str
             Table that the function returns -> file. If the function returns a single table, the key is ``table``.
         inputs : dict, optional
@@ -149,7 +150,7 @@ class Plan:
         params : dict, optional
             Argument -> value, or a function of the wildcards.
         threads : int, optional
-            Maximum number of threads that it can use.
+            Maximum number of threads that the function can use.
         priority : int or callable, optional
             Jobs of higher priority start first.
 
@@ -203,9 +204,10 @@ class Plan:
         Parameters
         ----------
         function : str
-            Dotted name, see `job`; it takes tables and returns a Matplotlib figure.
+            Dotted name, see `job`; called with tables, it returns a Matplotlib figure.
         name : str
-            Its files are ``results/<study>/<name>.pdf``, ``.svg`` and ``.png``; a name with a folder is not archived.
+            The figure's files are ``results/<study>/<name>.pdf``, ``.svg`` and ``.png``; a figure whose name has a
+            folder is not archived.
         item, shows : str
             The figure's name in the paper and what it shows, for lists of figures.
         part, options, **inputs

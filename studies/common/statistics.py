@@ -16,7 +16,7 @@ def half_width(deviation, number, confidence=CONFIDENCE):
     number : int or Series
         Size of the sample.
     confidence : float, optional
-        Confidence level; by default that of all results.
+        Confidence level; by default the level of all results.
 
     Returns
     -------

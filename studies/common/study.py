@@ -1,7 +1,7 @@
 """Find all studies, and read what each declares about itself in its ``study.yaml``.
 
-A study is a folder of ``studies`` that has a ``study.yaml``. All other files that belong to it are found there by their
-names: ``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),
+A study is a folder of ``studies`` that has a ``study.yaml``. Further files are found there by their names:
+``settings.py`` (part of the configuration), ``claims.py`` and ``ledger.yaml`` (statements of the paper),
 ``missing_facts.yaml``, ``reasons.yaml``, ``rules.smk`` (part of the workflow), ``section.typ``, ``supplement.typ``
 and ``appendix.typ`` (part of the paper), ``small.yaml`` (a run of seconds, for the tests), ``tables.yaml`` (part of the
 data dictionary).
@@ -54,19 +54,19 @@ class Shown(_Entry):
 
 
 class Study(_Entry):
-    """What a study declares in its ``study.yaml``.
+    """The declarations in a study's ``study.yaml``, and the study's id.
 
     Attributes
     ----------
     id : str
-        Name of its folder.
+        Name of the study's folder.
     position : int
-        Its place in the paper, on the site and in tables of all studies.
+        The study's place in the paper, on the site and in tables of all studies.
     title, short_title, name : str
         Names of the study: with venue and year; with at most 14 characters, for axes; as used in running text.
     part : {'lost', 'surviving', 'today'}
-        Part of the project's paper that it belongs to: papers whose traces are lost, papers whose traces or results
-        survive, or what holds today.
+        Part of the project's paper that the study belongs to: papers whose traces are lost, papers whose traces or
+        results survive, or what holds today.
     traces : str
         Origin of the traces, in one or two words.
     items : str
@@ -109,7 +109,8 @@ class Study(_Entry):
         return importlib.import_module(f"misspenalty_studies.{self.id}.{name}")
 
     def settings(self):
-        """Return the class of its settings, such as ``VlogSettings``; None if it has no ``settings.py`` with one."""
+        """Return the class of the study's settings, such as ``VlogSettings``; None if there is no ``settings.py``, or
+        no such class in it."""
         if importlib.util.find_spec(f"misspenalty_studies.{self.id}.settings") is None:
             return None
         return getattr(self.module("settings"), f"{self.id.title().replace('_', '')}Settings", None)

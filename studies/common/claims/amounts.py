@@ -24,8 +24,8 @@ from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, nu
 
 @dataclass
 class Amount(Form):
-    """Numbers to compare with a published number or list, or with a limit: `limits` or, if it is empty, the published
-    one."""
+    """Numbers to compare with a published number or list, or with a limit: an obtained one in `limits` or, if `limits`
+    is empty, the published one."""
 
     obtained: pd.Series
     neutral: float | None = None
@@ -72,7 +72,8 @@ class Amount(Form):
         return outcome_of(holds, "", told, not listed and self._on_side(claim.published, half), **counted(fine))
 
     def _on_side(self, published, half):
-        """Tell whether every number lies, with its interval, on the published side of the neutral value."""
+        """Tell whether every number, with its interval, is on the published side of the neutral value; False if there
+        is no neutral value, or if the published value equals it."""
         if self.neutral is None or close(published, self.neutral):
             return False
         op, sign = ("<", 1) if published < self.neutral else (">", -1)
@@ -137,7 +138,7 @@ def _printed(claim):
 @dataclass
 class Setting(Form):
     """Settings that were run, one per row; the claim holds if one of them is within the tolerance of the published
-    one."""
+    setting."""
 
     runs: pd.DataFrame
     kinds = ("value",)
@@ -158,7 +159,7 @@ class Setting(Form):
 
 @dataclass
 class Peak(Form):
-    """A sweep; the claim holds if the position of its maximum is within the tolerance of the published one."""
+    """A sweep; the claim holds if the position of its maximum is within the tolerance of the published position."""
 
     sweep: pd.Series
     kinds = ("value",)

@@ -120,7 +120,7 @@ class Comparison(Form):
 
 @dataclass
 class Equality(Form):
-    """Two quantities that are claimed to be equal at every point; a relative tolerance is a share of the second."""
+    """Two quantities that are claimed to be equal at every point; a relative tolerance is a share of `right`."""
 
     left: pd.Series
     right: pd.Series

@@ -49,15 +49,15 @@ class Decided:
         return frames, complete(self.run(frames).forms)
 
     def moved(self, id):
-        """Return what a claim records from each seed's tables or, if these are missing, from tables whose cells are
-        moved to the ends of their intervals."""
+        """Return the forms that are recorded for a claim on each seed's tables or, if a table with intervals has no
+        numbers by seed, on tables whose cells are moved to the ends of their intervals."""
         made, seeds = self._moved
         return Moved(tuple(forms[id] for forms in made), seeds)
 
     @cached_property
     def _moved(self):
-        """The forms of all claims from each seed's tables or else from tables with moved cells, and whether the former
-        were used."""
+        """The forms of all claims on each seed's tables or else on tables with moved cells, and whether the seeds'
+        tables were used."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
         if noisy and noisy <= set(self.samples):
             return [self.run(frames).forms for frames in self._each_seed()], True
@@ -94,7 +94,7 @@ class Decided:
         return None if None in counts or not counts else max(counts)
 
     def run(self, frames):
-        """Return what the study records on these tables."""
+        """Return a recorder with the forms that the study records on these tables."""
         recorder = Recorder()
         with np.errstate(all="ignore"):
             self.module.claims(recorder, dict(frames))

@@ -1,7 +1,7 @@
-"""Define what a study records for a claim, and how the judge compares it with the ledger.
+"""Define the forms in which a study records numbers for a claim, and how the judge compares them with the ledger.
 
 A form holds obtained numbers and defines how they are compared. It receives published values, orders, directions,
-limits and tolerances only in `Form.decide`, which the judge calls after the study's function has returned.
+limits and tolerances only in `Form.decide`, which is called after the study's function has returned.
 """
 
 import math
@@ -36,8 +36,8 @@ class Outcome:
 
 
 def limit_of(claim):
-    """Return the tolerance of a claim: ("relative" | "absolute", size). A bound has tolerance 0, unless its entry has
-    one or says that the limit is reached."""
+    """Return the tolerance of a claim: ("relative" | "absolute", size). A bound has tolerance 0, unless its entry sets
+    a tolerance or says that the limit is reached."""
     if claim.tolerance:
         return next(iter(claim.tolerance.items()))
     if claim.kind == "bound":
@@ -66,12 +66,12 @@ def in_unit(measure, value, unit):
 
 
 def room(measure, size, reference):
-    """Return how far a number may lie from `reference`."""
+    """Return the largest distance from `reference` that is within the tolerance."""
     return size * (abs(reference) if measure == "relative" else 1)
 
 
 def within(measure, size, obtained, reference):
-    """Tell whether `obtained` lies within the tolerance, inclusive."""
+    """Tell whether `obtained` is within the tolerance of `reference`, inclusive."""
     return abs(obtained - reference) <= room(measure, size, reference) + SLACK * max(abs(obtained), abs(reference))
 
 
@@ -98,7 +98,8 @@ class Form:
         ----------
         claim : Claim
         moved : Moved
-            The same numbers from other tables, from which their intervals are computed; if it is empty, they have none.
+            The same numbers from other tables, from which their intervals are computed; if it has no forms, the numbers
+            have no intervals.
         write : callable, optional
             Formats a number; the default rounds it to its known digits.
 

@@ -101,8 +101,8 @@ class Follower(TypedDict):
 class Fit(BaseModel):
     """An entry of the calibration: a parameter that no source states, and the published values it was fitted to.
 
-    Such a fit is the only way in which a published value may influence a reproduced one. The value found for the
-    parameter is a result and is listed in the sensitivity table.
+    Such a fit is the only way for a published value to influence a reproduced value. The value found for the parameter
+    is a result and is listed in the sensitivity table.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Fit(BaseModel):
     @field_validator("study")
     @classmethod
     def check_study(cls, name):
-        """Refuse a name that is not that of a study with claims."""
+        """Refuse any name but those of the studies with claims."""
         if name not in studies() or not studies()[name].judged:
             raise ValueError(f"{name!r} is not a study with claims")
         return name
@@ -251,7 +251,7 @@ def _yaml(path):
 
 
 def load_entries(path, schema, name):
-    """Parse a YAML list of entries and validate it, naming the entry at fault by its `name` key.
+    """Read a YAML list of entries and check it against a schema; errors identify an entry by its key `name`.
 
     Raises
     ------

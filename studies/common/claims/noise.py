@@ -1,14 +1,14 @@
 """Estimate the uncertainty of numbers that are computed from means over seeds.
 
-If the tables of each seed are available, each number is computed from each of them, and its interval is Student's t
+If the tables of each seed are available, each number is computed once per seed, and its interval is Student's t
 interval of these values. Cells that share a seed then vary together: if two policies serve the same requests, the
-interval of their difference is that of the paired differences.
+interval of their difference is computed from the paired differences.
 
-If only intervals of the means are available, cells are moved to the ends of their intervals, many at a time: in every
-run, the signs of a Hadamard matrix, whose columns are orthogonal, decide to which end each cell is moved. If the cells
-that a number depends on have columns of their own, the root mean square of its changes is, to first order, the root of
-the summed squares of the cells' effects, as for independent errors. If there are more cells than columns of signs,
-cells that are a multiple of `RUNS` - 1 places apart share a column.
+If only intervals of the means are available, all cells are moved to the ends of their intervals at once: in every run,
+the signs in one row of a Hadamard matrix, whose columns are orthogonal, decide to which end each cell is moved. If the
+cells that a number depends on have columns of their own, the root mean square of the number's changes is, to first
+order, the root of the summed squares of the cells' effects, as for independent errors. If there are more cells than
+columns of signs, cells that are a multiple of `RUNS` - 1 places apart share a column.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,8 @@ def runs(frames, halves):
     Yields
     ------
     dict of str to DataFrame
-        The moved tables of each run: fewer than `RUNS` if there are few cells; none if no cell has an interval.
+        The moved tables of each run. There are fewer than `RUNS` runs if few cells have intervals, and none if no cell
+        has one.
 
     Examples
     --------
@@ -67,13 +68,13 @@ def runs(frames, halves):
 
 @dataclass(frozen=True)
 class Moved:
-    """Forms of one claim, recorded from tables other than those of the means.
+    """Forms of one claim, recorded on tables other than the tables of the means.
 
     Attributes
     ----------
     forms : tuple of Form
     seeds : bool
-        Whether the tables are those of the seeds; otherwise their cells lie at the ends of their intervals.
+        Whether there is one form per seed; otherwise the cells of the tables are moved to the ends of their intervals.
     """
 
     forms: tuple = ()

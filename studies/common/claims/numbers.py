@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-SLACK = 1e-9  # numbers that agree to nine digits are equal: sums of printed decimals are not exact in binary
+SLACK = 1e-9  # numbers that agree to nine digits are equal, because sums of printed decimals are not exact in binary
 DIGITS = 4  # significant digits of a number without an interval
 WHOLE = 1e15  # whole numbers below this one are written in full
 
@@ -39,7 +39,8 @@ def below(low, high):
 
 
 def number(value):
-    """Return a number as text with at most six significant digits, which are the same on every machine."""
+    """Return a value as text: a number with at most six significant digits, so that the text is the same on every
+    machine; a boolean in lower case; anything else as ``str`` gives it."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     return f"{value:.6g}" if isinstance(value, int | float | np.number) else str(value)
@@ -66,7 +67,8 @@ def rounded(value, digits=DIGITS, half=0.0):
     digits : int
         Maximum number of significant digits; whole numbers are written in full.
     half : float
-        Half the width of its interval; the number is rounded no finer than to the second significant digit of `half`.
+        Half the width of the number's interval; the number is rounded no finer than to the second significant digit of
+        `half`.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Say why entries are not reproduced: a condition decides, a measurement excludes the value, or no cause is known."""
+"""Say why entries are not reproduced: only another condition reproduces them, a measurement excludes the published
+value, or the cause is unknown."""
 
 import re
 from pathlib import Path
@@ -30,7 +31,7 @@ class Cell(BaseModel):
 
 
 class Reason(BaseModel):
-    """The reason why some entries are not reproduced, where no condition explains it."""
+    """The reason why some entries are not reproduced; it is used if no condition reproduces them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,7 +82,7 @@ def reasons_table(claims, conditions, reasons, tables, results="results"):
     reasons : list of path-like
         ``reasons.yaml`` of every study that has one.
     tables : list of path-like
-        The tables that the reasons name.
+        Files of the tables that the reasons name.
     results : path-like
         Folder of the tables.
 
@@ -100,7 +101,7 @@ def reasons_table(claims, conditions, reasons, tables, results="results"):
 
 
 def why_missed(claims, conditions, reasons, tables):
-    """Give a reason for every entry that is not reproduced.
+    """Give a reason for every missed entry, that is, for every entry whose verdict is in `MISSED`.
 
     Parameters
     ----------
@@ -116,10 +117,11 @@ def why_missed(claims, conditions, reasons, tables):
     Returns
     -------
     DataFrame
-        ``id, study, role, verdict, reason, explanation, conditions, reproducing``: `reason` is ``condition`` if the
-        entry is reproduced under measured conditions, of which the first is the `explanation`; ``measured`` if another
-        measurement excludes the published value; ``unknown`` otherwise. `conditions` is the number of conditions under
-        which the obtained value differs, `reproducing` the number of those that reproduce the entry.
+        ``id, study, role, verdict, reason, explanation, conditions, reproducing``: `reason` is ``condition`` if a
+        measured condition reproduces the entry (`explanation` then names the first such condition), ``measured`` if
+        another measurement excludes the published value, and ``unknown`` otherwise. `conditions` is the number of
+        conditions under which the obtained value differs, `reproducing` the number of conditions that reproduce the
+        entry.
 
     Raises
     ------
@@ -162,8 +164,8 @@ def why_missed(claims, conditions, reasons, tables):
 
 
 def _same(value, obtained):
-    """Tell whether a value under a condition, which has six digits, rounds to the obtained one, which has fewer. Both
-    are texts that may hold several numbers."""
+    """Tell whether a value under a condition, which has up to six digits, rounds to the obtained value, which may have
+    fewer. Both are texts that may contain several numbers."""
     numbers, others = (re.split(NUMBER, text) for text in (str(value), str(obtained)))
     if len(numbers) != len(others):
         return False
@@ -174,7 +176,8 @@ def _same(value, obtained):
 
 
 def _explained(reason, tables):
-    """Return a reason's kind and explanation; the kind is unknown if the run did not make a number that it needs."""
+    """Return a reason's kind and explanation; the kind is ``unknown`` if the run did not make a number that the reason
+    needs."""
     try:
         numbers = {name: _number(cell, tables) for name, cell in reason.values.items()}
     except LookupError as error:

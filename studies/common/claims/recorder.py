@@ -1,4 +1,4 @@
-"""Record the values obtained for a study's claims; no method takes or returns a published value."""
+"""Record the values obtained for a study's claims; no method accepts or returns a published value."""
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims import amounts, comparisons
@@ -6,7 +6,7 @@ from misspenalty_studies.common.claims.numbers import series
 
 
 class Recorder:
-    """Collects the values obtained for claims, by id.
+    """The values obtained for claims, by id.
 
     >>> record = Recorder()
     >>> record.value("mq.table4.mq.128", 19.2)
@@ -27,15 +27,15 @@ class Recorder:
         self.reports[claim] = {name: series(values) for name, values in (report or {}).items()}
 
     def value(self, claim, obtained, neutral=None):
-        """Record a number. If it compares two things, `neutral` is the value that it has when they are equal; otherwise
-        `neutral` is None."""
+        """Record a number, or several. If they compare two quantities, `neutral` is their value when the quantities are
+        equal; otherwise `neutral` is None."""
         self._add(claim, amounts.Amount(series(obtained), neutral))
 
     def bound(self, claim, obtained, limit=(), neutral=None, report=None, digits_of=0.0):
         """Record a number for comparison with the published limit or with an obtained `limit` (a pair for a range).
 
         Numbers that agree to nine digits are equal. If the limit is a difference of two numbers, pass the greater of
-        the two as `digits_of`: the nine digits are then counted from its first one.
+        the two as `digits_of`: the nine digits are then counted from the first digit of that number.
         """
         limits = limit if isinstance(limit, tuple) else (limit,)
         self._add(claim, amounts.Amount(series(obtained), neutral, tuple(map(series, limits)), digits_of), report)
@@ -78,6 +78,6 @@ class Recorder:
         self._add(claim, comparisons.Scatter([tuple(map(series, group)) for group in groups]))
 
     def no_table(self, *claims):
-        """Record claims that no result table decides; a run may log a value for their note."""
+        """Record claims that no result table decides; a run may log values for their notes."""
         for claim in claims:
             self._add(claim, None)

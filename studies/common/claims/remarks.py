@@ -1,4 +1,4 @@
-"""Read the values that a run logged; they are printed as notes next to a verdict."""
+"""Read the values that a run logged; they become notes on the verdicts."""
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ def read_logged(paths):
     Returns
     -------
     dict of str to str
-        Note of each claim.
+        Notes by claim id.
 
     Raises
     ------

@@ -43,22 +43,22 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     -------
     DataFrame
         One row per entry, in the order of the ledger: `COLUMNS`, all text, and ``agreeing`` and ``points``: how many of
-        its numbers or comparisons hold, and how many there are. `low` and `high` are the ends of the 95 % interval of a
-        number that is compared with a value or a limit, empty if it has none; `seeds` is the number of runs averaged,
-        empty if it is unknown or the entry is not testable. `deviation` is empty for orders and trends, and where the
-        statement itself says which of two numbers is greater. For a bound it is in the entry's own unit: the distance
-        beyond the limit (negative if the limit is kept) or, for "up to", the difference from the limit. For other
-        entries it is relative if `tolerance` is. `basis` is ``fitted`` if the entry reads a cell that `calibration`
-        names as a target of a fit or as following from the parameter, ``calibrated`` if it reads a table that a fitted
-        parameter drives, ``free`` otherwise, and empty if the entry is not testable.
+        the entry's numbers or comparisons hold, and how many there are. `low` and `high` are the ends of the 95 %
+        interval of a number that is compared with a value or a limit, empty if the number has no interval; `seeds` is
+        the number of runs averaged, empty if it is unknown or the entry is not testable. `deviation` is empty for
+        orders and trends, and where the statement itself says which of two numbers is greater. For a bound it is in the
+        entry's own unit: the distance beyond the limit (negative if the limit is kept) or, for "up to", the difference
+        from the limit. For other entries it is relative if `tolerance` is. `basis` is ``fitted`` if the entry reads a
+        cell that `calibration` names as a target of a fit or as following from the parameter, ``calibrated`` if it
+        reads a table that a fitted parameter drives, ``free`` otherwise, and empty if the entry is not testable.
 
     Raises
     ------
     InputError
         No study decides an entry of the ledger; an entry is decided twice; an entry that is decided or has a note is
-        not in the ledger; what is recorded for an entry does not suit its kind, or ranks other members than the ledger;
-        a fitted cell, or a table or column that a parameter drives, does not exist; a table lacks a key column or has
-        two rows for a key.
+        not in the ledger; the form recorded for an entry does not suit its kind, or ranks other members than the
+        ledger; a fitted cell, or a table or column that a parameter drives, does not exist; a table lacks a key column
+        or has two rows for a key.
 
     Notes
     -----
@@ -152,7 +152,7 @@ def _decide(claim, study):
         )
     if not form.complete():
         return Outcome("not_testable", note=study.reasons[claim.id])
-    moved = Moved() if claim.role == "given" else study.moved(claim.id)  # what is given holds in every run
+    moved = Moved() if claim.role == "given" else study.moved(claim.id)  # given statements are decided without noise
     with np.errstate(all="ignore"):  # a deviation may be infinite
         outcome = form.decide(claim, moved)
     reports = [f"{name}: {text(values, rounded)}" for name, values in study.reports[claim.id].items()]

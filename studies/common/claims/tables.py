@@ -24,7 +24,7 @@ def cross(**members):
 
 @dataclass(frozen=True)
 class Table:
-    """What the claims of a study read from one result table."""
+    """The part of one result table that the claims of a study read."""
 
     keys: tuple  # columns that name a row
     values: tuple  # columns that hold numbers
@@ -71,7 +71,7 @@ class Table:
         missing = _absent(given, self.rows)
         table = given.reindex(columns=[*self.keys, *self.values])
         if missing:
-            # a row need not name every key; the keys that it does not name are 0
+            # a row need not name every key; keys that it does not name are set to 0
             added = pd.DataFrame(missing, columns=list(self.keys)).astype(object).fillna(0)
             table = pd.concat([table.astype(object), added], ignore_index=True)
             table[list(self.keys)] = table[list(self.keys)].infer_objects()
@@ -105,7 +105,8 @@ class Table:
         halves : DataFrame
             With the shape of `frame`; 0 where there is no interval.
         seeds : int or None
-            Number of runs that the intervals come from; 1 if the table has no interval, None if it does not say.
+            Number of runs that the intervals come from; 1 if the table has no intervals, None if it has intervals but
+            does not state the number.
         """
         halves = pd.DataFrame(0.0, frame.index, frame.columns)
         having = [column for column in self.values if given is not None and f"{column}{INTERVAL}" in given]
@@ -132,14 +133,14 @@ def blanked(frame, rows, columns):
 
 
 def filled(frame):
-    """Return a copy of a table with a random number in each missing cell; blanking cells of it then shows which claims
-    read them."""
+    """Return a copy of a table with a random number in each missing cell; blanking cells of the copy then shows which
+    claims read these cells."""
     numbers = np.random.default_rng(0).uniform(1, 2, frame.shape)
     return frame.where(frame.notna(), pd.DataFrame(numbers, frame.index, frame.columns))
 
 
 def _absent(frame, rows):
-    """Return those of `rows`, dicts of keys, that the table does not contain."""
+    """Return the members of `rows`, dicts of keys, that the table does not contain."""
     present = {
         keys: set(zip(*(frame[key].tolist() for key in keys), strict=True)) if keys else {()} if len(frame) else set()
         for keys in {tuple(row) for row in rows}

@@ -154,12 +154,12 @@ def _column(name, known, place, path):
 
 
 def declared(path):
-    """Return the declaration of a result table by its path; None if the path is not that of a result table.
+    """Return the declaration of a result table by its path; None for the path of any other file.
 
     Raises
     ------
     InputError
-        The study of the path does not declare the table.
+        The study in the path does not declare the table; or see `load`.
 
     Examples
     --------

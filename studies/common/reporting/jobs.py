@@ -36,7 +36,7 @@ def logged(path):
 
 
 def spent():
-    """Return as text the CPU time of this process and its children so far, and the memory of the largest of them.
+    """Return, as text, the CPU time of this process and its children so far, and the peak memory of the largest one.
 
     Snakemake samples its jobs at ever longer intervals, and therefore misses up to half a minute of each job.
 
@@ -110,7 +110,7 @@ def caption_of(function):
 
 
 def read_tables(source):
-    """Read tables in the form in which a job's function takes them.
+    """Read tables in the form that a job's function expects.
 
     Parameters
     ----------
@@ -160,6 +160,8 @@ def write_tables(found, outputs):
     ------
     ParameterError
         The tables returned do not match the rule's outputs.
+    InputError
+        See `write_table`.
     """
     found = {next(iter(outputs)): found} if isinstance(found, pd.DataFrame) else found
     if found.keys() != outputs.keys():

@@ -1,8 +1,8 @@
 """Keep the digests of the files that an unfinished run has read and made; the next run then notices changes to them.
 
 The manifest of a run is written at its end, and the previous run's manifest is outdated once a job has finished. Until
-the end, the journal replaces both. Each entry is a line of JSON; a later entry for the same file replaces an earlier
-one. A line that was cut short by a kill is ignored, and a file without an entry is not checked.
+the run ends, the journal replaces both. Each entry is a line of JSON; a later entry for the same file replaces an
+earlier entry. A line that was cut short by a kill is ignored, and a file without an entry is not checked.
 """
 
 import contextlib

@@ -17,7 +17,7 @@ def update_between_markers(path, name, text):
     Raises
     ------
     InputError
-        The file or one of the markers is missing, a marker occurs twice, or the two are in the wrong order.
+        The file or one of the markers is missing, a marker occurs more than once, or the two are in the wrong order.
     """
     path = Path(path)
     start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"

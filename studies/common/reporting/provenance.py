@@ -16,7 +16,7 @@ from pathlib import Path
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 
-# meson.build is left out: it is not installed, and the digest of a wheel must equal that of its checkout
+# meson.build is left out: it is not installed, and a wheel must have the same digest as its checkout
 SOURCES = {".py", ".pyx", ".pxd", ".h"}
 PACKAGES = (
     "misspenalty", "numpy", "pandas", "pyarrow", "scipy", "matplotlib", "pyyaml", "jsonschema", "cython", "meson",
@@ -35,7 +35,7 @@ def checkout_folders(root):
 
 
 class Sources:
-    """Sources of the library and the studies; find those that a function depends on, and compute their digest.
+    """The sources of the library and the studies, with the files that a function depends on, and their digest.
 
     A function depends on its module and on every module of these packages that its module imports, directly or
     indirectly, including compiled ones. A module that imports by a computed name (a registry) depends on everything in
@@ -44,8 +44,8 @@ class Sources:
     Parameters
     ----------
     folders : dict of str to path-like, optional
-        Package -> its folder; by default the folders of the running packages. `checkout_folders` returns those of a
-        checkout.
+        Package -> its folder; by default the folders of the running packages. `checkout_folders` returns the folders in
+        a checkout.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Sources:
             yield from (one for one in self._paths if one.startswith(f"{folder}."))
 
     def _relative(self, names):
-        """Return the paths of the sources that the named functions or modules depend on; without a name, those of all
+        """Return the paths of the sources that the named functions or modules depend on; without a name, of all
         sources."""
         waiting, seen = [], set()
         for name in names:
@@ -142,7 +142,7 @@ class Sources:
         """Return the sha256 of the relative paths and contents of the sources that functions or modules depend on.
 
         A Snakemake rule that has the digest as a parameter runs again if a source that it depends on was edited.
-        Parameters and errors are those of `files`.
+        Parameters and errors are the same as for `files`.
         """
         lines = (f"{path}\0{self._digests[path]}\0" for path in self._relative(names))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -272,7 +272,7 @@ def compiler():
 
 def git_commit(root="."):
     """Return the commit of the checkout at `root` and whether tracked files differ from it; None if `root` is not the
-    top folder of a git checkout, or if the checkout has no commit."""
+    top folder of a git checkout, if the checkout has no commit, or if git cannot be run."""
 
     def git(*arguments):
         done = subprocess.run(
@@ -307,6 +307,11 @@ def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):
     dict
         Ready for JSON: ``inputs``, ``outputs``, ``sources`` (digest), ``git``, ``versions``, ``compiler``,
         ``platform``, ``seeds``, ``jobs``, ``total``.
+
+    Raises
+    ------
+    InputError
+        One of `inputs` or `outputs` does not exist.
     """
     jobs = read_benchmarks(benchmarks) if benchmarks is not None else {}
     walls = [job["wall_s"] for job in jobs.values() if job["wall_s"] is not None]

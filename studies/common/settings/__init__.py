@@ -1,7 +1,7 @@
-"""Define typed settings: a model per block of a configuration gives its checks, schema, default file and table.
+"""Define typed settings: one model per block of a configuration gives the checks, schema, default file and table.
 
-`types` has the base class and the types of values, `messages` explains what is wrong with a configuration, and
-`documents` writes the files that are made from the models. The studies define which settings there are;
+`types` has the base class and the types of values, `messages` explains errors in a configuration, and `documents` makes
+the texts of the files that follow from the models. The studies define which settings there are;
 `misspenalty_studies.common.configuration` collects them.
 """
 

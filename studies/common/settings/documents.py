@@ -30,8 +30,8 @@ def json_schema(model):
 
 
 def _tidied(node):
-    """Remove generated titles and null alternatives from a schema, give Pydantic's bounds the names that JSON Schema
-    has for them, and turn ``patternProperties`` into ``propertyNames``."""
+    """Remove generated titles and null alternatives from a schema, rename Pydantic's bounds as in JSON Schema, and turn
+    ``patternProperties`` into ``propertyNames``."""
     if isinstance(node, list):
         return [_tidied(value) for value in node]
     if not isinstance(node, dict):
@@ -84,7 +84,7 @@ def default_text(model, head):
     Parameters
     ----------
     model : type
-        A `Settings` whose keys all have defaults.
+        A subclass of `Settings` whose keys all have defaults.
     head : str
         First lines, which are comments.
 

@@ -1,4 +1,4 @@
-"""Explain errors in a configuration: name file, key, value and what is allowed; suggest the key that was meant."""
+"""Explain errors in a configuration: name the file, key, value and allowed values; suggest the key that was meant."""
 
 import difflib
 from contextlib import contextmanager

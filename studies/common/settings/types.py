@@ -42,7 +42,7 @@ def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=F
     """
     extra = {"why": why, "notes": notes, "block": block}
     extra = {name: value for name, value in extra.items() if value}
-    if extra:  # empty notes would override those of the type
+    if extra:  # empty notes would override the notes of the type
         constraints["json_schema_extra"] = extra
     return Field(default, description=what, **constraints)
 

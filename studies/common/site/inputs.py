@@ -80,7 +80,7 @@ class Index(BaseModel):
 
 
 class Based(BaseModel):
-    """The line of code that decides a claim, and the table rows that it reads."""
+    """The line of code that decides a claim, and the table rows that the claim reads."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     path: Annotated[str, StringConstraints(pattern=r"^(\w+/)+\w+\.py$")]
@@ -90,7 +90,7 @@ class Based(BaseModel):
 
 @contextlib.contextmanager
 def called(path, what, remedy=REMADE):
-    """Raise an `InputError` that names a file and says what it should be, instead of any error that its content causes.
+    """Replace an error that a file or its content causes by an `InputError` that names the file and a remedy.
 
     Parameters
     ----------

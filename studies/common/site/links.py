@@ -37,7 +37,7 @@ def dead_links(site):
 def _leads(link, path, anchors, site):
     """Tell whether a link on a page leads to a file of the site and, if it names an anchor, whether the anchor exists.
 
-    A link to another host is taken to lead somewhere. A fragment with an equals sign is a setting of the page, such as
+    A link to another host is assumed to work. A fragment with an equals sign is a setting of the page, such as
     a filter, and not an anchor.
     """
     try:

@@ -92,8 +92,8 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
     root : path-like
         The checkout, with ``results``, ``data``, ``src`` and ``studies``.
     extras : dict of str to path-like, optional
-        Further folders to copy into the site, by name (``docs``, ``notebooks``, ``play``); the menu then lists the
-        names.
+        Further folders to copy into the site, by name (``docs``, ``notebooks``, ``play``); the menu then has links to
+        them.
     progress : callable, optional
         Called with a line of text as each part begins.
 
@@ -393,8 +393,8 @@ class _Site:
             )
 
     def _told(self, study):
-        """Return what the home page and the study's page show: papers, answer, the claims that the answer rests on, the
-        bar of verdicts, and the most telling figure."""
+        """Return the parts that the home page and the study's page share: papers, answer, the claims that the answer
+        rests on, the bar of verdicts, and the most telling figure."""
         paper = self.papers[study]
         return {
             "about": paper,

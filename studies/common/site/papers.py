@@ -1,4 +1,4 @@
-"""Read what the pages show about a study's papers: question, authors, sources, and the verdicts behind the answer.
+"""Read the facts about a study's papers for the pages: question, authors, sources, and the verdicts behind the answer.
 
 The question is read from the study's section of the paper (``section.typ``), everything else from its
 ``study.yaml``.

@@ -1,5 +1,5 @@
-"""Find what decides each claim, for the pages of the site: the line of code that records it, and the rows of the result
-tables that it reads.
+"""Find what decides each claim, for the pages of the site: the line of code that records the claim, and the rows of the
+result tables that the claim reads.
 """
 
 import importlib
@@ -23,7 +23,7 @@ AT_ONCE = 20  # rows of a table given to one process
 
 @dataclass
 class Reading:
-    """The line of code that decides a claim, and the rows that it reads.
+    """The line of code that decides a claim, and the rows that the claim reads.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ def write_readings(study, tables, out, *, threads=1):
     study : str
         One of `misspenalty_studies.common.judge.STUDIES`.
     tables : mapping of str to str
-        Paths of its result tables by item.
+        Paths of the study's result tables by item.
     out : path-like
         JSON: by claim, a mapping with the attributes of `Reading`.
     threads : int
@@ -136,7 +136,7 @@ def lines(module, frames):
     module : module
         The study's `claims` module.
     frames : dict of str to DataFrame
-        Its result tables, see `misspenalty_studies.common.claims.decided.Decided`.
+        The study's tables, see the attribute `frames` of `misspenalty_studies.common.claims.decided.Decided`.
 
     Returns
     -------

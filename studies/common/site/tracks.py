@@ -1,6 +1,6 @@
 """Place the published value, its tolerance and the obtained values on the tracks of a claim's page.
 
-A track is a line from the lowest to the highest number of the page; positions on it are in per cent of its length.
+A track is a line that spans all numbers of the page; positions on it are in per cent of its length.
 """
 
 import math
@@ -69,13 +69,13 @@ def _number(value):
 
 
 def tracks(claim, row, conditions):
-    """Return the tracks of a claim's page: the published value, the obtained one, and that under each condition.
+    """Return the tracks of a claim's page: the published value, the obtained value, and the value per condition.
 
     Parameters
     ----------
     claim : Claim
     row : dict
-        Its row of the table of verdicts.
+        The claim's row of the table of verdicts.
     conditions : list of dict
         ``condition, value, verdict``.
 
@@ -84,8 +84,8 @@ def tracks(claim, row, conditions):
     dict or None
         ``band``: the ends of the allowed range, in per cent, or None; ``rows``: for each track ``name``, ``value``
         as text, ``dots`` (``at`` and ``name``), ``line`` (the ends of the interval) and ``verdict``; ``low``
-        and ``high``: the numbers at the ends of the track. None if the obtained value has no numbers, or if a number to
-        be shown is not finite.
+        and ``high``: the lowest and the highest number shown. None if the obtained value has no numbers, or if a number
+        to be shown is not finite.
     """
     obtained = numbers_of(row["obtained"])
     band = band_of(claim) if len(obtained) == 1 else None

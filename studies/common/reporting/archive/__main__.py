@@ -37,7 +37,7 @@ def main(arguments=None):
 
 
 def _tolerance(text):
-    """Parse a relative difference from 0 to below 1; refuse others, such as nan, which would accept any difference."""
+    """Parse a relative difference from 0 to below 1; refuse all others: with nan, any two numbers would be equal."""
     if not 0 <= float(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a relative difference; expected a number from 0 to below 1")
     return float(text)

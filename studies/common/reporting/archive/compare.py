@@ -57,7 +57,7 @@ def compare_contents(name, archived, here, tolerance=TOLERANCE):
 
 
 def _read(content):
-    """Return the rows of a table as text, because parsing could change a cell."""
+    """Return the rows of a table with all cells as text, because parsing numbers could change them."""
     return list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
 
 

@@ -83,7 +83,7 @@ def result_files(root="."):
 def archived_files(root="."):
     """Return all files of a checkout that go into an archive: results, site, manifests, workflow and environment.
 
-    The site and the manifests are archived if they exist. Parameters and result are those of `result_files`.
+    The site and the manifests are archived if they exist. Parameters and result are the same as for `result_files`.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def read_citation(root="."):
     Raises
     ------
     InputError
-        The file is missing, or lacks a value that the archive's metadata need.
+        The file cannot be read, or a value that the archive's metadata need is missing, empty or malformed.
     """
     path = Path(root) / "CITATION.cff"
     found = read_yaml(path, "the root of a checkout")

@@ -49,7 +49,7 @@ class Comparison:
 
 
 def verify(archive, root=".", tolerance=TOLERANCE):
-    """Check that an archive is whole, and compare all its files with those of a checkout.
+    """Check that an archive is whole, and compare all its files with the files of a checkout.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ worker.onmessage = ({ data: { id, value, error } }) => {
   waiting.delete(id);
   error === undefined ? resolve(value) : reject(new Error(error));
 };
-// Calls that wait for a worker that has stopped would wait for ever
+// Without this, calls to a worker that has stopped would wait for ever
 worker.onerror = (event) => {
   const text = `The worker stopped: ${event.message ?? "it could not be loaded"}`;
   fail(text);
@@ -92,7 +92,7 @@ function restore() {
   choose(asked);
 }
 
-// What to type to get the same table from the command line
+// The command that makes the same table
 function command(about, device) {
   const quoted = (text) => (/^[\w.,%:+/-]+$/.test(text) ? text : `'${text}'`);
   const words = ["misspenalty", device ? "penalty" : "curve", quoted(about.file ?? about.source), "--policy", chosen().join(","), "--size", quoted(fields.size.value.replaceAll(" ", ""))];
@@ -315,7 +315,7 @@ async function load() {
   });
 }
 
-// The body's data-ready or data-failed tells that the page is loaded, or why it is not
+// The body's attribute data-ready says that the page is loaded; data-failed says why it is not
 (async () => {
   if (location.protocol === "file:") {
     say("A page opened as a file may not load what this needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");

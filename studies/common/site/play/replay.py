@@ -134,7 +134,7 @@ def plan(trace, policies, sizes, by_bytes, device):
 def replay(trace, policy, size, by_bytes, device, load, amount):
     """Run one replay; return the row of `hit_ratio_curve`, `byte_hit_ratio_curve` or, with a device, `penalty`.
 
-    `load` is ``clients`` or ``interval``, whose value is `amount`, or ``times``, which takes the trace's own times.
+    `load` is ``clients`` or ``interval``, whose value is `amount`, or ``times``, which uses the trace's own times.
     """
     opened = TRACES[trace]
     if device:

@@ -25,7 +25,7 @@ async function run(name, values) {
   return value;
 }
 
-// Write a file where Python finds it, under its own name, by which its format may be recognised
+// Write a file where Python finds it; the file keeps its name, because its format may be recognised by the name
 async function placed(name, bytes) {
   const path = `/tmp/${name.replaceAll("/", "_")}`;
   (await ready).FS.writeFile(path, bytes);

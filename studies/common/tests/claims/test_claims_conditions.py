@@ -1,4 +1,4 @@
-"""Test how missed claims are judged on tables under other conditions."""
+"""Test how claims are judged on tables under other conditions."""
 
 from pathlib import Path
 

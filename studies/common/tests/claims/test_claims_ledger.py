@@ -1,4 +1,4 @@
-"""Test reading the ledger: which entries are refused, and whether the message names them."""
+"""Test reading the ledger: what it must contain, which entries are refused, and whether the message names them."""
 
 import copy
 import hashlib
@@ -83,7 +83,8 @@ def test_an_id_that_was_withdrawn_is_listed_and_not_used_again():
     assert len(withdrawn) == 17 and not withdrawn & {claim.id for claim in load_ledger(ROOT)}
 
 
-# Digests of what the papers print. A change of an entry needs a reason in it (`changed`) and a new digest here.
+# Digests of the published side of each study's entries. To change an entry, state the reason in the entry's key
+# `changed`, and put the new digest here.
 FACTS = {
     "classics": "dd139508bbcc78e3",
     "delayed_hits": "b185f77804c88c56",

@@ -28,7 +28,7 @@ def table(values, halves, seeds=5):
 
 
 def verdict(one, record, values, halves):
-    """Return the row of one claim, on a table with intervals."""
+    """Return the row of one claim on a table, which has intervals unless `halves` is None."""
     study = SimpleNamespace(TABLES=TABLES, claims=lambda recorder, tables: record(recorder, tables["t"].ms))
     return judge([one], {"x": study}, {"x_t": table(values, halves)}).iloc[0]
 

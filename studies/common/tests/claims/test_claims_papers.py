@@ -1,4 +1,5 @@
-"""Test the whole ledger on tables of the printed values or, where none are printed, of values that fit the text."""
+"""Test the ledgers of five papers on tables of the printed values or, where none are printed, on values that fit the
+text."""
 
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def sarc_tables():
 
 
 def hac_tables():
-    """Return made-up fetch times, and replacement and conversion that follow from the printed percentages."""
+    """Return tables with made-up fetch times, with replacement and conversion times that follow from the printed
+    percentages, and with projections that agree with the text."""
     fetch = {"T6": 1000.0, "T1-": 1200.0, "T1": 2000.0, "T1+": 1500.0}
     replacement = {"T6": 0.05, "T1-": 0.12, "T1": 0.16, "T1+": 0.17}
     conversion = {"T6": 0.007, "T1-": 0.09, "T1": 0.10, "T1+": 0.18}

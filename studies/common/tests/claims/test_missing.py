@@ -49,7 +49,7 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
 
 
 def test_what_the_baseline_reproduces_counts_for_no_fact():
-    """Every condition is run with one seed, so a claim that this alone reproduces must not be counted for a fact."""
+    """Every condition is run with one seed, so a claim that one seed alone reproduces must count for no fact."""
     conditions = tried(
         ("mq.a", "one seed", "reproduced"),
         ("mq.a", "level of 8 MB", "reproduced"),

@@ -426,7 +426,8 @@ def test_a_forged_release_is_different(checkout, tmp_path):
     ],
 )
 def test_forged_code_is_different(archive, checkout, changes, told):
-    """Outside git, the commit cannot be compared, only the digest of the sources; the report must say so."""
+    """A forged description of code must be different. If only its commit is forged, which cannot be compared outside
+    git, the report must say so."""
     with zipfile.ZipFile(archive) as stored:
         code = json.loads(stored.read(CODE))
     forged_code = code | changes if isinstance(changes, dict) else changes

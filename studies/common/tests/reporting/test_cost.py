@@ -17,7 +17,8 @@ MB = 2**20
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Make a checkout with three final files of different rules, and texts with markers."""
+    """Make a checkout whose index lists three files made by different rules, with one of these files and the two texts
+    with markers."""
     (tmp_path / "results" / "mq").mkdir(parents=True)
     (tmp_path / "results" / "mq" / "table4.csv").write_bytes(b"x" * 3_200_000)
     made = {

@@ -1,4 +1,5 @@
-"""Test the data dictionary: every archived table matches its declaration, and no other table can be written."""
+"""Test the data dictionary: every archived table matches its declaration, and a result table that does not match its
+declaration is not written."""
 
 import re
 import subprocess
@@ -52,8 +53,8 @@ def test_every_declared_table_and_column_is_used(study):
 
 
 def test_intervals_have_one_name_and_one_level():
-    """Names of half widths must end in _ci95, those of the ends of bootstrap intervals in ci95_low and ci95_high; no
-    other column may be an interval."""
+    """Names of half widths must end in _ci95, and names of the ends of bootstrap intervals in ci95_low or ci95_high;
+    no other column may be an interval."""
     assert len(STUDIES) > 5
     for study in STUDIES:
         assert dictionary.load(study)

@@ -148,8 +148,8 @@ def whatif():
 
 
 def times_of_sarc():
-    """Return SARC's mean response time at the highest load of each configuration, divided by that of the better LRU
-    variant."""
+    """Return SARC's mean response time at the highest load of each configuration, divided by the better LRU variant's
+    mean response time."""
     cells = table("sarc/table2")
     mean = (0.4 * cells["read_ms"] + 0.6 * cells["write_ms"]).set_axis(
         pd.MultiIndex.from_frame(cells[["config", "scaled_iops", "policy"]])

@@ -1,4 +1,4 @@
-"""Test that pages typeset from the archived results have no overlaps, have empty margins, and are well filled."""
+"""Test that nothing overlaps on the supplement's pages, nothing is in the margins, and no page is half empty."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def typeset_as(form, source, root=ROOT):
 
 @pytest.fixture(scope="module")
 def boxes():
-    """Return the bounding boxes of everything on each page of the supplement."""
+    """Return, for each page of the supplement, the boxes around all runs of text and all pictures."""
     return [typeset.boxes(page) for page in typeset_as("svg", str(ROOT / "paper" / "supplement.typ"))]
 
 

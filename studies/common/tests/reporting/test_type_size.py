@@ -1,4 +1,5 @@
-"""Test that the archived figures have type of at least 7 points, and that the paper does not scale them down."""
+"""Test that type in the archived figures, except exponents, has at least 7 points, and that no document scales the
+figures down."""
 
 import re
 import zlib

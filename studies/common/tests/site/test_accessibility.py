@@ -1,4 +1,4 @@
-"""Test that no page breaks a rule of axe-core, which checks the guidelines WCAG, and that the keyboard suffices."""
+"""Test that pages break no rule of axe-core, which checks the WCAG guidelines, and can be used by keyboard alone."""
 
 import pytest
 from playwright.sync_api import Error
@@ -15,7 +15,7 @@ PAGES = (
     "claim/vlog.table2.order.html",
     "claim/vlog.table2.almost_ten.html",
 )
-WIDTHS = (1280, 390)  # pixels: the screen of a computer, and of a phone
+WIDTHS = (1280, 390)  # pixels: the screens of a computer and of a phone
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -57,7 +57,7 @@ def test_keys_alone_reach_the_content_a_filter_and_a_download(site, browser):
 
 
 def test_without_a_network_every_page_is_whole(site, browser):
-    """Every page must be complete if requests to anything but files are refused."""
+    """Offline, every page in `PAGES` must show its heading and request nothing but files."""
     context = browser.new_context(offline=True)
     page, asked = context.new_page(), []
     page.route(

@@ -1,4 +1,5 @@
-"""Test that the site of one study is complete, asks other hosts for nothing, and works in browsers and on phones."""
+"""Test that the site of one study is complete, requests nothing from other hosts, and works in a browser, at the width
+of a phone, too."""
 
 import json
 import os
@@ -18,7 +19,8 @@ STUDY = "vlog"
 
 @pytest.fixture
 def page(browser):
-    """Return a page that fails the test on a script error or a request to anything other than files."""
+    """Return a page that fails the test on a script error, a warning or error in the console, or a request to another
+    host."""
     context = browser.new_context(accept_downloads=True)
     page, problems = context.new_page(), []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -41,7 +43,7 @@ def test_every_claim_has_a_page_with_its_statement_line_and_rows(site):
     for row in rows.to_dict("records"):
         text = (site / "claim" / f"{row['id']}.html").read_text()
         assert f"<code>{row['id']}</code>" in text and "studies/vlog/claims.py:" in text
-        assert row["verdict"] == "not_testable" or "Rows that it reads" in text
+        assert row["verdict"] == "not_testable" or "Rows that the claim reads" in text
 
 
 def test_every_link_leads_to_a_file(site):
@@ -88,7 +90,8 @@ def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
 
 
 def test_the_bar_of_a_study_counts_its_claims(site):
-    """The bars on the home page and on the study's page must show the counts even without scripts."""
+    """The counts in the bars on the home page and on the study's page must be in the HTML, and add up to the number of
+    claims."""
     number = (claims(site)["role"] == "claim").sum()
     for name, beginning in (("index.html", f'aria-labelledby="{STUDY}"'), (f"study/{STUDY}.html", "<h1")):
         text = (site / name).read_text().partition(beginning)[2]

@@ -157,7 +157,7 @@ def test_misses_equal_native_ones(page, traces, policy):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_read_as_natively(page, tmp_path, name):
-    """A file of each format must give the native trace, and the native misses at the same sizes."""
+    """A file of each format must give the native trace, and the native counts at three cache sizes."""
     content = corpus.TRACES[name]()
     path = tmp_path / name
     path.write_bytes(content)
@@ -199,7 +199,8 @@ def test_parquet_is_refused_with_a_remedy(page, name):
 
 
 def compared(page, name, trace, policy, device, load="clients", amount="4"):
-    """Compare a timed replay in the browser with the native one: counts must be equal, and times agree to 1e-12."""
+    """Compare a timed replay in the browser with the native replay: counts must be equal, and times must agree to a
+    relative 1e-12."""
     capacity = max(1, trace.blocks // 20)
     there = in_browser(page, name, policy, capacity, device, load, amount)
     given = {} if load == "times" else {load: int(amount) if load == "clients" else amount}
@@ -318,7 +319,7 @@ def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
 
 
 def test_a_claim_is_judged_as_archived(page):
-    """A claim about the whole stream, replayed on the page, must have its archived value and verdict."""
+    """Each claim that the page lists must, if replayed there, have its archived value and verdict."""
     claims = json.loads(page.evaluate("JSON.stringify(manifest.claims)"))
     assert len({claim["verdict"] for claim in claims}) == 3
     for place, claim in enumerate(claims):

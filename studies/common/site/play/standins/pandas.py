@@ -1,4 +1,4 @@
-"""Stand in for pandas in the browser: tables are lists of rows, and a replay needs no more than that."""
+"""Stand in for pandas in the browser: tables are lists of rows, which is all that a replay needs."""
 
 
 class DataFrame:

@@ -129,7 +129,7 @@ _dtype = dtype
 
 
 def frombuffer(data, dtype, count=-1):
-    """Return all numbers or records in some bytes, or the first `count`; both byte orders are understood."""
+    """Return all numbers or records in a buffer, or the first `count`; both byte orders are understood."""
     kind = _dtype(dtype)
     view = memoryview(data).cast("B")
     view = view if count < 0 else view[: count * kind.itemsize]

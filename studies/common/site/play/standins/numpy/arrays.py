@@ -22,7 +22,7 @@ def stored(values, kind, shape=None):
 
 
 def column(view, kind, first, step):
-    """Copy numbers that lie `step` bytes apart in some bytes, in either byte order, into a new array."""
+    """Copy numbers that are `step` bytes apart in a buffer, in either byte order, into a new array."""
     size, count = kind.itemsize, len(view) // step
     made = bytearray(size * count)
     for byte in range(size):

@@ -18,7 +18,8 @@ class floating(number):
 
 
 def _make(name, char, kind, bits, base):
-    """Return a type; calling it converts a value to a Python number, which wraps around at the ends of its range."""
+    """Return a type; calling it converts a value to a Python number. Whole numbers wrap around at the ends of the
+    type's range."""
 
     def new(cls, value=0):
         if kind == "f":
@@ -61,7 +62,7 @@ class dtype:
     fields : dict of str to (dtype, int)
         Type and offset in bytes of each field.
     swapped : bool
-        Whether the bytes of a number come in big-endian order.
+        Whether the bytes of a number are in big-endian order.
     """
 
     def __init__(self, what):

@@ -90,7 +90,7 @@ def match_substring_regex(column, pattern):
 
 
 def extract_regex(column, pattern):
-    """Return the groups of the first match in each text, or None if it has no match."""
+    """Return the groups of the first match in each text, or None for a text without a match."""
     find = _compiled(pattern).search
     found = map(find, column.values)
     rows = [None if one is None else {name: text or b"" for name, text in one.groupdict().items()} for one in found]
