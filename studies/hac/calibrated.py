@@ -1,21 +1,22 @@
 """Compute HAC's calibrated variant: a database whose page usage matches the paper's, and a fitted server cache.
 
-The following was written down on 2026-11-27, before any table of the variant was made. Known by then were, from the
-study's conditions, the verdicts with documents apart and a server's cache of 24, 26 or 30 MB with the fit of the judged
-database, and the hit rates of hot T1 there (82.5, 93.5 and 100 %).
+The following was written down on 2026-11-27, before any table of the variant was made. By then, the study's conditions
+had already given the verdicts with documents apart and a server's cache of 24, 26 or 30 MB, with the fit of the judged
+database, and the hit rates of hot T1 with these caches (82.5, 93.5 and 100 %).
 
 Three facts that the paper does not print are set by values of the paper that few claims read. Documents lie in an area
 of their own: of the layouts compared, that one has the recollected size of the database and shares of a page that the
 traversals use (``object_layout`` in ``data/calibration.yaml``). Pages are shuffled, as in the judged results
-(``page_order``). The server's cache has, of the whole MB in the range of ``server_cache_mb``, the size at which the hit
-rate of hot T1 is nearest to the printed one; claims that read that rate count as fitted. The installation of an object
-is then fitted again, to the same share and over the same range as in the judged results. Nothing else changes.
+(``page_order``). The server's cache has, among the whole numbers of MB in the range of ``server_cache_mb``, the size at
+which the hit rate of hot T1 is nearest to the printed one; claims that read that rate count as fitted. The installation
+of an object is then fitted again, to the same share and over the same range as in the judged results. Nothing else
+changes.
 
 It would count against the variant if no size had misses within the 15 % that claims are allowed; if the size were at an
 end of the range, or the installation at an end of its own; if the claims that it gains were only those that the fits
 read; or if it lost as many as it gained. Whatever comes out, the judged results stay those of the other database: the
-variant enters no total, and another variant is not tried instead of it. Orders closer than the seeds are ties, as in
-the judged results.
+variant enters no total, and another variant is not tried instead of it. Orders within the noise of the seeds are
+ties, as in the judged results.
 """
 
 from typing import NamedTuple
@@ -125,7 +126,7 @@ class Variant:
         return found
 
     def means(self, each):
-        """Average over the seeds what `tables` returned as `each`; add each seed's tables as ``<item>_by_seed``."""
+        """Average `each`, the result of `tables`, over the seeds; add each seed's tables as ``<item>_by_seed``."""
         seeds = [one.seed for one in self.seeds]
         means = {item: mean_over_seeds(made, KEYS[item]) for item, made in each.items()}
         return means | {f"{item}_by_seed": each_seed(made, seeds) for item, made in each.items()}
@@ -240,7 +241,7 @@ def claims_over_size(
     -------
     DataFrame
         ``server_cache_mb, chosen, hit_pct, install_instructions, reproduced, tie, gained, lost, net``; only claims are
-        counted, no derived entries.
+        counted, not the other entries of the ledger.
     """
     variant, sized = Variant(sweeps, machine, calibration, points_mb, sizes), pd.read_csv(sized)
     chosen = float(sized.loc[sized["chosen"], "server_cache_mb"].iloc[0])

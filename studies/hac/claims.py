@@ -28,7 +28,7 @@ QUANTITIES = {  # quantities of the projections, by case
     "pentium_pro": ("conversion_over_alpha_pct", "replacement_over_alpha_pct"),
     "pentium_pro_larger_l2": ("replacement_over_alpha_pct",),
 }
-# The paper gives these cases for only two traversals; the claims read every traversal that the table has.
+# The paper gives these cases for only two traversals; some claims read every traversal that the table has.
 NAMED = dict.fromkeys(("server_hit_23", "pentium_pro", "pentium_pro_larger_l2"), ("T1-", "T1"))
 TABLES = {
     "projections": Table(
@@ -147,7 +147,7 @@ def _parts(record, fig10, fig11, fetch, overhead):
 
 
 def _projections(record, values, fig10, fetch, replacement, conversion):
-    """Record section 4.4: what the paper projects for other processors, networks and servers."""
+    """Record section 4.4: the paper's projections to other processors, networks and servers."""
 
     def over_traversals(case, quantity):
         found = values.xs((case, quantity), level=("case", "quantity"))

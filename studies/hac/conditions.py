@@ -4,11 +4,11 @@ The readings concern what a cache size includes, the server's cache, the drive, 
 that decide a claim which is not reproduced. The study's fit is not repeated. For hit times (Table 3), the numbers of
 instructions per object are changed one at a time. The paper does not print what a cache size includes; in the study, it
 covers frames and indirection table. If sizes cover the frames alone, only Figure 9 is computed, for its peaks of
-replacement, since hot iterations may then fetch nothing at the paper's sizes. All other conditions are tried alone and
-together, at most one from each group; the paper's projections for several clients, other networks and a busy processor
-are computed only under each condition alone. Unit costs are tried one at a time on the study's database. The Pentium
-Pro's costs affect only the projections to it. If the number of words in an activation record changes, the traversals
-are run again at the paper's points.
+replacement, since hot iterations may then fetch nothing at the paper's sizes. The conditions on the server's cache, the
+drive, T1- and the database are tried alone and together, at most one from each group; the paper's projections for
+several clients, other networks and a busy processor are computed only under each condition alone. Unit costs are tried
+one at a time on the study's database. The Pentium Pro's costs affect only the projections to it. If the number of words
+in an activation record changes, the traversals are run again at the paper's points.
 """
 
 import itertools
@@ -42,7 +42,7 @@ PAGES = {
     "pages in the order of their creation": {"page_order": "contiguous"},
     "pages spread at random over the whole drive": {"page_order": "scattered"},
 }
-PER_OBJECT = {  # instructions of the testbed, which make up Table 3
+PER_OBJECT = {  # instructions per object that the testbed charges for lines of Table 3
     "method_instructions": "the program itself",
     "exception_instructions": "exception code",
     "concurrency_instructions": "concurrency control",
@@ -52,7 +52,7 @@ PER_OBJECT = {  # instructions of the testbed, which make up Table 3
 }
 CALLS = "T1- stopped by a count of calls"
 ACTIVATION = "activation_words"
-DECIDING = {  # unit costs that decide a claim which is not reproduced
+DECIDING = {  # unit costs that decide a claim that is not reproduced
     "ppro_cpi": "Pentium Pro with {:g} cycles per instruction",
     "ppro_l2_ns": "Pentium Pro with a second-level cache of {:g} ns",
     "ppro_memory_ns": "Pentium Pro with a memory of {:g} ns",
@@ -105,7 +105,7 @@ def under_conditions(
     layouts,
     sizes,
 ):
-    """Compute Figures 9 to 11 and the projections under each condition, as means over seeds (a workflow job).
+    """Compute Figures 9 to 11, the projections and Table 3 under the conditions that concern them (a workflow job).
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def under_conditions(
     Returns
     -------
     dict of str to DataFrame
-        ``fig9, fig10, fig11, projections, hit_time``, each with the column ``condition``.
+        ``fig9, fig10, fig11, projections, hit_time``, means over seeds, each with the column ``condition``.
     """
     frames, found = read_sweeps(frames), {}
     calls = {name: BySeed({"T1-": path}) for name, path in zip(("", *layouts), calls, strict=True)}

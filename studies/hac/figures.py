@@ -124,7 +124,7 @@ def fig10(table, published):
     """Foreground replacement overhead per fetch, split as in the paper's Figure 10.
 
     Whiskers add up the 95 % confidence intervals of a stack's parts over the seeds; this is an upper bound for the
-    interval of the sum. Above the value of a stack stands the share of stack scanning in it, and the published share.
+    interval of the sum. Above the value of a stack is the share of stack scanning in it, with the published share.
 
     The layout of OO7's objects was chosen by comparison with the shares of pages that traversals use, which are
     recollected from the paper.
@@ -195,9 +195,9 @@ def misses(table, dynamic):
     """Fetches of one iteration, hot and cold, over the size of the client cache, which includes frames and indirection
     table (as in the paper's Figures 5 to 8).
 
-    Thick lines are hot iterations, and thin ones cold; the dynamic traversal runs only once per seed, which is drawn
-    thick. Bands are 95 % confidence intervals of the thick lines' means over the seeds. The dual buffer uses the best
-    of several splits at each size. The parameters of the dynamic traversal are assumptions.
+    Thick lines are hot iterations, and thin ones cold; the dynamic traversal, run only once per seed, is drawn thick.
+    Bands are 95 % confidence intervals of the thick lines' means over the seeds. The dual buffer uses the best of
+    several splits at each size. The parameters of the dynamic traversal are assumptions.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
 
 
 def _moves(part, own, name, columns):
-    """Tell whether a parameter moves either share by over a tenth of a point; true if the study's own row is
+    """Return whether a parameter moves either share by more than a tenth of a point; true if the study's own row is
     missing."""
     values = part[part["parameter"] == name]
     return any((values[column] - own[column].iloc[0]).abs().max() > 0.1 for column in columns) if len(own) else True

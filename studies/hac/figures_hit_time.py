@@ -1,4 +1,4 @@
-"""Draw hit time line by line, as in HAC's Table 3: published, priced, and measured on the machine at hand."""
+"""Draw hit time line by line, as in HAC's Table 3: published, priced, and measured on this machine."""
 
 import numpy as np
 

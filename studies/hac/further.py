@@ -1,4 +1,4 @@
-"""Compute the HAC study's further tables: hit time, elapsed time, updates, server cache, sensitivity."""
+"""Compute the HAC study's further tables: hit time, elapsed time, updates, server, dynamic traversal, sensitivity."""
 
 from itertools import product
 
@@ -16,7 +16,7 @@ IN_A_FETCH = (
     "client_cpi", "network_mbit_per_s", "packet_us", "request_bytes", "server_page_us", "server_cache_mb", "drive",
     "database_at", "page_order", "client_page_instructions",
 )  # fmt: skip
-NOT_AT_THE_POINTS = (  # values of other machines and other tables, which have no effect at these points
+NOT_AT_THE_POINTS = (  # values of other machines and other tables, which do not enter the prices of these points
     "ppro_cpi", "ppro_l2_ns", "ppro_memory_ns", "ppro_larger_l2_kb", "slower_mbit_per_s", "faster_mbit_per_s",
     "shared_clients", "activation_words", "method_instructions", "exception_instructions", "concurrency_instructions",
     "residency_instructions", "swizzle_check_instructions", "indirection_instructions", "fault_us",
@@ -106,8 +106,8 @@ def elapsed(data, sweeps, points_mb, costs, iterations):
 
 
 def updates(data, cache_mb, costs):
-    """Run cold T1, T2a and T2b in one transaction each, and count what their commits ship to the modified object
-    buffer.
+    """Run cold T1, T2a and T2b in one transaction each, and count the objects that their commits ship to the
+    modified object buffer.
 
     Returns
     -------
@@ -198,8 +198,8 @@ def cost_sensitivity(sweeps, points_mb, costs):
     Returns
     -------
     DataFrame
-        ``kind, parameter, value, traversal, misses, replacement_pct, conversion_pct, stack_pct``; the first rows,
-        parameter ``none``, are the study's own.
+        ``kind, parameter, value, traversal, misses, replacement_pct, conversion_pct, stack_pct``; the first row
+        of each traversal, with parameter ``none``, is the study's own.
     """
     rows = []
     for name in STATIC:

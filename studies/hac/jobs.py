@@ -1,4 +1,4 @@
-"""Run the workflow's jobs of the HAC study beyond Figures 9 to 11: read their files and return tables."""
+"""Run the workflow's jobs of the HAC study beyond Figures 9 to 11: each job reads files and returns tables."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Measure how much of the pages that it touches each traversal uses, with two layouts of the database.
+"""Measure how much each traversal uses of the pages that it touches, with two layouts of the database.
 
 The representation of objects was chosen to match the size of the database and the used shares of pages, both
 recollected from the paper (``data/calibration.yaml``). The table that `layouts` returns shows our values next to the
@@ -48,8 +48,8 @@ def layouts(calibration, seeds, sizes):
 
 
 def used(data, documents):
-    """Compute how many pages each traversal touches, and what share of their bytes and objects it uses, without
-    evictions.
+    """Compute how many pages each traversal touches, and what share of these pages' bytes and objects it uses,
+    without evictions.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class HacMachine(MachineParameters):
     network_mbit_per_s: Annotated[float, declared("10^6 bits/s", "Rate of the network", gt=0)]
     packet_bytes: Annotated[int, declared("bytes", "Largest payload of a packet", ge=1)]
     packet_overhead_bytes: Annotated[
-        int, declared("bytes", "What a packet costs on the wire in addition to its payload", ge=1)
+        int, declared("bytes", "Bytes of a packet on the wire in addition to its payload", ge=1)
     ]
     packet_us: Annotated[float, declared("us", "Processor time to send or receive a packet", ge=0)]
     request_bytes: Annotated[int, declared("bytes", "Payload of a fetch request", ge=1)]
@@ -49,7 +49,7 @@ class HacMachine(MachineParameters):
     swizzle_instructions: Annotated[float, declared("instructions", "Swizzling a reference", ge=0)]
     scan_frame_instructions: Annotated[float, declared("instructions", "Usage computation, per frame", ge=0)]
     scan_object_instructions: Annotated[float, declared("instructions", "Usage computation, per object", ge=0)]
-    look_instructions: Annotated[float, declared("instructions", "A frame looked at by a secondary pointer", ge=0)]
+    look_instructions: Annotated[float, declared("instructions", "Examining a frame, for a secondary pointer", ge=0)]
     choose_instructions: Annotated[float, declared("instructions", "Choosing a victim", ge=0)]
     compact_frame_instructions: Annotated[float, declared("instructions", "Compaction, per victim", ge=0)]
     drop_instructions: Annotated[float, declared("instructions", "Passing over a copy that is dropped", ge=0)]

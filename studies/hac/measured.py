@@ -81,8 +81,8 @@ def _seconds(program, name):
 def penalty(data, points_mb, iterations=3):
     """Measure the time of each operation of a fetch, as the median over the fetches of the last iteration.
 
-    Each timer around an operation costs some 20 ns, so conversion, which is timed object by object, is overestimated by
-    that much per object.
+    Each timer around an operation costs some 20 ns, so conversion, which is timed separately for each object installed
+    and each reference swizzled, is overestimated by that much for each of them.
 
     Parameters
     ----------

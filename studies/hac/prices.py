@@ -38,7 +38,7 @@ class Penalty(NamedTuple):
     elapsed_s : float
         Elapsed time of one iteration, with replacement in the foreground.
     hit_s : float
-        Time of the traversal itself within `elapsed_s`.
+        Time of the traversal itself in one iteration.
     """
 
     us: dict

@@ -140,8 +140,8 @@ class _Rows:
         return {name: run.penalty(self.costs, **change) for name, run in self.runs.items()}
 
     def visible(self, name, idle):
-        """Return the replacement time per fetch that is not hidden if the processor is free during the share `idle` of
-        the wait."""
+        """Return the replacement time per fetch, in us, that is not hidden if the processor is free during the share
+        `idle` of the wait."""
         one = self.runs[name].penalty(self.costs)
         wait = one.us["fetch"] - one.us["client"]
         return max(0.0, one.us["replacement"] - idle * wait)

@@ -69,7 +69,7 @@ def run(data, system, traversal, cache_mb, iterations, **parameters):
     Raises
     ------
     ParameterError
-        The cache is too small for the traversal, or a name is unknown.
+        The cache is too small for the traversal, a name is unknown, or a parameter of the cache is invalid.
     """
     cache = make_cache(data, system, cache_mb, **parameters)
     program = Program(cache, data)
@@ -222,7 +222,7 @@ def sweeps(
     others_mb : dict of str to sequence of float, optional
         Traversal -> sizes of the caches of FPC and the dual buffer; without it only HAC is run.
     shares : sequence of float
-        As in `sweep`; the first seed decides the split of each size.
+        As in `sweep`; the first seed decides the split of each size at which it can run.
     threads : int
         Number of seeds that run at the same time, after the first.
 

@@ -18,7 +18,7 @@ from misspenalty_studies.hac.runs import database
 
 
 class Sample(NamedTuple):
-    """Runs of one seed, and what is needed to price them.
+    """Runs of one seed, and the database and costs with which they are priced.
 
     Attributes
     ----------

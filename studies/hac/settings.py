@@ -88,7 +88,7 @@ class Sensitivity(Settings):
 
     retention: list[Annotated[Number, Field(gt=0, le=1)]] | None = setting(
         None,
-        "A frame's threshold is the lowest usage above which less than this share of its objects lies; the objects "
+        "A frame's threshold is the lowest usage that is exceeded by less than this share of its objects; the objects "
         "above it are hot.",
     )
     scan: list[Annotated[int, Field(ge=1, le=1000)]] | None = setting(None, "Frames that a pointer examines per fetch.")

@@ -36,7 +36,7 @@ def at_size(runs, cache_mb):
     Parameters
     ----------
     runs : DataFrame
-        `TraversalRun.fetches` of several sizes, concatenated; ``cache_mb`` tells them apart.
+        `TraversalRun.fetches` of several sizes, concatenated; ``cache_mb`` distinguishes the sizes.
     cache_mb : float
 
     Raises
@@ -103,7 +103,7 @@ def misses(traversal, runs):
 
 
 def enough(fetches, least_share):
-    """Tell whether hot iterations fetch any page and, on average, at least this share of what the cold one fetches."""
+    """Return whether hot iterations fetch any page and, on average, at least this share of the cold one's fetches."""
     cold, hot = count_misses(fetches)
     return bool(hot) and hot >= least_share * cold
 
@@ -118,7 +118,7 @@ def fig9(traversal, runs, costs, least_share):
         As in `at_size`, with ``frames_mb, table_mb``.
     costs : Costs
     least_share : float
-        Sizes at which hot iterations fetch less than this share of what the cold one fetches are left out.
+        Sizes at which hot iterations fetch less than this share of what the cold one fetches, or nothing, are left out.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def fig11(found, points_mb):
 
 
 def fit(runs, cache_mb, target, low, high):
-    """Fit how many instructions it takes to install an object, so that T1's share of conversion is the published one.
+    """Fit how many instructions it takes to install an object, so that conversion in T1 has its published share.
 
     The share is the mean over seeds of conversion time as a percentage of fetch time. If no value in the range reaches
     it, an end of the range is returned.
@@ -200,7 +200,7 @@ def fit(runs, cache_mb, target, low, high):
 
 
 def peaks(axes, samples, published):
-    """Find the cache sizes with the greatest replacement overhead per fetch, on both axes.
+    """Compute the cache sizes with the greatest replacement overhead per fetch, on both axes.
 
     Parameters
     ----------
@@ -215,8 +215,8 @@ def peaks(axes, samples, published):
     -------
     DataFrame
         ``traversal, axis, published_mb, peak_mb`` (of the mean curve), ``lowest_mb, highest_mb`` (among the seeds' own
-        curves), ``at_end`` (whether no larger size fetches enough), ``us, us_ci95``: replacement at the peak,
-        ``fetches`` of a hot iteration there.
+        curves), ``at_end`` (whether the peak is at the largest size that fetches enough), ``us, us_ci95``: replacement
+        at the peak, ``fetches`` of a hot iteration there.
     """
     rows = []
     for axis, table in axes.items():
@@ -246,7 +246,7 @@ def _peak_mb(curve):
 
 
 def fit_to_calibration(sweep, machine, calibration, cache_mb, sizes):
-    """Call `fit` with the target that ``data/calibration.yaml`` names (a workflow job).
+    """Call `fit` with the target and the range that ``data/calibration.yaml`` gives (a workflow job).
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     machine : path-like
         ``machine.yaml``.
     fit, published : DataFrame
-        The table that `fit` returned, and that of ``studies/hac/published/miss_penalty.csv``.
+        The table that `fit` returned, and ``studies/hac/published/miss_penalty.csv``.
     points_mb : dict of str to float
     least_share : float
         As in `fig9`.

@@ -30,7 +30,7 @@ RULES = {"ignore": "writes ignored by the storage cache", "refresh": "writes ref
 def under_conditions(
     replays, first_levels, long, shorter, sensitivity, rates, table4, fig7, cache_mb, threshold_mb, threads=1
 ):
-    """Compute Table 4 and, where it was simulated, Figure 7 under each condition (a workflow job).
+    """Compute Table 4 and Figure 7, each under the conditions for which it is simulated (a workflow job).
 
     Parameters
     ----------

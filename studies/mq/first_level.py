@@ -9,18 +9,18 @@ cache, both reads and writes, as section 3.1 defines them.
 
 The first level writes back, as a database's buffer does: a write makes a block dirty, and the block is written when it
 leaves. The following was written down on 2026-11-26, before any of it was run: until then every write of the smaller
-buffer passed at once, also of blocks that the simulated level holds, which no real buffer of that size does. It is
+buffer passed at once, even if the simulated level held the block, which no real buffer of that size does. Write-back is
 checked on the real capture behind 128 MB, where 16.9 % of the re-accesses are short: a simulated level of 128 MB has to
 come nearer to that than the 14.4 % of the stream without write-back, and within 1.5 points of it, or the old stream
-stays. The size is then chosen by the rule above, over the same range, whatever it decides. Dirty blocks that a database
-writes before they leave, at checkpoints, are not modelled.
+stays. The size is then chosen by the rule above, over the same range, whatever the verdicts that follow from it. Dirty
+blocks that a database writes before they leave, at checkpoints, are not modelled.
 
 How the paper's cache treats a write is printed nowhere, and the size depends on it: numbered over the reads alone, the
 same stream's re-accesses are closer, and the size found is larger. The following was written down on 2026-11-24, before
 any of it was run: the rule judged remains the one that section 3.1 implies, that writes are accesses, unless three
 printed facts that no claim reads all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses
 closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not:
-numbered over the reads alone, more of them are first reads, and both shares lie above 12 %.
+numbered over the reads alone, more of them are first reads, and both shares are above 12 %.
 `misspenalty_studies.mq.conditions` tries the other rules.
 """
 
@@ -58,7 +58,7 @@ def distances(trace, threshold_mb):
         The trace has no reads.
     """
     if not trace.reads:
-        raise ParameterError(f"{trace.name}: the trace has no reads, whose distances are asked for")
+        raise ParameterError(f"{trace.name}: the trace has no reads whose distances could be counted")
     read = slice(None) if trace.write is None else ~trace.write
 
     def shares(distance):
@@ -74,7 +74,7 @@ def distances(trace, threshold_mb):
 
 
 def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1):
-    """Find the first-level size, in whole MB, whose share of short re-accesses is closest to a published one.
+    """Determine the first-level size, in whole MB, whose share of short re-accesses is closest to a published one.
 
     The share falls as the first level grows, so the size is found by bisection.
 
@@ -109,7 +109,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     Raises
     ------
     ParameterError
-        The published share lies outside the shares that the smallest and the largest size give; or as in
+        The published share is outside the range between those of the smallest and the largest size; or as in
         `misspenalty_studies.mq.runs.behind`.
     """
     found = {}

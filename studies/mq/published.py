@@ -6,7 +6,7 @@ from misspenalty.plotting.style import need
 
 
 def printed_hit_ratios(published):
-    """Return the paper's Table 4 in the columns that `pairs` takes."""
+    """Return the paper's Table 4 in the columns that `pairs` expects."""
     return published.rename(columns={"storage_cache_mb": "cache_mb"}).assign(derived=False)
 
 
@@ -30,7 +30,7 @@ def published_rates(published):
         (row.cache_mb, row.policy): (row.normalized_rate, False)
         for row in rows.dropna(subset="normalized_rate").itertuples()
     }
-    for _ in range(len(rows)):  # each pass can use what the previous one found
+    for _ in range(len(rows)):  # each pass can use the rates found by the previous one
         for row in rows.itertuples():
             bar, other = (row.cache_mb, row.policy), (float(row.versus_cache_mb), row.versus_policy)
             if row.relation == "gain" and other in found and bar not in found:

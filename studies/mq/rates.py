@@ -102,7 +102,7 @@ def transaction_rates(
     reads_per_transaction : float
         Reads of the capture, divided by the transactions that the database completed meanwhile.
     fitted_mb : float
-        Cache size of the fitted bar: the fit is to the ratio of LRU's rate with this cache to that with the smallest.
+        Cache size of the fitted bar: the fit is to LRU's rate with this cache over LRU's rate with the smallest cache.
     target : float
         That ratio, as published.
     span : (int, int)

@@ -163,7 +163,7 @@ class MqSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check the policies, MQ's varied parameters, the cache sizes of Tables 3 and 4, and that of the fit."""
+        """Check the policies, MQ's varied parameters, and the cache sizes of Tables 3 and 4 and of the fit."""
         for label in ("mq", "lru"):
             if label not in self.policies:
                 raise SettingError(f"{label} is missing; add it, because Table 4 compares mq with lru", "policies")
@@ -187,6 +187,7 @@ class MqSettings(Settings):
         Raises
         ------
         SettingError
+            A role names none of the captures.
         """
         names = {part: getattr(self, part) for part in PARTS} | {"calibrated": self.calibrated.capture}
         if self.calibrated.shorter:

@@ -74,7 +74,7 @@ def table4(replays, rates, cache_mb):
 
 
 def bounds(table4, fig7, lru_curve):
-    """Compute the values that the paper's two arguments are about: the upper bound on the end-performance gain, and the
+    """Compute the values in the paper's two arguments: the upper bound on the end-performance gain, and the
     size at which LRU matches MQ.
 
     Parameters

@@ -134,7 +134,7 @@ class PageServer:
         earlier : sequence of int
             Pages that went through the page cache before the clock starts, in this order.
         enough : int, optional
-            Stop once each client has fetched that many pages; the times of later fetches are not filled in.
+            Stop once each client has fetched that many pages; the times of fetches unfinished then are incomplete.
 
         Returns
         -------

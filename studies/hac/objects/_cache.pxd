@@ -1,4 +1,4 @@
-# The common part of client caches: frames of real memory, an indirection table, the program's stack. A policy is a
+# The common part of client caches: frames of real memory, an indirection table and the program's stack. A policy is a
 # subclass that defines how a frame is freed. Methods that follow references are here, to be inlined into traversals.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -46,13 +46,13 @@ cdef struct frame_t:
     uint32_t installed              # installed objects
     uint32_t end                    # offset of the end of the last object
     int64_t pinned                  # last fetch at which the stack referred to it; 0 = never
-    int64_t used                    # tick of its last use, if the policy asks for it
+    int64_t used                    # tick of its last tracked use or of its fetch; CLOCK's hand sets it to 0
     bint modified                   # an object was modified here since the last commit, even if it has moved away
 
 
 cdef struct log_t:
-    int64_t page                    # page fetched; 0 = none: the row is the state at the end of a run
-    counts_t before                 # counts when the fetch began
+    int64_t page                    # page fetched; 0 = no fetch: the row describes the end of a run
+    counts_t before                 # counts when the fetch began, or at the end of the run
 
 
 cdef class ObjectCache(IndirectionTable):
@@ -68,7 +68,7 @@ cdef class ObjectCache(IndirectionTable):
     cdef Py_ssize_t free_count
     cdef int64_t budget             # bytes of frames and table; only of frames if the table is not counted
     cdef bint counts_table
-    cdef int tracks                 # what each access does besides setting the usage bit: 0 nothing, 1 stamp, 2 touch
+    cdef int tracks                 # what an access also does: 0 nothing, 1 stamp the frame, 2 call `touch`
     cdef int64_t tick
     cdef int64_t* stack             # the program's activation records, words
     cdef Py_ssize_t stack_top       # words in use
@@ -121,7 +121,7 @@ cdef class ObjectCache(IndirectionTable):
         return thing
 
     cdef inline uint8_t* follow(self, uint8_t* field) noexcept nogil:
-        """Return the object that a field refers to. The object with the field must be on the stack."""
+        """Return the object that a field refers to. The stack must refer to the object that has the field."""
         cdef uint32_t reference = word(field)
         if not reference & SWIZZLED:
             reference = self.swizzle(field)

@@ -30,7 +30,7 @@ from misspenalty_studies.hac.objects._table cimport NO_FRAME, NO_MEMORY, NO_OBJE
 cdef class ObjectCache(IndirectionTable):
     """The frames and the indirection table of a client cache; a subclass defines how frames are freed.
 
-    `sizes` and `references` describe the classes; `table` tells whether `budget` includes the indirection table.
+    `sizes` and `references` describe the classes; `table` is true if `budget` includes the indirection table.
     """
 
     def __cinit__(self, uint8_t[:, ::1] pages, sizes, references, int64_t budget, bint table, int64_t frames,
@@ -152,7 +152,7 @@ cdef class ObjectCache(IndirectionTable):
         return 0
 
     cdef int make_room(self) noexcept nogil:
-        """Free frames until one is free and frames and table are within the budget."""
+        """Pin frames, run `prepare`, and free frames until one is free and frames and table are within the budget."""
         cdef int64_t table = self.table_bytes() if self.counts_table else 0
         cdef int64_t most, begin = ticks() if self.timed else 0
         self.scan_stack()
@@ -172,7 +172,7 @@ cdef class ObjectCache(IndirectionTable):
         return 0
 
     cdef int64_t lap(self, int what, int64_t begin) noexcept nogil:
-        """Add the time since `begin` to an operation and return the current time; 0 if operations are not timed."""
+        """Add the time since `begin` to an operation's; return the current time, or 0 if operations are not timed."""
         cdef int64_t now
         if not self.timed:
             return 0
@@ -337,7 +337,7 @@ cdef class ObjectCache(IndirectionTable):
 
     @property
     def fetched(self):
-        """Page ids fetched so far, int64; 0 where a run ended."""
+        """Ids of the pages in the log of fetches, int64; 0 where a run ended."""
         self.check_unused()
         return np.array([self.log[i].page for i in range(self.log_size)], np.int64)
 
@@ -359,8 +359,8 @@ cdef class ObjectCache(IndirectionTable):
         return self.timed
 
     def timed_ticks(self):
-        """Return the processor ticks spent so far at every row of the log, as an int64 array; its columns are the
-        operations in the order of `TIMED`."""
+        """Return the timer ticks spent before every row of the log, as an int64 array; its columns are the operations
+        in the order of `cache.TIMED`."""
         cdef Py_ssize_t i
         self.check_unused()
         table = np.zeros((self.log_size if self.timed else 0, TIMED), np.int64)

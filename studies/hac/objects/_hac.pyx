@@ -157,7 +157,8 @@ cdef class Kernel(ObjectCache):
             self.candidates[frame].entered = 0
 
     cdef Py_ssize_t least_valuable(self) noexcept nogil:
-        """Return the unpinned candidate with the lowest (T, H), the newest on a tie; NONE if there is none."""
+        """Return the unpinned candidate with the lowest (T, share of hot objects), the newest on a tie; NONE if there
+        is none."""
         cdef Py_ssize_t i, best = NONE
         cdef candidate_t* a
         cdef candidate_t* b
@@ -193,7 +194,7 @@ cdef class Kernel(ObjectCache):
 
     cdef bint compact(self, Py_ssize_t frame) noexcept nogil:
         """Drop a frame's uninstalled copies, discard its cold objects unless they are modified, and move each of the
-        others to the target if it fits there; tell whether the frame is free afterwards."""
+        others to the target if it fits there; return whether the frame is free afterwards."""
         cdef frame_t* victim = &self.frames[frame]
         cdef frame_t* into
         cdef uint8_t* base = self.memory + frame * PAGE

@@ -1,5 +1,5 @@
-# Indices of words in OO7's objects, and the number of the class BASE, for the traversals. A test compares them with
-# oo7.CLASSES. They are macros because C code of a kernel uses them too.
+# Indices of words in OO7's objects, and the number of the class BASE, for the traversals. They must agree with CLASSES
+# in oo7_plan.py. They are macros because C code of a kernel uses them too.
 
 cdef extern from *:
     """

@@ -6,7 +6,7 @@ from misspenalty_studies.hac.objects._cache cimport FREE, NONE, ObjectCache
 
 
 cdef class Lru(ObjectCache):
-    """Evicts the least recently accessed page."""
+    """Evicts the least recently accessed page among those that are neither modified nor pinned."""
 
     def __cinit__(self, *arguments):
         self.tracks = 1
@@ -27,7 +27,7 @@ cdef class Lru(ObjectCache):
 
 
 cdef class Clock(ObjectCache):
-    """Evicts the next page that was not accessed since the hand last passed it."""
+    """Evicts the next page, neither modified nor pinned, that has not been accessed since the hand last passed it."""
 
     cdef Py_ssize_t hand
 

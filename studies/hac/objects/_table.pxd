@@ -20,7 +20,7 @@ cdef struct entry_t:
 cdef struct counts_t:
     int64_t accesses                # times that an object was reached through a reference
     int64_t fetches                 # pages requested from the server
-    int64_t installed               # objects given a table entry
+    int64_t installed               # objects whose table entry was pointed at them
     int64_t swizzled                # references turned into table entries
     int64_t frames_scanned          # frames whose usage was computed
     int64_t objects_scanned         # objects in these frames
@@ -30,7 +30,7 @@ cdef struct counts_t:
     int64_t whole_evictions         # victims from which no object was retained
     int64_t retained                # objects that survived compaction
     int64_t discarded               # installed objects that did not survive
-    int64_t dropped                 # never-installed copies dropped with their frame
+    int64_t dropped                 # copies in victims that were never installed, and were dropped
     int64_t bytes_moved             # bytes that compaction moved
     int64_t page_objects            # objects in victims that were intact pages
     int64_t page_survivors          # objects among these that were retained
@@ -54,7 +54,7 @@ cdef class IndirectionTable(Kernel):
     cdef counts_t counts
     cdef readonly int failed        # 0; 1 = no frame could be freed, 2 = no memory, 3 = an oref without an object
 
-    # Allocates the table; a subclass calls it first in its constructor.
+    # Allocates the table; a subclass calls this method first in its constructor.
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1
     cdef uint32_t find(self, uint32_t oref) noexcept nogil
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil

@@ -11,11 +11,11 @@ cdef enum:
 
 
 cdef class IndirectionTable(Kernel):
-    """The table with an entry for each object that references in the cache refer to.
+    """A table with an entry for each object that is installed or that a swizzled reference or the program refers to.
 
-    A client would find entries in a hash table with `buckets` buckets: the table's size includes them, and entries have
-    a link for its chains. This implementation finds entries in an array indexed by oref, since objects of a page are
-    requested together.
+    A real client would look entries up in a hash table with `buckets` buckets: the table's size includes these buckets,
+    and entries have a link for the hash chains. This implementation looks entries up in an array indexed by oref, which
+    is faster because the objects of a page are requested together.
     """
 
     cdef int make_table(self, uint32_t buckets, Py_ssize_t pages) except -1:
@@ -32,7 +32,7 @@ cdef class IndirectionTable(Kernel):
         free(self.entries)
 
     cdef uint32_t find(self, uint32_t oref) noexcept nogil:
-        """Return the entry of an object, creating it if necessary; 0 if there is no room or no such page."""
+        """Return the entry of an object, created if necessary; 0 if there is no room or the page's id is too high."""
         cdef uint32_t index
         if oref >= self.orefs:
             self.failed = NO_OBJECT
@@ -58,7 +58,7 @@ cdef class IndirectionTable(Kernel):
         return index
 
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """Find the entry of an oref and add a reference, the program's own; return the entry, or 0 if `find` failed."""
+        """Look up the entry of an oref and add a reference of the program; return the entry, 0 if `find` failed."""
         cdef uint32_t index = self.find(oref)
         if index:
             self.entries[index].references += 1

@@ -88,7 +88,7 @@ cdef class Traversals(Kernel):
         return done
 
     def descend(self, uint32_t module, const uint8_t[::1] choices, int kind):
-        """Run one operation of a dynamic traversal: follow a path to a composite part and visit it.
+        """Run one operation of a dynamic traversal: follow a path to a composite part and visit this part.
 
         `choices` has the index of the child at each level, and of the composite part at the end.
         """
@@ -205,7 +205,7 @@ cdef class Traversals(Kernel):
         return done
 
     cdef int read_composite(self, uint8_t* me) noexcept nogil:
-        # separate statements, because each may fetch, and C does not define the order within an expression
+        # each read may fetch, so the order matters; `or` keeps it, whereas C leaves the order within a sum open
         if self.touch(me, COMPOSITE_TYPE) < 0 or self.touch(me, COMPOSITE_PARTS) < 0:
             return -1
         if self.touch(me, COMPOSITE_USED_PRIVATE) < 0 or self.touch(me, COMPOSITE_USED_SHARED) < 0:
@@ -271,7 +271,7 @@ cdef class Traversals(Kernel):
 
     cdef int64_t iterate(self, uint8_t* root) noexcept nogil:
         """Visit all parts without recursion, with one activation record and a list of parts that were seen but not
-        visited; return the number of parts."""
+        visited; return the number of parts visited."""
         cdef int64_t* record = self.cache.push()
         cdef uint8_t* me
         cdef uint8_t* array

@@ -130,10 +130,11 @@ class ClientCache:
         return pages, counts
 
     def time_operations(self):
-        """Start timing the operations on this machine; call this before the first fetch.
+        """Start timing the operations on this machine; this must be called before the first fetch.
 
         The times vary between machines and runs, and no judged table of the study contains them. A timer costs some
-        20 ns, so conversion, which is timed object by object, is overestimated by that much per object.
+        20 ns, so conversion, which is timed separately for each object installed and each reference swizzled, is
+        overestimated by that much for each of them.
         """
         if not self.kernel.time_operations():
             raise ParameterError(
@@ -156,14 +157,14 @@ class ClientCache:
         return np.sort(np.array([oref for address, oref, _, _ in entries[1:].tolist() if address], np.uint32))
 
     def contents(self):
-        """Return what is in the frames, for tests and inspection.
+        """Return the contents of the frames, for tests and inspection.
 
         Returns
         -------
         list of dict
             One dict per frame: ``kind`` (0 free, 1 intact, 2 mixed, 3 object buffer), ``page``, ``installed`` and
-            ``objects`` as counted by the kernel, and ``things``: a list of (Object with orefs, usage, installed,
-            modified), which is empty for kinds 0 and 3.
+            ``objects`` as counted by the kernel, and ``things``: a list of (Object whose references are
+            orefs, usage, installed, modified), which is empty for kinds 0 and 3.
         """
         memory, frames, entries = self.kernel.snapshot()
         found = []

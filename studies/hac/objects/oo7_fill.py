@@ -18,7 +18,7 @@ from misspenalty_studies.hac.objects.oo7_plan import (
 
 
 def _fill_named(pages, serials, kind, types, names_at=1):
-    """Fill in each object's reference to its type's name, and the name, which is `names_at` objects after it."""
+    """Fill in each object's reference to its type's name, and the name, which comes `names_at` objects later."""
     pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + names_at])
     for number in range(TYPES):
         pages.fill_text((serials + names_at)[types == number], b"type%03d\0\0\0" % number)

@@ -114,7 +114,7 @@ class Program:
     def walk(self, oref, steps):
         """Walk along references from any object as the kernel's `walk` describes; return the number of objects met."""
         entry = self._kernel.hold(oref)
-        self.cache.check()  # raises an error if, for example, the oref lies beyond the last page
+        self.cache.check()  # raises an error if, for example, the oref is beyond the last page
         met = self._kernel.walk(entry, np.ascontiguousarray(steps, np.uint32))
         self.cache.kernel.end_run()
         self.cache.check()
@@ -122,7 +122,7 @@ class Program:
 
     @property
     def checksum(self):
-        """Sum of the values read; it depends on the database's content only, not on the cache."""
+        """Sum of the values read; it depends on the traversals and the database's content, but not on the cache."""
         return self._kernel.checksum
 
 
@@ -132,7 +132,8 @@ class Ladder:
     Parameters
     ----------
     program : Program
-        Program that has run the traversal on a cache that holds everything it reads. The ladder works on a copy.
+        Program that has run the traversal on a cache that holds everything that the traversal reads. The ladder works
+        on a copy of the cache's contents.
     name : {"T1", "T6"}
 
     Raises
@@ -149,7 +150,7 @@ class Ladder:
         self._kernel = _hit_time.Ladder(program.cache.kernel, program._modules[0], p.modules * p.composites * p.parts)
 
     def run(self, step):
-        """Run one traversal after `prepare`; return (parts or roots visited, sum of the values read)."""
+        """Run the traversal on the copy made by `prepare`; return (parts or roots visited, sum of the values read)."""
         return self._kernel.run(step, self._roots)
 
     def prepare(self, step):

@@ -1,4 +1,4 @@
-"""Test the HAC study: what runs record, the sums of prices, and the columns of every table."""
+"""Test the HAC study: the records of runs, the prices, the tables, the conditions and the calibrated variant."""
 
 from pathlib import Path
 

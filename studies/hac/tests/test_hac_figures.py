@@ -1,4 +1,4 @@
-"""Test what the figures of the HAC study show of the archived tables."""
+"""Test the figures of the HAC study, drawn from the archived tables."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def table(name):
 
 
 def test_the_sizes_below_fetches_are_those_of_all_systems():
-    """The sizes of HAC, which begin lower and end higher than the dual buffer's, must have ticks, too."""
+    """The first tick must be the smallest size of any system, and every tick must be a size of some system."""
     found = table("misses")
     axes = figures.misses(found, table("dynamic")).axes
     assert len(axes) > len(figures.TRAVERSALS)
@@ -36,7 +36,7 @@ def test_sensitivity_leaves_out_only_what_moves_neither_share():
 
 
 def test_the_text_above_a_stack_stands_clear_of_its_value():
-    """The number of a stack is above its whisker; the share must be above the number."""
+    """No share of stack scanning may overlap a stack's number, which is above the stack's whisker."""
     figure = figures.fig10(table("fig10"), pd.read_csv(ROOT / "studies/hac/published/miss_penalty.csv"))
     (axis,) = figure.axes
     figure.draw_without_rendering()

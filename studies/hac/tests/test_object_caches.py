@@ -24,7 +24,7 @@ QUICK = settings(max_examples=15, deadline=None, suppress_health_check=list(Heal
 
 @dataclass(frozen=True)
 class Graph:
-    """A database of any shape, with what `ClientCache` and `Program` need."""
+    """A database of any shape, with the attributes that `ClientCache` and `Program` need."""
 
     pages: np.ndarray
     classes: tuple
@@ -34,7 +34,7 @@ class Graph:
 
 
 def make_graph(kinds, lengths, targets):
-    """Make objects of given classes; `targets` lists the number of each reference's object, -1 = null."""
+    """Make objects of the given classes; `targets` has the object's number for each reference, or -1 for null."""
     pages = Pages((NODE,), kinds, lengths)
     numbers = iter(targets)
     for i, (kind, length) in enumerate(zip(kinds, lengths, strict=True)):
@@ -49,7 +49,7 @@ def make_graph(kinds, lengths, targets):
 
 @st.composite
 def graphs(draw):
-    """Draw graphs over some 3 to 40 pages, with arrays and strings of up to half a page among the nodes."""
+    """Draw graphs on one page to some 200, with arrays and strings of up to half a page among the nodes."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     count = draw(st.integers(300, 3000))
     kinds = generator.choice([0, 0, 0, ARRAY, STRING], count)
@@ -61,7 +61,7 @@ def graphs(draw):
 
 
 def check(cache, database):
-    """Check every invariant that holds between fetches."""
+    """Check the invariants that hold between fetches."""
     frames, seen, references = cache.contents(), {}, {}
     _, _, entries = cache.kernel.snapshot()
     intact = [frame["page"] for frame in frames if frame["kind"] == 1]

@@ -1,4 +1,4 @@
-"""Test the prices of a client cache's counts and the times of the page server: closed forms and hand-traced runs."""
+"""Test the prices of a client cache's counts by closed forms, and the page server also by hand and by a reference."""
 
 from pathlib import Path
 

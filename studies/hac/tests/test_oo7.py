@@ -44,7 +44,7 @@ def tiny():
 
 
 def fields(database, oref, *path):
-    """Follow named fields from an object; return what the last one holds."""
+    """Follow named fields from an object; return the value of the last field."""
     for name in path:
         thing = database.read(oref)
         oref = thing.values[name] if isinstance(name, int) else thing.values[oo7.CLASSES[thing.kind].fields.index(name)]
@@ -52,7 +52,7 @@ def fields(database, oref, *path):
 
 
 def reach(database, root):
-    """Return every object that references lead to from `root`."""
+    """Return a dict of all objects to which references lead from `root`, by oref."""
     found, waiting = {}, [root]
     while waiting:
         oref = waiting.pop()
@@ -284,8 +284,8 @@ def accesses(name, parameters=TINY):
 
 
 def test_accesses_follow_from_the_structure():
-    """Accesses must be one each to the module, to every assembly and to every assembly's array, and those that the 9
-    visits to composites make."""
+    """Accesses must be one to the module, one to every assembly, one to its array of children or of private parts, and
+    those of the 9 visits to composites."""
     tree = 1 + (1 + 3) * 2
     visits, n = 9, TINY.parts
     assert accesses("T6") == tree + visits * 2

@@ -25,9 +25,9 @@ class DatabaseCpuFit:
     low, high : int
         Range of the fit, us.
     highest, lowest : float
-        Ratios that the model gives at `low` and at `high`: the range it can reach.
+        Ratios that the model gives at `low` and at `high`: the range that the model can reach.
     reached : bool
-        Whether the target lies between these two; if not, `value` is the end of the range whose ratio is closer to the
+        Whether the target is between these two; if not, `value` is the end of the range whose ratio is closer to the
         target.
     evaluations : int
         Number of processor times tried.
@@ -50,7 +50,7 @@ class DatabaseCpuFit:
             return f"database_cpu_us = {self.value} gives {self.ratio:.4f} for the published {self.target:g}"
         side = "above" if self.target > self.highest else "below"
         return (
-            f"the published {self.target:g} lies {side} what the model reaches ({self.lowest:.4f} to "
+            f"the published {self.target:g} is {side} the range that the model reaches ({self.lowest:.4f} to "
             f"{self.highest:.4f}); database_cpu_us stays at the end of its range, {self.value}: {self.ratio:.4f}"
         )
 
@@ -59,8 +59,8 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     """Find by bisection the processor time per transaction at which two rates have the published ratio.
 
     The more a transaction computes, the less a larger cache helps, so the ratio falls from its disk-bound value to 1.
-    Where the disks are the bottleneck, the ratio is almost constant, and the model's noise can make it rise; there,
-    `compatible` shows the range of processor times that would fit as well.
+    Where the disks are the bottleneck, the ratio is almost constant, and the model's noise can make it rise; in that
+    case, `compatible` returns the range of processor times that fit equally well.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def sensitivity(
         Outcome of each reference, by point, such as ``(cache_mb, policy)``.
     reads_per_transaction : float
     baseline : hashable
-        The point by whose rate the rates of all points under the same variation are divided.
+        Point whose rate normalises the rates of all points under the same variation.
     seed : int
         Seed of the exponential service times; each run draws the same.
     references : int, optional

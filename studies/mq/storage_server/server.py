@@ -3,8 +3,8 @@
 Paper: Y. Zhou, J. F. Philbin, K. Li, "The Multi-Queue replacement algorithm for second level buffer caches", USENIX
 ATC 2001, "Implementation" (the machine) and "Results" (Figure 7: the transaction rate, normalised).
 
-`terminals` database processes run one transaction after another. A transaction is a number of consecutive reads, each
-of which takes these steps:
+`terminals` database processes run one transaction after another. A transaction consists of consecutive reads, each of
+which takes these steps:
 
 1. a request message to the storage server (constant latency),
 2. the processor of the server that owns the block's disk (FCFS; an interrupt and the request's handling),
@@ -12,9 +12,9 @@ of which takes these steps:
 4. the database's incoming link (FCFS, one block), the message latency and an interrupt,
 5. a burst of database processor time (FCFS, one queue for all processors).
 
-The blocks read come from a real trace, and so do the writes. The database's writer sends them over the outgoing link to
-the server's processor and the disk. No process waits until a write is on disk, but reads share the disks with writes.
-There are two ways to decide whether the cache has a block:
+The blocks read come from a real trace, and so do the writes. The database's writer sends the writes over the outgoing
+link to the server's processor and the disk. No process waits until a write is on disk, but reads share the disks with
+writes. There are two ways to decide whether the cache has a block:
 
 - Priced (`run`): the paper's simulation. The trace has been replayed beforehand, untimed; one cursor runs over it, and
   the terminal whose request reaches the servers next takes the next read with its outcome. Writes that the cursor
@@ -24,8 +24,9 @@ There are two ways to decide whether the cache has a block:
   theirs. The cache is accessed when a read's request or a written block reaches the servers. The timing thus decides
   the order in which the cache sees the references, and the hits in turn affect the timing. A terminal sends the writes
   before its next read together with that read's request, on one connection that keeps their order, because a database
-  writes a frame before it reads into it. The request queues behind the writes (``network_queue``), so no read overtakes
-  a write of its own stretch. With a single terminal the cache therefore sees exactly the trace's order.
+  writes a dirty frame before it reads another block into that frame. The request queues behind the writes
+  (``network_queue``), so no read overtakes a write of its own stretch. With a single terminal the cache therefore sees
+  exactly the trace's order.
 
 Where the paper states nothing, ``studies/mq/machine.yaml`` gives the value assumed, and why. Log disks are left out, as
 in the paper. In a priced run, the cache follows the trace's order even where the timing would reorder two requests. In
@@ -57,7 +58,7 @@ COMPONENTS = (
 )
 STATIONS = ("database_cpu", "server_cpu", "disk", "link_in", "link_out")
 CREDIT = 1 << 20  # one read, in the fixed-point numbers that spread a fractional number of reads over transactions
-LONGEST_ACCESS = 0xFFFFFFFF  # longest disk service time that the kernel can hold, ns
+LONGEST_ACCESS = 0xFFFFFFFF  # longest disk service time that the kernel can represent, ns
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
 def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, generator=None, *, hits=None, **parameters):
     """Run a trace in a closed loop with the cache live in the servers; the GIL is released meanwhile.
 
-    Every reference is served, including those in progress when the measurement ends.
+    Every reference is served, including those that are left when the measurement ends.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Test the MQ study's tables on traces small enough to count by hand."""
+"""Test the MQ study's tables against counts made by hand and against single replays."""
 
 from pathlib import Path
 from types import SimpleNamespace

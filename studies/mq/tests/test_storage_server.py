@@ -1,4 +1,4 @@
-"""Test the closed-loop storage server by hand and against queueing theory, and its parameters, fit and sensitivity."""
+"""Test the closed-loop storage server by hand, by its reference and by queueing theory; also its parameters and fit."""
 
 import itertools
 import math

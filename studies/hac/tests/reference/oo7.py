@@ -59,7 +59,7 @@ class Builder:
         return thing
 
     def text(self, length, what):
-        """Create a tree of strings of 4000 characters at most."""
+        """Create a tree of strings of at most 4000 characters each."""
         sentence = b"I am the %s of this part of the database. " % what
         array = self.new(ARRAY, [])
         for start in range(0, length, CHUNK):

@@ -26,7 +26,7 @@ class PageCache:
         self.capacity, self.pages = capacity, OrderedDict()
 
     def is_hit(self, page):
-        """Tell whether the page is cached, and insert it if it is not."""
+        """Return whether the page is cached, and insert the page if it is not."""
         hit = page in self.pages
         if hit:
             self.pages.move_to_end(page)
@@ -38,7 +38,7 @@ class PageCache:
 
 
 class Replay:
-    """The state of one replay of several clients."""
+    """The state of one replay of one or more clients."""
 
     def __init__(self, server, streams, earlier):
         self.server, self.streams = server, streams
@@ -107,7 +107,7 @@ class Replay:
         self._schedule(done, client, self._answer)
 
     def _answer(self, now, client):
-        """Send the page over the network and register it."""
+        """Send the page over the network."""
         processor, wire = self.server.reply
         done = self._serve("wire", now, wire) + processor
         self._book(client, "network", done - now)

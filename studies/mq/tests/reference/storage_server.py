@@ -53,7 +53,7 @@ class Station:
         self.reference.resume(process, waited)
 
     def utilisation(self, begin, end):
-        """Return the share of time in which the servers work."""
+        """Return the mean share of the time in which the servers work."""
         worked = sum(max(0, min(stop, end) - max(start, begin)) for start, stop in self.periods)
         return worked / self.servers / (end - begin)
 
