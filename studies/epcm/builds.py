@@ -38,7 +38,7 @@ def _row(fit, build, value, target, reached):
 
 
 def copy_fit(capture, machine, calibration, build, settings):
-    """Fit the copy times per KB so that the hot read latency is the published one.
+    """Fit the copy times per KB so that the hot read latency matches the published one, as far as their ranges allow.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def copy_fit(capture, machine, calibration, build, settings):
 
 
 def _scale_fit(study, calibration):
-    """Fit the factor that scales recorded compute time, so that the cold run matches the published compute time."""
+    """Fit the factor on recorded compute time so that the cold run has the published compute time."""
     (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "compute_scale"]
     (target,) = [cell["value"] for cell in fit.published if cell["where"]["benchmark"] == study.benchmark]
     value = runs.fit_scale(study, target, *fit.range)
@@ -114,13 +114,13 @@ def play(capture, machine, today, calibration, copying, published, build, settin
 
 
 def foresee(capture, machine, copying, scale, build, settings, threads=1):
-    """Return what perfect foresight achieves on one build, as a limit for predictors; parameters as in `vary`.
+    """Replay one build with perfect foresight, as a limit for predictors; parameters as in `vary`.
 
     Returns
     -------
     DataFrame
-        See `misspenalty_studies.epcm.conditions.surface`; ``demand_first`` tells whether the disk's queue serves demand
-        reads first.
+        See `misspenalty_studies.epcm.conditions.surface`, without ``training``; ``demand_first`` says whether the
+        disk's queue serves demand reads first.
     """
     _, _, study, _ = _prepared(capture, machine, copying, scale, build, settings)
     limits = settings["limits"]
@@ -165,8 +165,8 @@ def _prepared(capture, machine, copying, scale, build, settings):
 
 
 def both_queues(study):
-    """Return the study with a disk queue that treats demand and prefetching alike, and with one that serves demand
-    first."""
+    """Return the study twice: with a disk queue that treats demand reads and prefetches alike (key False), and with one
+    that serves demand reads first (key True)."""
     return {first: study._replace(machine=replace(study.machine, demand_first=first)) for first in (False, True)}
 
 

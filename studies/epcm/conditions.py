@@ -226,7 +226,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     head_starts : sequence of float
         Head starts, s.
     measured : int
-        How many runs are measured: the last of the study's measured ones.
+        Number of runs that are measured: the last of the study's measured runs.
     threads : int
         As in `under_conditions`.
 

@@ -97,8 +97,8 @@ def learning(table):
 
 @styled
 def limits(table, bars, reductions):
-    """I/O wait that perfect foresight of the coming opens and execs removes, by the number of them that it knows and by
-    the head start, with the same engine and disk as for the predictors, in the last three recorded runs.
+    """I/O wait removed with perfect foresight of the coming opens and execs, against the number of these that are
+    known, for each head start, with the same engine and disk as for the predictors, in the last three recorded runs.
 
     Solid lines are for one queue for all requests, as in Linux 2.2, dotted lines for a queue that serves demand reads
     first. The dashed line shows the best EPCM of Figure 7, which is measured over 20 runs, or 5 on Glimpse and SSH. The

@@ -136,7 +136,7 @@ def _ordered(table):
 
 
 def _same(one, other):
-    """Tell whether two keys are equal, with empty cells equal to one another."""
+    """Return whether two keys are equal; empty cells are equal to one another."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
@@ -249,7 +249,7 @@ def sensitivity(table, benchmark="andrew"):
     """Share of the Andrew benchmark's I/O wait that each model removes when one choice is made differently, in the last
     three recorded runs: PCM has the setting 64/4, EPCM 64/45, and perfect foresight knows 64 events.
 
-    The first row has every choice as judged; dotted lines repeat that row.
+    The first row has every choice as judged; dotted lines mark its values.
 
     Parameters
     ----------

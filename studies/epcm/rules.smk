@@ -181,7 +181,7 @@ plan.simulation(
 )
 
 
-EPCM_BUILD = dict(  # what a build is replayed with once its compute is scaled
+EPCM_BUILD = dict(  # inputs of a build's replays once its compute is scaled
     capture=build_of,
     machine=EPCM_FILES["machine"],
     drives=EPCM_DRIVES,

@@ -17,11 +17,11 @@ report's section on EPCM has the table of readings with the sentences behind the
   partition belongs to the directory entry; here it stays with the inode.
 - Threshold: one for both context models, 0.75, the middle of the range in which "each level can predict at most one
   file". Likelihood: the 1996 estimator at every step. All live contexts predict, each on its own.
-- Engine: asynchronous, whole files, after the open or exec; requests into the one queue of Linux 2.2 without
-  priorities. Its processor time is charged for each file prefetched.
-- Cold means that the page and buffer caches hold nothing. Names and inodes are kept, because the models are attached to
-  the entries of the directory cache and would be lost with it; so are the shell, the C library and the dynamic linker,
-  which living processes map. Programs have their recorded size.
+- Engine: it fetches whole files asynchronously, after the open or exec; its requests join the one queue of Linux 2.2,
+  which has no priorities. Its processor time is charged for each file prefetched (revised below).
+- Cold means that the page and buffer caches hold nothing but the shell, the C library and the dynamic linker, which
+  living processes map. Names and inodes are kept, because the models are attached to the entries of the directory cache
+  and would be lost with it. Programs have their recorded size.
 - Runs: the capture's training runs teach the models and warm up the hot runs; its measured runs are measured. Models
   continue to learn during them.
 - Only the following is fitted: two times to copy a KB, to the reader and from a buffer to a page, at the same relative
@@ -31,11 +31,12 @@ report's section on EPCM has the table of readings with the sentences behind the
 The criterion was revised on 2026-11-26, in writing before any build was replayed with it, because of contradictions in
 the results:
 
-- Names and inodes stay in memory in every run, cold or hot, from its beginning to its end. Until then they were loaded
+- Names and inodes stay in memory in every measured run, cold or hot, from start to end. Before, they were loaded
   only before a cold run, and data could evict them: a hot run of Glimpse read its inodes again and was slower than its
-  cold run. Linux 2.2 keeps them in caches of their own, and the models, which are attached to them, would be lost.
+  cold run. Linux 2.2 keeps them in caches of their own, and the models, which are attached to them, would be lost with
+  them.
 - The engine's time is charged for each of its calls, after every open and exec, and not for each file prefetched.
-  Charged for each file, it costs Glimpse 15 s. The printed numbers exclude that: 31 % of 89.3 s of wait and 16 % of
+  Charged for each file, it costs Glimpse 15 s. The printed numbers rule this out: 31 % of 89.3 s of wait and 16 % of
   172.0 s elapsed leave 0.2 s for it, to within 1.3 s. Its 0.05 s on Andrew, divided by our 1251 calls, are 40 us.
 - Glimpse's documents lie on disk in the order in which the program walks them, because the paper says that it walks a
   directory that was static since installation in directory order, and on ext2 that is the order of creation. The
@@ -173,8 +174,8 @@ class Study(NamedTuple):
         return np.random.default_rng(self.seed).integers(0, int(turn), number).tolist()
 
     def led(self):
-        """Return the study with the last command before each run and the head start at the beginning of the run's
-        calls."""
+        """Return the study with the last command before each run and the head start in front of the run's calls, or the
+        study itself if it has no head start."""
         if not self.head_start or isinstance(self.workload, Led):
             return self
         return self._replace(workload=Led.of(self.workload, round(self.head_start * 1e9 / self.scale)))
@@ -330,8 +331,8 @@ def simulate(study, settings, threads=1):
 
 
 def waited_early(study, shares):
-    """Return how much of the cold run's I/O wait falls at the run's beginning, where there is hardly any compute in
-    which a predictor could hide the wait.
+    """Return how much of the cold run's I/O wait falls at the run's beginning, when there is hardly any compute that
+    could hide the wait.
 
     Parameters
     ----------
@@ -342,7 +343,8 @@ def waited_early(study, shares):
     Returns
     -------
     list of float
-        Shares of the first measured run's wait that fall before these shares of its compute; NaN if it never waits.
+        Shares of the first measured run's wait that fall before these shares of its compute; NaN if the run never
+        waits.
     """
     run = study.measured[0]
     calls = study.workload.records[run]
@@ -423,7 +425,7 @@ def fit_scale(study, target_s, low, high):
     Raises
     ------
     ParameterError
-        No factor in the range works: the model itself charges more for read calls, or hardly anything was recorded.
+        No factor in the range yields the published compute, or no compute was recorded.
     """
     runs = play(study._replace(scale=1.0), Setting("cold"))
     recorded = np.mean([run.components["compute"] for run in runs]) / 1e9

@@ -36,7 +36,7 @@ class Variation(NamedTuple):
 
 
 def variations_of(choices, machine=None):
-    """List the variations that the configuration and the machine's file ask for.
+    """List the variations that the configuration and the machine's file specify.
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
         The study as the criterion defines it.
     capture : Capture
         The study's recorded calls, from which workloads are prepared again if a variation changes them. If more
-        training runs are asked for than were recorded before the measured ones, the recorded ones are replayed again.
+        training runs are requested than were recorded before the measured ones, the recorded ones are replayed again.
     settings : list of Setting
         From `misspenalty_studies.epcm.setup.varied`.
     variations : list of Variation
     placement : dict
         Placement of the study's own workload, from `misspenalty_studies.epcm.setup.set_up`.
     runs : int
-        How many runs are measured, whatever varies: the last of the study's measured ones.
+        Number of runs that are measured under every variation: the last of the study's measured runs.
     threads : int
         Number of settings that are replayed in parallel; the result does not depend on it.
 

@@ -117,7 +117,7 @@ class Surface(Settings):
 
 
 class Limits(Settings):
-    """What perfect foresight knows, and when."""
+    """Numbers of future events and head starts for perfect foresight."""
 
     ahead: Distinct[Count] = setting(what="Number of future opens and execs that it knows.")
     head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")

@@ -53,7 +53,7 @@ def options(settings):
 
 
 def bars(settings):
-    """Return the bars of Figure 7 that the configuration's block asks for."""
+    """Return the bars of Figure 7 that the configuration's block specifies."""
     return settings_of(
         settings["partition_sizes"], settings["pcm_orders"], settings["epcm_shares"], settings["threshold"]
     )
@@ -89,12 +89,12 @@ def set_up(
     temporaries : str
         As in `misspenalty_studies.epcm.file_client.workload.prepare`.
     resident : str
-        What is in memory in cold runs; see `kept`.
+        Which files, names and inodes are in memory when a run begins cold; see `kept`.
     seed : int
         Seed of the placement of directories and of the phases of the drive.
     training, measured : int
-        How many of the capture's first runs train, and how many of the last are measured; if fewer are left, all of
-        these are measured.
+        How many of the capture's first runs train, and how many of the last are measured; if fewer are left after
+        training, all of these are measured.
     walked : sequence of str
         Benchmarks whose files lie on disk in the order in which they are first opened.
     scale : float
@@ -106,7 +106,7 @@ def set_up(
     -------
     study : Study
     placement : dict
-        What `misspenalty_studies.epcm.sensitivity.sensitivity` needs to prepare the workload again.
+        The choices from which `misspenalty_studies.epcm.sensitivity.sensitivity` prepares the workload again.
 
     Raises
     ------
@@ -135,7 +135,8 @@ MAPPED = re.compile(r"/(ld-linux[^/]*|libc)\.so\.\d+$|/bin/(sh|dash|bash)$")
 
 
 def kept(capture, workload, resident):
-    """Return what is in memory in cold runs.
+    """Return the files in memory when a run begins cold, and those whose names and inodes stay in memory in every
+    measured run.
 
     Parameters
     ----------

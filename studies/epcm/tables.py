@@ -245,17 +245,17 @@ def workload_facts(study, capture, published):
     ----------
     study : Study
     capture : Capture
-        The study's recorded calls, for the names of files.
+        The study's recording, for the names of files and the processes of runs.
     published : DataFrame
         ``benchmark, quantity, value``: what the paper states about its own workloads.
 
     Returns
     -------
     DataFrame
-        ``benchmark, quantity, value, published``; the last is empty if the paper states nothing. Sources and objects
-        are the files of the source tree whose names end in .c and .o; their bytes are those up to the last one read or
-        written. ``wait_early_<n>_pct``: percentage of the I/O wait of the first measured run, with cold caches, that
-        falls within the first n % of the run's compute.
+        ``benchmark, quantity, value, published``; ``published`` is empty if the paper states nothing. Sources and
+        objects are the files of the source tree whose names end in .c and .o; their bytes are those up to the last one
+        read or written. ``wait_early_<n>_pct``: percentage of the I/O wait of the first measured run, with cold
+        caches, that falls within the first n % of the run's compute.
     """
     benchmark, measured = study.benchmark, study.measured
     runs = [_run_facts(study.workload.records[run], capture.files) for run in measured]

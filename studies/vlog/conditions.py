@@ -31,7 +31,7 @@ CONDITIONS = {
     "updates_8kb": "updates of 8 KB on the UltraSPARC-170, whose file system has such blocks",
 }
 HOSTS = {"host_half": 0.5, "host_quarter": 0.25, "host_free": 0}
-JOINT = (  # every combination takes at most one condition of each group
+JOINT = (  # every combination has at most one condition of each group
     ("no_map_sector",),
     ("short_head_switch",),
     ("contiguous_file", "emptied_tracks", "filled_singly"),
@@ -150,7 +150,7 @@ def gap(platform, workload, seeds=1):
 
 
 def _mean(known, conditions, platform, system, workload, seeds):
-    """Return the mean over seeds of what `random_updates` returns; `known` caches results."""
+    """Return the mean over seeds of the results of `random_updates`; `known` caches these means."""
     key = system, _of_effect(conditions, platform, system)
     if key not in known:
         changed, load = apply(key[1], platform, workload)
@@ -266,7 +266,7 @@ def judged(table):
     Returns
     -------
     DataFrame
-        ``conditions, conditions_changed``, the speed-ups by platform, and columns that tell whether a claim would hold:
+        ``conditions, conditions_changed``, the speed-ups by platform, and columns that say whether a claim would hold:
         ``widening``, each platform's speed-up is larger than that of the platform before; ``near_ten``, the last
         platform's speed-up is at least 9 and below 10; ``overheads``, on the HP disk, the command and the host's work
         together take longer than locating and transfer; ``host_limited``, with the new disk and the old host, "other"

@@ -102,8 +102,8 @@ class Updates:
     blocks : int
         4 KB blocks per update.
     jitter : float
-        Host times are drawn uniformly from their value plus or minus this share of it; constant ones would lock the
-        requests to the rotation.
+        Host times are drawn uniformly from their value plus or minus this share of it; constant host times may lock
+        the requests to the rotation.
     seed : int
     """
 
@@ -199,7 +199,7 @@ def _in_place(platform, workload, files):
 
 
 def steady_log(platform, workload, rng):
-    """Return a virtual log in the state that the workload asks for."""
+    """Return a virtual log in the state that the workload specifies."""
     files = _file_blocks(platform, workload) + workload.inode
     most = capacity(platform.kind)
     if files > most:

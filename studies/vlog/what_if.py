@@ -96,7 +96,7 @@ def what_if(platforms, workload):
     DataFrame
         ``platform, system``; ``overhead_us`` (commands), ``transfer_us``, ``locate_us``, ``wait_us`` (for room in the
         buffer, and for dies busy with older writes), ``other_us`` (host) and their sum ``total_us``; ``written_kb``,
-        what an update writes to the medium, including garbage collection and padding.
+        the data that an update writes to the medium, including garbage collection and padding.
     """
     rows = []
     for platform in platforms.values():

@@ -133,7 +133,7 @@ class Conclusion:
 
 
 def conclusion_of(components, internals, responses, points):
-    """Read the tables of the conclusion and return it.
+    """Make the conclusion from its tables.
 
     Parameters
     ----------

@@ -4,9 +4,8 @@ years.
 On disks both systems are simulated as in the study's Table 2, on the outermost cylinders of the year's drive, with
 the paper's UltraSPARC-170 made as fast as the year's machine. Flash and remote memory have no locate time: an update in
 place is a write, to which the virtual log adds the host's time to build a map sector. How much is written to flash is
-read from `results/vlog/what_if.csv`. For a device of which only a time is given, this time replaces the locate time of
-the year's disk for updates in place; for eager writing, it is multiplied by the ratio of the two locate times on that
-disk.
+read from `results/vlog/what_if.csv`. For a device with only a time, this time replaces the locate time of the
+year's disk for updates in place; for eager writing, it is multiplied by the ratio of the two locate times on that disk.
 """
 
 from functools import cache

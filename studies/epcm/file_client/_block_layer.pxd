@@ -19,8 +19,8 @@ cdef enum flag_t:                   # flags of an entry
     DIRTY = 8                       # written, and not yet issued to the disk
     LEAVING = 16                    # being written
     AHEAD = 32                      # brought into the page cache by the prefetch engine, not used since
-    PAGE_USED = 64                  # the page has been used since the clock's hand last passed
-    BUFFER_USED = 128               # the buffer has been used since then
+    PAGE_USED = 64                  # the page has been used since the clock's hand last passed it
+    BUFFER_USED = 128               # the buffer has been used since the hand last passed it
     STORED = 256                    # has been written, so there is something to read; otherwise it may be a hole
 
 cdef enum moment_t:                 # kinds of event, in their order at equal times

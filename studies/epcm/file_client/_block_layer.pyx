@@ -32,7 +32,7 @@ cdef class BlockLayer(Kernel):
         cdef const int64_t[::1] order
         self.number = lba.shape[0]
         if not 0 < self.number < 2**30 or sectors.shape[0] != self.number:
-            raise ParameterError(f"{self.number} entries; expected one to 2**30")
+            raise ParameterError(f"{self.number} entries, {sectors.shape[0]} sizes; expected as many, 1 to 2**30 - 1")
         self.max_sectors, self.demand_first = machine["max_sectors"], machine["demand_first"]
         self.separate, self.age, self.interval = machine["separate"], machine["age"], machine["interval"]
         self.host, self.depth = machine["host"], machine["depth"]
@@ -112,11 +112,11 @@ cdef class BlockLayer(Kernel):
         return i if i != NOTHING and self.requests[i].queued else NOTHING
 
     cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil:
-        """Tell whether request `i`, if there is one, may take one more entry, `e`."""
+        """Return whether request `i` exists, has the same direction and has room for entry `e`."""
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
-        """Append an entry to a request, and merge the request with the next in the queue if they now meet."""
+        """Append an entry to a request, and merge it with the next request in the queue if they now fit together."""
         cdef request_t* r = &self.requests[i]
         cdef request_t* other
         cdef int32_t joined
@@ -155,15 +155,16 @@ cdef class BlockLayer(Kernel):
         r.sectors += self.entries[entry].sectors
 
     cdef void insert(self, int32_t i) noexcept nogil:
-        """Insert a request in elevator order: the queue rises from its head to the last sector, then from the first.
+        """Insert a request in elevator order: sectors rise from the head of the queue, then start over from the lowest.
 
-        A request therefore follows the queued one that begins next below it. If there is none, it becomes the head of a
-        plugged queue; otherwise it follows the highest request, after which the queue starts over.
+        A request therefore follows the queued one that begins next below it. If no queued request begins below it, it
+        becomes the head of a plugged queue; in an unplugged queue it follows the highest request, after which the
+        sectors start over.
         """
         cdef request_t* r = &self.requests[i]
         cdef int64_t before = below(&self.heads, self.rank[r.first])
         add_rank(&self.heads, self.rank[r.first])
-        if self.head == NOTHING or (self.plugged and before < 0):  # the plug counts as lying below every sector
+        if self.head == NOTHING or (self.plugged and before < 0):  # the plug counts as a request below every sector
             r.next = self.head
             self.head = i
             return
@@ -297,7 +298,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Take a frame for an entry, evicting something if none is unused; return the time at which it is available."""
+        """Take a frame for an entry, evicting a page or buffer if none is unused; return when it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)
@@ -316,7 +317,7 @@ cdef class BlockLayer(Kernel):
         return now
 
     cdef void release(self, int32_t entry, bint buffer) noexcept nogil:
-        """Give the frame of an entry back."""
+        """Free the frame of an entry's page or buffer."""
         cdef entry_t* e = &self.entries[entry]
         cdef int32_t frame = e.buffer_frame if buffer else e.page_frame
         if buffer:
@@ -330,7 +331,7 @@ cdef class BlockLayer(Kernel):
         self.spare += 1
 
     cdef bint evict(self) noexcept nogil:
-        """Free the first evictable frame not used since the clock's hand last passed; tell whether there was one."""
+        """Free the first evictable frame not used since the clock's hand last passed; return whether there was one."""
         cdef Py_ssize_t looked
         cdef int32_t entry
         cdef int32_t* flags

@@ -27,11 +27,11 @@ cdef enum:                          # components of the elapsed time
     READ_CALLS = 1                  # processor time of read calls, except buffer copies
     COPIES_IN_READS = 2             # buffer-to-page copies
     COPIES_IN_FAULTS = 3
-    COPIES_AHEAD = 4                # copies by the prefetch engine, inside open and exec
+    COPIES_AHEAD = 4                # copies by the prefetch engine, inside open, create and exec
     ENGINE = 5                      # model and engine, except copies
     WAIT_READ = 6                   # I/O wait
     WAIT_FAULT = 7
-    WAIT_OPEN = 8                   # I/O wait of open, stat and whatever else walks a path
+    WAIT_OPEN = 8                   # I/O wait of open, stat and all other calls that walk a path, except exec
     WAIT_EXEC = 9
     WAIT_OTHER = 10                 # I/O wait to drop or write data, and to get frames for pages and prefetches
     COMPONENTS = 11
@@ -41,7 +41,7 @@ cdef struct call_record_t:
     int64_t gap                     # compute before it, ns
     int64_t offset                  # bytes
     int64_t length                  # bytes moved; open, exec: size of the file
-    int64_t asked                   # bytes asked for; rename: the target's path
+    int64_t asked                   # bytes requested; rename: the target's path
     int32_t path                    # NOTHING = none
     int32_t file                    # the predictor's number of the file; NOTHING = the call is not an event
     int32_t kind                    # call_t

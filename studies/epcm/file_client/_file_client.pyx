@@ -41,9 +41,9 @@ cdef class FileClient(PrefetchEngine):
         sizes : int64, shape (paths,)
             Size of each file at the start, bytes; -1 = does not exist.
         known : int32, shape (files,)
-            For each of the predictor's files: the path it was last seen under before the run; -1 = never.
+            For each of the predictor's files: the path under which it was last seen before the run; -1 = never.
         scale : double
-            Factor on the recorded compute, which is then rounded to whole ns for each call.
+            Factor on the recorded compute; the product is rounded to whole ns for each call.
         start : int64
             Time of the start, ns.
         predictor : Predictor or None
@@ -131,7 +131,7 @@ cdef class FileClient(PrefetchEngine):
             self.right_time += now - self.predicted_at
 
     cdef int64_t perform(self, const call_record_t* call, int64_t now) except -1 nogil:
-        """Perform any call except a read; return the time at which it ends."""
+        """Perform a call other than a read; return the time at which it ends."""
         cdef inode_t* inode = &self.inodes[self.inode_of[call.path]]
         if call.kind == FAULT:
             return self.fault(inode, call.offset >> SHIFT, (call.offset + call.length + BYTES - 1) >> SHIFT, now)

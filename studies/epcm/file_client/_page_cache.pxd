@@ -9,7 +9,7 @@ from misspenalty_studies.epcm.file_client._file_calls cimport COMPONENTS
 cdef struct inode_t:
     int64_t size                    # bytes; NOTHING = does not exist
     int64_t ahead                   # time of the engine's first prefetch of it since its last use, ns; NOTHING = none
-    int64_t due                     # number of the event by which it is used if rightly predicted; valid with `ahead`
+    int64_t due                     # event by which it is used if the prediction is right; valid with `ahead`
     int32_t first                   # its first entry
     int32_t pages                   # entries
     int32_t present                 # pages in the page cache or being read into it
@@ -22,7 +22,7 @@ cdef class PageCache(BlockLayer):
     cdef int32_t* inode_of          # inode of each path
     cdef int32_t* owners            # inode of each entry; blocks of metadata have none
     cdef Py_ssize_t paths
-    cdef const int64_t[::1] walk_at # start of each path's metadata blocks in `walks`, then the end of the last one's
+    cdef const int64_t[::1] walk_at # start of each path's metadata blocks in `walks`, then the end of the last path's
     cdef const int32_t[::1] walks   # blocks of metadata, from the root down; a path's own inode last
     cdef int64_t kilobyte           # time to copy 1024 bytes to the reader, ns
     cdef int64_t buffer_kilobyte    # time to copy 1024 bytes from a buffer to a page, ns

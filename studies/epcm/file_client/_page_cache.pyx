@@ -53,7 +53,7 @@ cdef class PageCache(BlockLayer):
         free(self.owners)
 
     def begin_cold(self):
-        """Empty all caches; every path has its own inode again. The predictor keeps what it has learnt."""
+        """Empty all caches; every path has its own inode again. The predictor keeps its model."""
         cdef Py_ssize_t i
         self.forget()
         for i in range(self.paths):
@@ -72,7 +72,7 @@ cdef class PageCache(BlockLayer):
                 self.entries[self.walks[j]].flags |= BUFFER
 
     def warm(self, const int32_t[::1] resident):
-        """Load files and their metadata into the caches as long as there is room, without taking time."""
+        """Load files and their metadata into the caches as long as there is room, without taking simulated time."""
         cdef Py_ssize_t i, j
         cdef inode_t* inode
         cdef entry_t* e
@@ -140,7 +140,7 @@ cdef class PageCache(BlockLayer):
         return now
 
     cdef int64_t bring(self, inode_t* inode, int64_t page, int64_t now, int32_t why) except -1 nogil:
-        """Fetch a page into the page cache, from its buffer or else the disk (brw_page); a hole needs neither."""
+        """Fill a page from its buffer, or else request it from the disk (brw_page); a hole needs neither."""
         cdef int32_t entry = inode.first + <int32_t>page
         cdef int64_t began = now, size, blocks
         now = self.hold(entry, False, now)
@@ -180,7 +180,7 @@ cdef class PageCache(BlockLayer):
 
     cdef int64_t need(self, inode_t* inode, int64_t page, int64_t cluster, int64_t now, int32_t copies,
                       int32_t waits) except -1 nogil:
-        """Ensure that a page is in the page cache; if it is not, ask for its whole cluster."""
+        """Ensure that a page is in the page cache; if it is not, request the absent pages of its cluster."""
         cdef int64_t other = page - page % cluster, end = other + cluster
         self.note_use(inode, now)
         if not self.entries[inode.first + page].flags & (PAGE | COMING):
@@ -194,7 +194,7 @@ cdef class PageCache(BlockLayer):
         return self.settle_page(inode, page, now, waits)
 
     cdef void note_use(self, inode_t* inode, int64_t now) noexcept nogil:
-        """End the lead of a prefetch at the first use of the file."""
+        """Count the lead time of a prefetch at the first use of the file."""
         if inode.ahead != NOTHING:
             self.leads += 1
             self.lead_time += now - inode.ahead

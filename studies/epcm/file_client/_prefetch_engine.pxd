@@ -14,7 +14,7 @@ cdef class PrefetchEngine(ReadAhead):
     cdef int64_t most_pages         # maximum number of pages prefetched per file
     cdef readonly int64_t files_ahead   # prefetches that fetched or copied anything
     cdef readonly int64_t pages_ahead   # pages that the engine fetched or copied
-    cdef readonly int64_t right     # events on the file that had just been predicted first
+    cdef readonly int64_t right     # events on the first file of the latest prediction
     cdef readonly int64_t right_time    # total time from the prediction to these events, ns
     cdef int64_t predicted_at       # time at which the predictor's current list was made, ns
 

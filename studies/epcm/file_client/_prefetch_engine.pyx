@@ -28,7 +28,7 @@ cdef class PrefetchEngine(ReadAhead):
         free(self.path_of)
 
     cdef int64_t look_ahead(self, int32_t file, int64_t now) except -1 nogil:
-        """Pass the event to the model, and request the files that it predicts, without waiting for them."""
+        """Pass the event to the model, and request the files that the model predicts; do not wait for them."""
         cdef Py_ssize_t i
         cdef int32_t path
         self.event += 1
@@ -44,7 +44,7 @@ cdef class PrefetchEngine(ReadAhead):
         return now
 
     cdef int64_t prefetch(self, int32_t path, int64_t place, int64_t now) except -1 nogil:
-        """Ask for the absent parts of a file: its metadata, then its pages in order.
+        """Request the absent parts of a file: its metadata, then its first `most_pages` pages in order.
 
         The file is at `place` among those predicted, so it is used within that many events if the prediction is right.
         """

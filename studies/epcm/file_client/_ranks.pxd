@@ -1,5 +1,6 @@
-# A set of small numbers in which the greatest below a given one is found in a few steps: one bit per number, one bit
-# per non-empty word of these, and so on up to a single word.
+# A set of small numbers. The greatest member below a given number is found in a few steps: the lowest level has one bit
+# per number, and each higher level has one bit per word of the level below, set if that word is not zero, up to a
+# single word.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -59,7 +60,7 @@ cdef inline void drop_rank(ranks_t* s, size_t i) noexcept nogil:
 
 
 cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t bits) noexcept nogil:
-    """Return the greatest number in the subtree of the highest bit set in `bits`, which belong to a word at a level."""
+    """Return the greatest number in the subtree of the highest bit set in `bits`, which are from a word of a level."""
     cdef size_t i = 64 * word + 63 - leading_zeros(bits)
     while level > 0:
         level -= 1
@@ -68,7 +69,7 @@ cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t b
 
 
 cdef inline int64_t below(const ranks_t* s, size_t i) noexcept nogil:
-    """Return the greatest number below i; -1 = there is none."""
+    """Return the greatest member below i; -1 = there is none."""
     cdef int level
     cdef uint64_t bits
     for level in range(s.levels):

@@ -79,7 +79,7 @@ cdef class ReadAhead(PageCache):
 
     cdef int64_t read_ahead(self, inode_t* inode, ahead_t* ahead, int64_t at, bint locked, bint in_window,
                             int64_t now) except -1 nogil:
-        """Ask for pages after the one at `at` (generic_file_readahead)."""
+        """Request pages after the one at `at` (generic_file_readahead)."""
         cdef int64_t end = ahead.end - ahead.end % BYTES, most = 0, asked = 0, page
         cdef bint unplugs = False
         if locked:

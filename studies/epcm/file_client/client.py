@@ -12,15 +12,15 @@ call follows from the state of the caches and of the disk:
 - **Read-ahead** follows `do_generic_file_read` and `generic_file_readahead`: it is synchronous after a page that has to
   be fetched, and asynchronous when the reader reaches the last window; it doubles from 3 up to 31 pages, and falls back
   to 3 when a page is missing within a window.
-- **Page faults** ask for the aligned cluster of 16 pages around an absent page (`filemap_nopage`).
+- **Page faults** request the aligned cluster of 16 pages around an absent page (`filemap_nopage`).
 - A hole (an unwritten page of a file made in the run) is available at once; so is a new file's inode.
 - **Paths** are walked directory by directory; inodes and directory blocks are read into the buffer cache.
 - **Requests** are merged with queued neighbours up to 254 sectors and sorted by the one-way elevator (`make_request`,
   `add_request`). An empty queue is plugged, so that requests gather in it, until a process waits or until the prefetch
   engine, asynchronous read-ahead or write-back starts the disk. Dirty blocks are written when they are 30 s old.
-- **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`. The
-  engine then requests whatever is absent of each predicted file, its metadata and then its pages in order, and starts
-  the disk without waiting.
+- **Prefetching**: after each successful open and exec the predictor is given the file, which takes `engine_us`. For
+  each predicted file with absent pages, the engine then requests the absent metadata and the absent pages in order, up
+  to `prefetch_kb`, and starts the disk without waiting.
 
 Sources: T. M. Kroeger, D. D. E. Long, USENIX ATC 2001, sections 3 and 4; the Linux 2.2 sources for the functions named.
 
@@ -28,12 +28,12 @@ Deviations and decisions:
 
 - One thread of control. Builds are serial; what parent and child did concurrently is replayed in the order recorded.
 - Processor time of read calls is `read_call_us`, `copy_us_per_kb` for each KB moved to the reader and
-  `buffer_copy_us_per_kb` for each KB copied from a buffer to a page; all other calls keep their
-  recorded, scaled processor time, which includes the copying of written data.
-- Files are contiguous, except large ones where too few whole groups are free; indirect blocks, fragments and reading a
-  block before a part of it is overwritten are left out.
+  `buffer_copy_us_per_kb` for each KB copied from a buffer to a page. All other calls keep their recorded, scaled
+  processor time, which includes the copying of written data; copies from buffers to pages are added to it.
+- Files are contiguous, except where no group, or no row of whole groups, has room; indirect blocks, fragments and
+  reading a block before a part of it is overwritten are left out.
 - The number of requests is unlimited (128 in Linux). Between runs everything is written back.
-- Predicted files that do not exist, so that the file system does not know their size, are skipped.
+- Predicted files that do not exist are skipped, because the file system has no size for them.
 """
 
 from dataclasses import dataclass
@@ -61,10 +61,10 @@ CLASSES = ("hit", "partial", "miss")
 
 @dataclass(frozen=True)
 class ClientMachine(MachineParameters):
-    """Parameters of the client, in the units with which their names end."""
+    """Parameters of the client, each declared with its unit."""
 
     varied = ()
-    nullable = True  # null stands for a copy time that is not fitted yet, or for a prefetch_kb without limit
+    nullable = True  # null = a copy time that is not fitted yet, or a prefetch without limit
 
     memory_mb: Annotated[
         float, declared("MB", "Memory for the page cache and the buffer cache together", ge=0.25, le=65536)
@@ -78,7 +78,7 @@ class ClientMachine(MachineParameters):
         ),
     ]
     cluster_pages: Annotated[
-        int, declared("pages", "Pages of 4 KB that a page fault brings in, aligned", ge=1, le=4096)
+        int, declared("pages", "Pages of 4 KB in the aligned cluster of a page fault", ge=1, le=4096)
     ]
     least_ahead_pages: Annotated[
         int, declared("pages", "Smallest read-ahead of a file read in sequence", ge=0, le=4096)
@@ -93,8 +93,10 @@ class ClientMachine(MachineParameters):
         float, declared("us", "Processor time of model and prefetch engine per open and exec, without copies", ge=0)
     ]
     writeback_age_s: Annotated[float, declared("s", "Age at which dirty blocks are written", ge=0)]
-    writeback_interval_s: Annotated[float, declared("s", "Time between two searches for such blocks", gt=0)]
-    request_sectors: Annotated[int, declared("sectors", "Most sectors of 512 bytes in one request", ge=8, le=65536)]
+    writeback_interval_s: Annotated[float, declared("s", "Time between two searches for old dirty blocks", gt=0)]
+    request_sectors: Annotated[
+        int, declared("sectors", "Maximum number of sectors of 512 bytes in one request", ge=8, le=65536)
+    ]
     demand_first: Annotated[
         bool, declared("boolean", "Whether requests that a process waits for overtake the others in the queue")
     ]
@@ -102,24 +104,26 @@ class ClientMachine(MachineParameters):
         float,
         declared(
             "us",
-            "From the decision to serve a request, or the completion of the one before, until the disk knows of it",
+            "Time from the decision to serve a request, or the completion of the one before, to its start at the disk",
             ge=0,
         ),
     ]
-    prefetch_kb: Annotated[int | None, declared("KB", "Most of a file that is prefetched; null = all of it", ge=1)]
+    prefetch_kb: Annotated[int | None, declared("KB", "Maximum amount prefetched of a file; null = all of it", ge=1)]
     drive: Annotated[
         str,
         declared(
             "name",
-            "The disk, by its name in data/drives; none = a device of fixed service, below",
+            "The disk, by its name in data/drives; none = the fixed-service device",
             pattern="^[a-z0-9_]+$",
         ),
     ]
     device_depth: Annotated[
-        int, declared("requests", "Requests that the device of fixed service works on at a time", ge=1, le=1024)
+        int, declared("requests", "Requests that the fixed-service device serves at a time", ge=1, le=1024)
     ]
-    device_access_us: Annotated[float, declared("us", "Its time for a request, without the transfer", ge=0)]
-    device_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Its transfer rate", gt=0)]
+    device_access_us: Annotated[
+        float, declared("us", "Time of the fixed-service device for a request, without the transfer", ge=0)
+    ]
+    device_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Transfer rate of the fixed-service device", gt=0)]
 
     def kernel(self):
         """Return the parameters in the kernel's units: frames, sectors, ns.
@@ -156,7 +160,7 @@ class ClientMachine(MachineParameters):
         small = {"room": 64, "cluster": 1, "interval": 1, "max_sectors": 8, "depth": 1, "most_pages": 1, "block": 1024}
         for name, value in values.items():
             if not small.get(name, 0) <= value < 2**62:
-                raise ParameterError(f"the client's {name} is {value}; expected at least {small.get(name, 0)}")
+                raise ParameterError(f"the client's {name} is {value}; expected {small.get(name, 0)} to 2**62 - 1")
         if self.block_kb not in (1, 2, 4):
             raise ParameterError(f"block_kb is {self.block_kb}; expected 1, 2 or 4")
         return values
@@ -171,7 +175,7 @@ class ClientRun:
     components : dict of str to int
         Components of the elapsed time, ns; they add up to it.
     latency, outcome, copies : int64, uint8, int32 arrays, shape (read calls,)
-        Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), the blocks it copied from buffers.
+        Time of each read call in ns, its class (`HIT`, `PARTIAL`, `MISS`), and the blocks copied from buffers.
     counts : dict of str to int
         Blocks copied in read calls (`copied`), by the engine (`copied_ahead`), in faults (`copied_in_faults`);
         prefetches that fetched or copied anything (`files_ahead`), their pages (`pages_ahead`), how many of those were
@@ -191,22 +195,22 @@ class ClientRun:
 
     @property
     def elapsed_s(self):
-        """Elapsed time."""
+        """Elapsed time, s."""
         return sum(self.components.values()) / 1e9
 
     @property
     def io_wait_s(self):
-        """Time that the processor spent waiting for the disk."""
+        """Time that the processor spent waiting for the disk, s."""
         return sum(time for name, time in self.components.items() if name.startswith("wait_")) / 1e9
 
     @property
     def compute_s(self):
-        """Elapsed time without I/O wait."""
+        """Elapsed time without I/O wait, s."""
         return self.elapsed_s - self.io_wait_s
 
     @property
     def read_latency_us(self):
-        """Mean time of a read call."""
+        """Mean time of a read call, us; 0 if there is none."""
         return float(self.latency.mean() / 1000) if len(self.latency) else 0.0
 
 

@@ -4,8 +4,8 @@ Disk space is divided into groups, each of as many blocks as a block has bits; a
 blocks. Each directory gets a group, so that its files and their inodes are near each other. Ext2 spreads directories
 over the groups with room; here a seeded generator draws the order of the groups once. Within a directory files are
 contiguous, in the order of their names or in a given order (as unpacked or installed); files that a build makes follow
-them. Files larger than a group's data take whole groups of their own or, if too few are left, the free ends of groups,
-starting with their directory's group.
+them. Files larger than a group's data take whole groups of their own. A file for which no group, or no row of
+whole groups, has room takes the free ends of groups, starting with its directory's group.
 
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
@@ -34,7 +34,7 @@ def names_of(path):
 
 
 class Disk:
-    """Groups and the free space in each, in sectors."""
+    """The groups of a disk and the free space in each, in sectors."""
 
     def __init__(self, sectors, block_bytes, generator):
         self.block = block_bytes // SECTOR
@@ -131,6 +131,11 @@ def place(paths, sizes, made, rank, sectors, block_bytes, generator):
     walks : list of list of int
         For each file, the blocks of metadata on its path from the root down, as indices into `blocks`; its own inode
         last.
+
+    Raises
+    ------
+    ParameterError
+        The disk is too small.
     """
     disk = Disk(sectors, block_bytes, generator)
     blocks, groups, ways = {}, {ROOT: disk.new_group()}, {}

@@ -25,7 +25,7 @@ class FileWorkload:
     Attributes
     ----------
     lba, sectors : int64 arrays
-        Place and size of each entry: pages of the files, then blocks of metadata.
+        First sector and number of sectors of each entry: pages of the files, then blocks of metadata.
     metadata : int
         Index of the first block of metadata among the entries.
     first, pages : int64 arrays, shape (paths,)
@@ -41,8 +41,8 @@ class FileWorkload:
     known : list of int32 arrays, shape (files,)
         Path under which each of the predictor's files was last seen before the run; -1 = never.
     layout : tuple
-        What decides where files are placed: their paths, largest sizes, which of them are made in the runs, and their
-        order; see `misspenalty_studies.epcm.file_client.placement.place`.
+        Input of the placement: the files' paths, largest sizes, which of them are made in the runs, and their order;
+        see `misspenalty_studies.epcm.file_client.placement.place`.
     """
 
     lba: np.ndarray
@@ -171,7 +171,7 @@ def _page_sectors(stretches, pages):
 
 
 def _check(calls, run, paths, files):
-    """Raise an error for the first invalid call."""
+    """Raise an `InputError` that names an invalid call, if there is one."""
     kind, path = calls["kind"], calls["path"]
     moves = np.isin(kind, [CALLS.index(name) for name in ("read", "write", "fault", "truncate")])
     named = kind == CALLS.index("rename")
@@ -191,7 +191,7 @@ def _check(calls, run, paths, files):
 
 
 def _most_bytes(initial, records):
-    """Return the largest size that each file reaches; names that are exchanged by renaming get the same size."""
+    """Return the largest size that each file reaches; paths that a rename connects get the same size."""
     most = np.maximum(initial, 0)
     group = np.arange(len(initial))
     for calls in records:
@@ -225,14 +225,14 @@ def prepare(
     temporaries : str
         How the predictor identifies a file: ``inode``, by its inode, so that a temporary file is the same as an earlier
         one whose inode it reuses, see `Inodes`; ``recorded``, by its path, so that a file with a random name is new
-        each time; ``normal``, by its path, or for a random name by the corresponding file in the other runs;
+        each time; ``normal``, by its path, with a random name replaced by one that is the same in every run;
         ``dropped``, by its path, and calls on a file with a random name are not events.
     programs : float
         Size of programs and libraries as a share of the recorded size: the pages touched in them, and those that the
         engine prefetches, are folded onto that share. 1 = as recorded.
     passes : str
-        ``recorded``, or ``last``: of a file that a run opens exactly twice, only the second opening and what is read
-        after it remain; the compute before each call that is left out remains too.
+        ``recorded``, or ``last``: if a run opens a file exactly twice, the first opening and the reads before the
+        second are left out; the compute before each call that is left out remains.
 
     Returns
     -------
@@ -310,9 +310,9 @@ UNLINK, RENAME = CALLS.index("unlink"), CALLS.index("rename")
 class Inodes:
     """Inode numbers of files as they are made and removed.
 
-    As in `ext2_new_inode` of Linux 2.2, a new file takes the lowest free inode of its directory's group, and a
-    removed one frees its own; a renamed one keeps it. Here each directory has its own group, whose lowest inodes belong
-    to the files that existed before the first run. Files made by a run are removed before the next run.
+    As in `ext2_new_inode` of Linux 2.2, a new file takes the lowest free inode of its directory's group, a removed
+    file frees its inode, and a renamed file keeps its inode. Here each directory has its own group, whose lowest inodes
+    belong to the files that existed before the first run. Files made by a run are removed before the next run.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def _codes(kinds):
 
 
 def _programs(kinds, columns, number):
-    """Mark the files that are programs or libraries, that is, executed or mapped to be executed."""
+    """Return which files are programs or libraries, that is, executed or mapped as executable."""
     mapped = (kinds == KINDS.index("mmap")) & (columns["other"] >= 0) & (columns["other"] & EXECUTABLE > 0)
     run = np.isin(kinds, [KINDS.index("exec"), KINDS.index("interp")]) & (columns["error"] == 0)
     program = np.zeros(number, bool)
@@ -409,8 +409,8 @@ def _programs(kinds, columns, number):
 
 
 def _calls(kinds, columns, folders):
-    """Return the calls of a run: pure compute is added to the gap before the next call, and the time of reads is left
-    to the model."""
+    """Return the calls of a run. The gap before a call is the recorded compute and system time since the start of the
+    previous call, but the time of reads is left to the model."""
     failed = columns["error"] != 0
     kind = CALL_OF[kinds]
     opened = kind == CALLS.index("open")
@@ -449,7 +449,7 @@ def _fold(calls, program, share):
 
 
 def _last_pass(calls):
-    """Leave out the first opening of each file that is opened exactly twice, and the reads before the second."""
+    """Leave out the first opening of each file that is opened exactly twice, and its reads between the two openings."""
     opened = np.flatnonzero(calls["kind"] == CALLS.index("open"))
     paths, first, count = np.unique(calls["path"][opened], return_index=True, return_counts=True)
     second = len(opened) - 1 - np.unique(calls["path"][opened][::-1], return_index=True)[1]

@@ -109,8 +109,8 @@ def test_recorded_compute_is_scaled_to_whole_ns(scale):
 
 
 def test_read_ahead_doubles_its_window():
-    """Reads of 4 KB one by one must fetch 1 + 3 pages with the first miss, then 7 when the reader is in the last
-    window, …"""
+    """Reads of 4 KB one by one must fetch 1 + 3 pages with the first miss, then 7, 13, 25 and the last 31, each when
+    the reader is in the last window."""
     calls = [opened(0, 80 * PAGE), *(call("read", offset=at * PAGE, length=PAGE, gap=30_000_000) for at in range(40))]
     run = play(calls, [80 * PAGE])
     assert run.outcome.tolist() == [MISS] + [HIT] * 39

@@ -91,8 +91,8 @@ def test_what_the_predictor_sees(temporaries, first, second):
 
 
 def test_a_temporary_file_has_the_inode_that_the_last_one_left():
-    """By hand: of two files made, the first is removed; its inode must go to the next, and a renamed file must keep its
-    own."""
+    """By hand: of two files made, the first is removed; its inode must go to the next one made, and a renamed file must
+    keep its inode."""
     kinds = ["create", "create", "unlink", "create", "rename", "open", "create", "exec"]
     calls = np.zeros(len(kinds), CALL)
     calls["kind"] = [CALLS.index(kind) for kind in kinds]
@@ -138,7 +138,7 @@ def test_files_lie_apart_and_within_the_disk():
 
 
 def _shared(workload):
-    """Return how many sectors the repeated blocks of metadata make up."""
+    """Return the number of sectors that repeated blocks of metadata take up."""
     blocks = workload.lba[workload.metadata :]
     return (len(blocks) - len(np.unique(blocks))) * 2
 

@@ -11,9 +11,9 @@ Blocks are written and read at these times:
   own inode too. The files' fragments are written in the background at the end of the phase, one request per file,
   since requests are clustered only within a file.
 * Delete: the directory's block and the inode's block, synchronously.
-* Sequential writing: clusters of 56 KB, in the background. Sequential reading: the next cluster is read while one is
-  copied. Random writing: 4 KB, synchronously; writing a block that already exists changes neither the inode nor an
-  indirect block (see `misspenalty_studies.vlog.runs` for a variant that writes the inode's time stamp).
+* Sequential writing: clusters of 56 KB, in the background. Sequential reading: the next cluster is read while the
+  current one is copied. Random writing: 4 KB, synchronously; writing a block that already exists changes neither the
+  inode nor an indirect block (see `misspenalty_studies.vlog.runs` for a variant that writes the inode's time stamp).
 
 The paper names the file system but not these rules; clusters and group size are those of Solaris at the time.
 """
@@ -51,7 +51,7 @@ class UfsLayout:
         self.rotor = 0  # where the search for the next free block starts
 
     def allocate(self, count):
-        """Take the next free blocks and return them; after the last block of the disk comes the first again."""
+        """Take the next free blocks and return them; the search wraps around at the end of the disk."""
         free = self.used.count(0)
         if free < count:
             raise ParameterError(f"{count} blocks requested; {free} of the disk's {self.blocks} are free")
@@ -188,7 +188,7 @@ class Ufs(DiskClient):
             self.behind(True, number * BLOCK_SECTORS, BLOCK_SECTORS)
 
     def read_on(self, blocks, indirect):
-        """Read in order: the next cluster is read while one is copied."""
+        """Read in order: the next cluster is read while the current one is copied."""
         done = None
         for begin, run in self.runs(blocks):
             for at, number in indirect.items():

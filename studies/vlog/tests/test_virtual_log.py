@@ -189,7 +189,7 @@ def test_the_compactor_empties_tracks_and_loses_nothing():
 
 
 def test_the_compactor_stops_when_its_time_is_over():
-    """Nothing may begin if the pause is too short for it; an overrun must end after one block and one record."""
+    """Nothing may begin in a pause too short to read a track; an overrun must end after one block and one record."""
     blocks, turn = int(0.7 * physical_blocks(SMALL)), SMALL.mechanics.revolution_ns
     disk, rng = virtual_log(SMALL, blocks, seed=5), np.random.default_rng(6)
     disk.lay_out(np.arange(blocks, dtype=np.int32), spread(blocks, physical_blocks(SMALL)))

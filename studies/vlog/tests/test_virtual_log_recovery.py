@@ -105,8 +105,8 @@ def test_the_walk_from_the_tail_reads_little_and_the_scan_finds_the_same():
 @pytest.mark.parametrize("rewritten", [0, 1])
 @pytest.mark.parametrize("power", range(1, 15))
 def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
-    """If a transaction begins with the piece whose record is the tail, only its pointer to that record leads to the
-    map."""
+    """The map must be recovered even if the transaction begins with the piece whose record is the tail, so that only
+    the pointer to that record leads to the map."""
     disk, media = fresh(1, 300)
     disk.request(disk.now, True, 100 * rewritten + 5, 1)
     versions = np.zeros(300, np.int64)
@@ -126,7 +126,7 @@ def test_a_torn_transaction_leads_back_to_the_tail_before_it(power, rewritten):
 
 
 def test_a_recovered_disk_is_compacted_without_loss():
-    """The compactor needs the logical block of each physical one, so the recovery must restore that, too."""
+    """The compactor needs the logical block of each physical one, so the recovery must restore these, too."""
     disk, media = fresh(8, 700)
     rng = np.random.default_rng(8)
     for block in rng.integers(0, 700, 2000):

@@ -97,7 +97,7 @@ cdef inline void take_sector(surface_t* s, int32_t track, int32_t sector) noexce
 
 
 cdef inline void free_sector(surface_t* s, int32_t track, int32_t sector) noexcept nogil:
-    """Mark a sector as free, and with it the blocks of which it was the last sector in use."""
+    """Mark a sector as free, and with it the blocks that contain it and no sector in use."""
     cdef int32_t block, i
     set_bit(&s.sectors, track, sector)
     s.used -= s.sectors.count[track] == s.sectors.units
@@ -149,9 +149,9 @@ cdef inline choice_t nearest(
 ) noexcept nogil:
     """Find the free unit that passes under a head first, with the arm on track `at` now.
 
-    The arm moves one way: this cylinder and those above are candidates; if nothing is free there, it starts again from
-    the first cylinder with free space. Track `avoid` is left out (-1 = none); `only_empty` and `no_empty` restrict the
-    search to empty tracks or to tracks in use.
+    The arm moves one way: this cylinder and those above are candidates; if nothing is free there, the sweep starts
+    again from the first cylinder with free space. Track `avoid` is left out (-1 = none); `only_empty` and `no_empty`
+    restrict the search to empty tracks or to tracks in use.
     """
     cdef choice_t best
     cdef int32_t first = at // s.heads, cylinder = at // s.heads, step, track

@@ -1,10 +1,11 @@
 # The virtual log: sectors that each hold one piece of the indirection map, threaded backwards as a tree.
 #
 # The tail is the root. Every piece's newest record is reachable from the tail by pointers that are in newest records
-# only, so an older copy is free as soon as its successor is written: the successor points to the tail before it and to
-# whatever the older copy pointed to that is still current. Pointers carry the sequence number of their target, so that
-# a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN current records;
-# if it would need more, a child is logged again first, which moves the child to the tail and off its parent's list.
+# only, so an older copy is free as soon as its successor's transaction is complete: the successor points to the tail
+# before it and to whatever the older copy pointed to that is still current. Pointers carry the sequence number of their
+# target, so that a pointer to a sector that has been reused is recognised. A record has room for pointers to CHILDREN
+# current records; if it would need more, a child is logged again first, which moves the child to the tail and off its
+# parent's list.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -45,7 +46,7 @@ cdef packed struct record_t:
 
 
 cdef packed struct tag_t:
-    uint64_t magic                  # DATA_MAGIC: represents a sector's content
+    uint64_t magic                  # DATA_MAGIC; the tag represents the sector's content
     int64_t version                 # number of the write that stored it
     int32_t logical                 # logical block
     int32_t part                    # which of the block's sectors

@@ -32,7 +32,7 @@ cdef class VirtualLog(Store):
     cdef int32_t stale_records_n
     cdef int32_t held               # track in the read buffer; -1 = none
     cdef int64_t held_from          # time from which its sectors have been read, ns
-    cdef int64_t held_until         # when the arm left it, ns; FOREVER = it is still there
+    cdef int64_t held_until         # when the arm left it, ns; FOREVER = the arm is still there
     cdef int32_t partial            # logical block last written in part, whose rest the drive still holds; -1 = none
     cdef uint8_t* media             # the sectors' bytes; NULL = not kept
     cdef int64_t budget             # sectors that can be written before the power fails; -1 = unlimited

@@ -329,7 +329,7 @@ cdef class VirtualLog(Store):
             free_sector(&self.surface, self.stale_records[i] // sectors, self.stale_records[i] % sectors)
 
     cdef int64_t log(self, int32_t piece, int64_t now, bint last, latency_t* spent) noexcept nogil:
-        """Write a piece's record as the new tail; `last` marks it as the last one of its transaction."""
+        """Write a piece's record as the new tail; `last` marks it as the last record of its transaction."""
         cdef piece_t* p = &self.pieces[piece]
         cdef choice_t choice
         cdef int64_t begin

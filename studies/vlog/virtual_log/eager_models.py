@@ -1,4 +1,5 @@
-"""Compute what eager writing should cost: the closed formulas of the virtual-log paper, in sectors that pass unused.
+"""Compute the expected cost of eager writing by the closed formulas of the virtual-log paper, in sectors that pass
+unused.
 
 Paper: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a Programmable Disk", OSDI 1999,
 sections 2.1 to 2.3 and appendix. The recurrence of the single track and the structure of the compactor's cost are

@@ -26,7 +26,7 @@ These are deviations from the paper, and choices where it says nothing or where 
 * A map sector holds 100 entries, since its header is in the same sector, so the map of 24 MB takes 62 sectors instead
   of 48.
 * The paper's records have two pointers. A record that is itself overwritten while both of its pointers are current
-  passes on both and adds the tail, so ours have up to five; if six were needed, one of the records pointed to is
+  passes both on and adds the tail, so ours have up to five; if six were needed, one of the records pointed to is
   logged again first (`relogged`). Every record of a transaction except its last one also points to the tail before the
   transaction.
 * Pointers carry the sequence number of the record they lead to.
@@ -162,6 +162,8 @@ def recovered(description, blocks, media, **parameters):
     ------
     InputError
         The media hold no complete map, or one that does not fit this disk; they are left unchanged.
+    ParameterError
+        As in `virtual_log`.
     """
     disk = virtual_log(description, blocks, media=media, **parameters)
 

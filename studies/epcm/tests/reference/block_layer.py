@@ -172,7 +172,7 @@ class BlockLayerReference:
             self.step()
 
     def wait(self, entry, now):
-        """Wait until the entry is neither being read nor written; return that time."""
+        """Wait until the entry is neither being read nor written; return the time."""
         if entry.coming or entry.leaving:
             entry.request.demand = True
             self.unplug(now)
@@ -194,7 +194,7 @@ class BlockLayerReference:
         return now
 
     def release(self, entry, kind):
-        """Give the frame back."""
+        """Free the frame of an entry's page or buffer."""
         frame = self.frames.index((entry, kind))
         self.frames[frame] = None
         self.unused.append(frame)
@@ -204,7 +204,7 @@ class BlockLayerReference:
             entry.ahead = False
 
     def holds(self, entry, kind):
-        """Tell whether the entry has a frame."""
+        """Return whether the entry has a frame for its page or buffer."""
         return (entry, kind) in self.frames
 
     def _evict(self):
@@ -237,7 +237,7 @@ class BlockLayerReference:
             self.dirty.remove(entry)
 
     def write_back(self, older, now):
-        """Issue what became dirty by the time `older`, unless it is being read or written already."""
+        """Issue the entries that became dirty by the time `older`, except those that are being read or written."""
         old = [entry for entry in self.dirty if entry.dirtied <= older and not (entry.leaving or entry.coming)]
         for entry in old:
             self.clean(entry)
@@ -246,7 +246,7 @@ class BlockLayerReference:
             self.unplug(now)
 
     def settle(self, now):
-        """Write everything back and wait for the disk."""
+        """Write everything back and wait until the disk is idle; return the time."""
         while self.dirty or self.queue or self.serving:
             self.write_back(now, now)
             self.unplug(now)

@@ -1,4 +1,4 @@
-"""The readable definition of the file client; `client.py` explains it, and the kernel has to equal it."""
+"""The readable definition of the file client; `client.py` explains it, and the kernel must agree with it."""
 
 from types import SimpleNamespace
 
@@ -210,7 +210,7 @@ class FileClientReference(BlockLayerReference):
         return now
 
     def _bring(self, inode, page, now, copies):
-        """Bring a page into the page cache, by copying its buffer or by asking the disk (brw_page)."""
+        """Fill a page from its buffer, or else request it from the disk (brw_page); a hole needs neither."""
         entry, began, machine = inode.entries[page], now, self.machine
         now = self.hold(entry, "page", now)
         self.spent["wait_other"] += now - began
@@ -317,7 +317,7 @@ class FileClientReference(BlockLayerReference):
         return now, outcome
 
     def _read_ahead(self, inode, ahead, at, locked, in_window, now):
-        """Ask for pages after the one at `at` (generic_file_readahead)."""
+        """Request pages after the one at `at` (generic_file_readahead)."""
         end, most = ahead.end // PAGE_BYTES * PAGE_BYTES, 0
         asynchronous = not locked and in_window and ahead.most and end >= PAGE_BYTES and at <= end <= at + ahead.length
         if locked and (not ahead.length or not at < end <= at + ahead.length):

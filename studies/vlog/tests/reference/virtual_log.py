@@ -112,11 +112,11 @@ class Reference:
         return end
 
     def empty(self, track):
-        """Return whether nothing lies on a track."""
+        """Return whether a track is empty."""
         return all((track, sector) in self.free for sector in range(self.sectors))
 
     def step_of(self, unit):
-        """Return the number of sectors from the start of one unit to that of the next."""
+        """Return the number of sectors from the start of one unit to the start of the next."""
         return self.step if unit == self.unit else 1
 
     def units(self, unit):
