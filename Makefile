@@ -19,7 +19,7 @@ export UV_COMPILE_BYTECODE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # uv installs in seconds what takes pip a minute; both read the same lock files. pip would compile packages to bytecode one after
-# another, so compileall does that afterwards on all cores. That it fails on files for other versions of Python is ignored.
+# another, so compileall does that afterwards on all cores. Its failures on files for other versions of Python are ignored.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
 INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
@@ -241,7 +241,7 @@ $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	  --wheel-dir build/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
 	@touch $@
 
-# An editable install (CONTRIBUTING.md) is kept, and its kernels are updated instead.
+# If the package is installed in editable mode, it stays so, and only its kernels are updated.
 $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
 	@if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$(TAG) ]; then \
 	  $(MAKE) --silent --no-print-directory $(VENV)/.environment && \

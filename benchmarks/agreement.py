@@ -1,8 +1,8 @@
 """Compare miss counts with an independent simulator, and hit ratios with the literature.
 
-`simulator` compares with libCacheSim at eight sizes of nine traces. For a policy with the same definition, every count
-must be equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's own rules
-(`misspenalty.policies.libcachesim`). Under our rules, these and Random are listed with their differences.
+`simulator` compares with libCacheSim at up to eight cache sizes on nine traces. For a policy with the same definition,
+every count must be equal; the same holds for SLRU, LIRS and W-TinyLFU under the program's own rules
+(`misspenalty.policies.libcachesim`). LIRS and W-TinyLFU under our rules, and Random, are listed with their differences.
 
 `literature` compares with published hit ratios and an independent recomputation, each with an appropriate tolerance.
 The authors of some columns tuned parameters for each size and did not print them. For these columns, rows with other

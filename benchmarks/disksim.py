@@ -1,8 +1,8 @@
 """Compare every drive, read as DiskSim reads it, request by request with DiskSim 4.0's answers to synthetic streams.
 
-The shared reference data hold four streams of 3,000 requests for each of eleven drives. A row says how many requests of
-a stream agree within 1 us, and classifies the others by the first of ``CAUSES`` that applies. A request that differs
-shifts the platter for those after it, so only the first of each run of differing requests shows the cause.
+The shared reference data hold four streams of 3,000 requests for each of eleven drives. A row has the percentage of a
+stream's requests that agree within 1 us, and counts the others by the first of ``CAUSES`` that applies. A request that
+differs shifts the platter for those after it, so only the first of each run of differing requests shows the cause.
 
     python benchmarks/disksim.py --csv out.csv
 """

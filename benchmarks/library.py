@@ -1,8 +1,8 @@
 """Measure the library's cost apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
 
-There is one row per measure: value, unit, and the project's own target. Times are medians of CPU times over the
+There is one row per measure: value, unit, and the project's own target. Our times are medians of CPU times over the
 repeats, except for the small trace (wall-clock time, because a user waits for it) and the threads (wall-clock time,
-because CPU time does not show the gain).
+because CPU time does not show the gain); the first run of the small trace and the runs of `--giant` are single.
 
     python benchmarks/library.py --csv out.csv
     python benchmarks/library.py --giant --csv giant.csv     # 1 G generated requests: takes minutes
@@ -30,7 +30,7 @@ from misspenalty.traces import Trace
 SIZES = 16
 SMALL = "lirs/cpp.trace.gz"
 LINES = 2_000_000  # lines of the text trace that is compiled
-LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may take 16 bytes per block, the others 32
+LEAN = ("lru", "fifo", "sieve", "clock")  # policies that may use 16 bytes per block; the others may use 32
 GIANT_BLOCKS = 1 << 20
 GIANT_CACHE = GIANT_BLOCKS // 10
 CHUNK = 1 << 20  # requests generated at a time

@@ -7,8 +7,9 @@ million with a disk.
 
 `over_parts` is the time of `penalty` relative to the sum of the times of its parts: the same trace without a device
 (`misspenalty.simulate`), and the misses without a cache (through the drive's queue); 1 means that combining them costs
-nothing. `libcachesim_over_ours` is the time that libCacheSim, which has no device, takes to find the hits and misses of
-the same references, relative to that of `penalty`. Times are CPU times, the smallest of three.
+nothing. It is not computed for the flash drive. `libcachesim_over_ours` is the time that libCacheSim, which has no
+device, takes to count the hits and misses of the same references, relative to that of `penalty`. Times are CPU times,
+the smallest of three.
 """
 
 import argparse

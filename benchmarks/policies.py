@@ -49,7 +49,7 @@ SHARE = 10  # blocks of a trace per block of the cache
 ZIPF_CACHE = 100_000
 PEER_SECONDS = 5  # CPU time after which libCacheSim's run of a policy is not repeated
 
-# policy: libCacheSim's name and options, and those of our parameters that equal counts require
+# policy: libCacheSim's name and options, and the parameters with which our counts are equal, except where noted
 PEERS = {
     "2q": ("TwoQ", {}, {}),
     "arc": ("ARC", {}, {}),

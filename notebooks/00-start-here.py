@@ -29,7 +29,7 @@
 # | [hac](hac.ipynb) | HAC (SOSP 1997): when is caching objects better than caching pages? |
 # | [epcm](epcm.ipynb) | EPCM (USENIX 2001): how soon can a system foresee which file comes next? |
 # | [vlog](vlog.ipynb) | The virtual log (OSDI 1999): how much faster is a write that may go anywhere? |
-# | [classics](classics.ipynb) | LIRS, ARC, CAR, CLOCK-Pro (2002 to 2005): do they all manage a loop? |
+# | [classics](classics.ipynb) | LIRS, ARC, CAR, CLOCK-Pro (2002 to 2005): do they all cope with a loop? |
 # | [delayed_hits](delayed_hits.ipynb) | Delayed hits (SIGCOMM 2020): do more hits mean less waiting? |
 # | [kvcache](kvcache.ipynb) | The key-value cache of a chat service (FAST 2025): how many seconds does it save? |
 # | [dispute](dispute.ipynb) | S3-FIFO, SIEVE (2023, 2024): are simple policies better, and on which traces? |

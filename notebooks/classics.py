@@ -17,8 +17,8 @@
 # # Classics: what LRU misses in a loop
 #
 # LIRS (2002), ARC (2003), CAR (2004) and CLOCK-Pro (2005) were published within four years. All set out to be better
-# than LRU where a program reads more than the cache holds, again and again. **Do they all manage a loop, and what does
-# a loop cost those that do not?**
+# than LRU where a program reads more than the cache holds, again and again. **Do they all cope with a loop, and what
+# does a loop cost those that do not?**
 
 # %%
 # %matplotlib inline
@@ -41,7 +41,7 @@ loop = np.tile(np.arange(1000), 100)
 misspenalty.simulate(loop, POLICIES, 999)[["policy", "hits", "hit_ratio"]]
 
 # %% [markdown]
-# LRU evicts each block just before it is asked for. ARC and CAR adapt the share of recency and frequency, but in this
+# LRU evicts each block just before it is requested. ARC and CAR adapt the share of recency and frequency, but in this
 # loop no block is ever used twice while it is in the cache, so there is nothing to learn from. LIRS and CLOCK-Pro
 # compare blocks by the distance between uses; all distances are equal here, so the blocks that came first stay.
 #
@@ -82,7 +82,7 @@ for name, table in (("with a loop", curve), ("popular blocks", popular)):
 #
 # ![Published and reproduced hit ratios on ARC's OLTP trace](../results/classics/oltp.png)
 #
-# and so do the differences on looping traces:
+# and so are the differences on looping traces:
 #
 # ![Hit ratios on the looping traces of the LIRS and CLOCK-Pro papers](../results/classics/looping.png)
 #

@@ -17,8 +17,8 @@
 # # Delayed hits: when a hit has to wait
 #
 # A request for a block that is being fetched is neither a hit nor a miss: it waits for the rest of that fetch. Atre and
-# others (SIGCOMM 2020) call it a *delayed hit*. **Does the policy with the most hits still give the shortest waiting
-# once delayed hits count?**
+# others (SIGCOMM 2020) call it a *delayed hit*. **Does the policy with the most hits still give the shortest waits once
+# delayed hits count?**
 
 # %%
 # %matplotlib inline
@@ -46,7 +46,7 @@ misspenalty.delayed_hits([7, 7, 7, 7], "lru", 1, 3)
 #
 # One group of blocks is requested in bursts, the other evenly, and both equally often. A miss on a bursty block makes
 # every request of its burst wait; a miss on an even one makes a single request wait. **Predict**: which blocks should a
-# cache keep that wants the least waiting, and does LRU do so?
+# cache keep to minimise waiting, and does LRU keep them?
 
 # %%
 def workload(bursty, even, length, burst, seed=1):
@@ -64,7 +64,7 @@ POLICIES = ("lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad")
 
 
 def compare(fetch_steps, cache_blocks=20):
-    """What each policy counts at one latency."""
+    """Hits, delayed hits and mean wait of each policy at one latency."""
     rows = []
     for policy in POLICIES:
         result = misspenalty.delayed_hits(requests, policy, cache_blocks, fetch_steps)
@@ -80,7 +80,7 @@ compare(fetch_steps=8)
 #
 # ## 3. The latency decides
 #
-# **Predict**: for which latencies does it not matter which of the two you count?
+# **Predict**: for which latencies does it not matter whether you count hits or waiting?
 
 # %%
 latencies = [1, 2, 4, 8, 16, 32, 64]

@@ -36,7 +36,7 @@ pd.options.display.precision = 1
 # ## 1. Four workloads
 #
 # - *stable*: some blocks are popular, and stay so;
-# - *one-time*: the same, and three in ten requests are for a block that is never asked for again;
+# - *one-time*: the same, but three in ten requests are for a block that is never requested again;
 # - *drifting*: every 20,000 requests, all popular blocks are replaced by new ones;
 # - *TPC-C*: a recording of a database behind its own cache.
 #
@@ -96,8 +96,8 @@ print(f"On {tenth.loc['s3fifo'].idxmin()}, S3-FIFO has {-tenth.loc['s3fifo'].min
 
 # %% [markdown]
 # It depends on which traces are averaged. Policies that keep proven blocks win while popularity lasts, and lose when
-# it moves on. So the dispute is about which traces count: these are means over the authors' published results, with
-# intervals for traces and for whole data sets resampled:
+# it moves on. So the dispute is about which traces count. These are means over the authors' published results, with
+# intervals from resampling traces and from resampling whole data sets:
 #
 # ![Mean reductions of misses from FIFO with intervals, by policy and selection of traces](../results/dispute/means.png)
 #

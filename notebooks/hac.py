@@ -145,4 +145,4 @@ counts("hac")
 # ## Exercise
 #
 # HAC looks at `scan=3` frames per fetch to find victims. Try `visits(HAC, "T1", 900 * KB, 3, scan=1)` and `scan=10`.
-# What does looking at more frames buy, and what does it cost in `frames_scanned`?
+# What does scanning more frames gain, and what does it cost in `frames_scanned`?

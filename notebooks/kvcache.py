@@ -39,7 +39,7 @@ print(f"{len(prompts):,} prompts of {prompts.input_tokens.mean():,.0f} tokens on
 # ## 1. A hit that is worth nothing
 #
 # Keys and values depend on all tokens before them. A block of a prompt saves work only if every block before it is in
-# the cache, too. **Predict**: of the blocks that are found in the cache, which share counts under LRU, and under a
+# the cache, too. **Predict**: of the blocks that are found in the cache, what share counts under LRU, and under a
 # policy that decides block by block whether it is popular enough to stay, such as W-TinyLFU? Under random replacement?
 
 # %%
@@ -52,7 +52,7 @@ hits.assign(counts_pct=share).pivot(index="cache_blocks", columns="policy", valu
 # %% [markdown]
 # ## 2. Which policy?
 #
-# **Predict**: LRU was the worst policy for MQ's second-level cache. Is it the worst here?
+# **Predict**: LRU is a poor policy for a second-level cache (see the notebook on MQ). Is it the worst here?
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
@@ -99,6 +99,6 @@ counts("kvcache")
 # %% [markdown]
 # ## Exercise
 #
-# Change the model: `time_to_first_token(…, server=Server(shared_heads=1))`, with `Server` from
-# `misspenalty.latency.prefill`, has keys and values that are eight times as large. From which bandwidth, such as
-# `"25GB/s"` as the place, does the cache pay again?
+# Change the model: with `time_to_first_token(…, server=Server(shared_heads=1))` (`Server` is in
+# `misspenalty.latency.prefill`), keys and values are eight times as large. From what bandwidth on does the cache pay
+# off again? A bandwidth such as `"25GB/s"` can take the place of `"dram"`.

@@ -38,7 +38,7 @@ pd.options.display.precision = 1
 # blocks under LRU. The second cache gets what misses there.
 #
 # **Predict**: the first cache serves more than half of the requests. The second one is as large and uses LRU as well.
-# Which share of *its* requests will it serve?
+# What share of *its* requests will it serve?
 
 # %%
 requests = zipf(200_000, blocks=20_000, exponent=0.9)
@@ -50,8 +50,8 @@ print(f"first cache: {first.hit_ratio:.0%} of {len(requests):,}; second: {same.h
 
 # %% [markdown]
 # Why so few? A block that misses in the first cache was last used long ago, and after this miss the first cache keeps
-# it. The second cache sees it again only after the first one has evicted it. How many requests come between two uses of
-# the same block, in the stream that each cache sees:
+# it. The second cache sees it again only after the first one has evicted it. How many distinct blocks are used from one
+# use of a block to the next, in the stream that each cache sees:
 
 # %%
 rows = {}
@@ -66,10 +66,10 @@ pd.DataFrame(rows).T.rename_axis(columns="% of re-uses, by blocks in between")
 #
 # Near re-uses are gone, but some blocks are still wanted more often than others. MQ keeps several LRU queues. A block
 # with f accesses is in queue log2(f). A block that is not used for a *lifetime* moves down one queue; the victim is the
-# oldest block of the lowest queue. A history of evicted blocks remembers their counts.
+# oldest block of the lowest queue that is not empty. A history of evicted blocks remembers their counts.
 #
 # Its definition is a Python class. **Predict**: in a cache of three blocks, A is used three times, and then D, E, F and
-# G once each. Is A still there when it is asked for again? Would it be under LRU?
+# G once each. Is A still there when it is requested again? Would it be under LRU?
 
 # %%
 reference = misspenalty.policies()["mq"].reference(3, life_time=6)

@@ -18,8 +18,8 @@
 #
 # A storage controller sees two kinds of reads. Some come at random, and a track read once may be read again. Others
 # come in sequence: the next track is known and can be prefetched, and once read it is of no further use. Both compete
-# for the same cache. **How much of it should sequential data get, and who can tell while the load changes?** Gill and
-# Modha (USENIX 2005) answered with *SARC*.
+# for the same cache. **How much of it should sequential data get, and how can a controller know while the load
+# changes?** Gill and Modha (USENIX 2005) answered with *SARC*.
 
 # %%
 # %matplotlib inline
@@ -44,10 +44,10 @@ ROOT = root()
 #
 # ## 2. How SARC divides the cache
 #
-# SARC keeps sequential tracks in one list (SEQ) and all others in another (RANDOM), and asks what one more page would
-# be worth in each. With *s* sequential misses in an interval and a list of *L* pages, a page of SEQ is worth about
-# 2*s*/*L* misses; one of RANDOM is worth the hits in its bottom, one in ΔL pages. The **ratio** 2*s*ΔL/*L* compares
-# the two: above 1, SEQ should grow; below 1, RANDOM. *LRU Top* treats all tracks alike. *LRU Bottom* inserts
+# SARC keeps sequential tracks in one list (SEQ) and all others in another (RANDOM), and estimates the value of one more
+# page in each. With *s* sequential misses since the last hit in the bottom ΔL pages of RANDOM, one more page is worth
+# about 2*s*/*L* misses in SEQ, which has *L* pages, and 1/ΔL in RANDOM. The **ratio** 2*s*ΔL/*L* compares the two
+# values: above 1, SEQ should grow; below 1, RANDOM should. *LRU Top* treats all tracks alike. *LRU Bottom* inserts
 # sequential ones near the end of its list.
 #
 # ## 3. See the lists adapt
@@ -99,5 +99,5 @@ counts("sarc")
 # %% [markdown]
 # ## Exercise
 #
-# Double the load of the last three minutes. Which policy's response time grows first, and does the share of SEQ tell
-# why?
+# Double the load of the last three minutes. Which policy's response time grows first, and does the share of SEQ explain
+# this?

@@ -40,9 +40,9 @@ print(f"{places:,} places of 4 KB; one revolution takes {small.mechanics.revolut
 # %% [markdown]
 # ## 1. Six writes
 #
-# Four fifths of the disk are in use. Each row is a write to a random block: it moves to a free place, and the old one
-# becomes free; so does that of the older map sector. **Predict**: update in place waits half a revolution on average.
-# How long does the virtual log wait for the block and the map sector together?
+# Four fifths of the disk are in use. Each row is a write to a random block. The block moves to a free place, and its
+# old place becomes free, as does that of the older map sector. **Predict**: update in place waits half a revolution on
+# average. How long does the virtual log wait for the block and the map sector together?
 
 # %%
 rng = np.random.default_rng(1)
@@ -128,7 +128,7 @@ for share in (0.5, 0.8, 0.94):
 
 # %% [markdown]
 # A write that may go anywhere is several times as fast, and becomes slower as free places become rare. A crash loses
-# nothing that was acknowledged. The paper's Figure 9 speaks of almost an order of magnitude; ours, on three platforms:
+# nothing that was acknowledged. The paper reports almost an order of magnitude (Figure 9); ours, on three platforms:
 #
 # ![Time of an update in place and on the virtual log, by platform](../results/vlog/fig9.png)
 #

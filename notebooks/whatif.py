@@ -16,9 +16,10 @@
 # %% [markdown]
 # # What if: the five conclusions on machines from 1997 to 2025
 #
-# HAC, MQ, EPCM, the virtual log and SARC were right on the machines of their time. Operations are counted once and
-# converted to time: processors, networks and devices can then be exchanged. **Which conclusions still hold today, and
-# with which device do they end?** The parameters, with sources and ranges, are in `studies/whatif/machine.yaml`.
+# The papers on HAC, MQ, EPCM, the virtual log and SARC drew their conclusions on the machines of their time. Here,
+# operations are counted once and converted to time, so processors, networks and devices can be exchanged. **Which
+# conclusions still hold today, and with which device do they fail?** The parameters, with sources and ranges, are in
+# `studies/whatif/machine.yaml`.
 
 # %%
 # %matplotlib inline
@@ -116,9 +117,9 @@ for name, line in lines.items():
     print(f"{name}: {said}")
 
 # %% [markdown]
-# With a fast device a miss costs little, and what saves misses gains little, unless a miss costs more than the device:
-# HAC also saves the network and the client's processor the work of a fetch. All five conclusions with every machine and
-# device, and with the ranges of assumed parameters:
+# With a fast device a miss costs little, so saving misses gains little, unless a miss costs more than the device's
+# time: HAC also saves the network and the client's processor the work of a fetch. All five conclusions with every
+# machine and device, and with the ranges of assumed parameters:
 #
 # ![Gains of the five conclusions by machine and device](../results/whatif/summary.png)
 

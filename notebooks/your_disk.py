@@ -47,7 +47,7 @@ FLASH = "dc_s3700"  # to compare with
 # %% [markdown]
 # ## 1. The drive
 #
-# The seek curve says how long the arm takes for a distance; outer zones hold more sectors and deliver more per
+# The seek curve shows how long the arm takes for each distance; outer zones hold more sectors and deliver more per
 # revolution. **Predict**: how much longer does a seek over all cylinders take than one to the next?
 
 # %%

@@ -60,8 +60,8 @@ trace = misspenalty.open_trace(TRACE, FORMAT, BLOCK_BYTES)
 trace
 
 # %% [markdown]
-# LRU hits those references whose reuse distance is below its size. **Predict** from the bars of *Reuse distances*: from
-# which size on does LRU hit half of the references?
+# LRU hits those references whose reuse distance is at most its size. **Predict** from the bars of *Reuse distances*:
+# from which size on does LRU hit half of the references?
 
 # %%
 profile(

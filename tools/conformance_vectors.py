@@ -3,8 +3,8 @@
     python tools/conformance_vectors.py            # data/conformance/*.json and the long traces
     python tools/conformance_vectors.py --check    # exit status 1 if that would change a file
 
-A source, data/conformance/sources/<policy>.yaml, lists traces and says what each tests; common.yaml lists those that
-several or all policies share. Outcomes come from `misspenalty.policies` and `misspenalty.conformance.readings`.
+A source, data/conformance/sources/<policy>.yaml, lists traces and says what each tests; common.yaml lists the traces
+that several or all policies share. Outcomes come from `misspenalty.policies` and `misspenalty.conformance.readings`.
 """
 
 import argparse
@@ -88,7 +88,10 @@ def make_suite(source, common, traces):
 
 
 def make_vector(policy, readings, rules, entry):
-    """Make a vector with all its allowed outcomes; return None if the outcome depends on a hash or a random draw."""
+    """Make a vector with all its allowed outcomes.
+
+    Return None if the outcome depends on a hash or a random draw, or if random replacement has too many outcomes.
+    """
     capacity, trace, parameters = entry["capacity"], entry["trace"], entry.get("parameters", {})
     if policy in HASHED and not _without_hash(policy, capacity, trace, parameters):
         return None

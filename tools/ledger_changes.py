@@ -3,8 +3,8 @@
     python tools/ledger_changes.py [REVISION]
 
 Count the entries of the older and the present ledger by status, role, verdict and basis. Then print, with the reason,
-every entry that is new, that has left the ledger, or whose status, role or rule has changed. Without a revision, the
-older ledger is that of the commit before the one that gave every entry a role.
+every entry that is new, that has left the ledger, or whose status, role, rule or reason (`changed`) differs. Without a
+revision, the older ledger is that of the commit before the one that gave every entry a role.
 """
 
 import argparse

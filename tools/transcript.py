@@ -1,4 +1,4 @@
-"""Run `trace info`, `curve` and `penalty` on a trace of each format, and write docs/transcript.md with pictures.
+"""Run `trace info`, `curve` and `penalty` on traces in many formats, and write docs/transcript.md with pictures.
 
 python tools/transcript.py
 
@@ -132,10 +132,10 @@ def page():
     )
 
 
-HEAD = """# Transcript: a trace of each format
+HEAD = """# Transcript: traces in many formats
 
-This page shows what `misspenalty` says about one file in each format: what the file holds, which policy has the most
-hits at a tenth of the footprint, and how long a request then waits. `tools/transcript.py` ran the commands and wrote
+This page shows what `misspenalty` reports about files in many formats: what each file holds, the hit ratios of policies
+at about a tenth of the footprint, and how long a request waits there. `tools/transcript.py` ran the commands and wrote
 this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not
 ours to ship.
 

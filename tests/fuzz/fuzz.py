@@ -4,8 +4,9 @@
     python tests/fuzz/fuzz.py --target spc disksim --seed 7
 
 A target is a reader with its seeds (`corpus.py`). Each execution mutates one seed and reads it in a child process with
-bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash, a hang or an
-accepted result that contradicts itself is a failure: its input is copied to build/fuzz, and the exit status is 1.
+bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash, a hang, an
+accepted result that contradicts itself, a file left behind, or access to other files, programs or the network is a
+failure: its input is copied to build/fuzz, and the exit status is 1.
 """
 
 import argparse

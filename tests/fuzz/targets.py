@@ -1,7 +1,7 @@
 """Targets of the fuzzer that read results, or that replay a trace through the public functions.
 
-Some targets know the right answer and check it: a changed archive must be refused, and a changed table or picture must
-not compare as equal.
+Some targets check the right answer: a changed archive must be refused, and a changed table or picture must not compare
+as equal.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, even if the writing process is killed, and its leftovers are removed."""
+"""Files appear whole or not at all, even if the writing process is killed; a killed writer's leftovers are removed."""
 
 import bz2
 import contextlib

@@ -1,4 +1,4 @@
-"""ARTIFACT.md names claims, tables and targets that exist, and states the published values of the ledger."""
+"""ARTIFACT.md names claims, tables and targets that exist, and states the ledger's values; SECURITY.md names tests."""
 
 import re
 from pathlib import Path

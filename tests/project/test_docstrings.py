@@ -1,4 +1,4 @@
-"""Every example in a docstring of the package runs, and every public function has one."""
+"""Every example in a docstring of the packages runs, and functions of the public interface have examples."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""Test what `make` says on a machine that lacks something, before it changes anything."""
+"""Test the messages of `make` on a machine that lacks something, the list of targets, and `make clean`."""
 
 import hashlib
 import os

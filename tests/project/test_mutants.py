@@ -176,7 +176,7 @@ def test_a_fault_is_noticed_in_a_fork(tmp_path, monkeypatch, body, by):
 
 
 def test_a_table_grows_and_nothing_is_tried_twice(tmp_path):
-    """A second run with one source and one file of tests must add only faults that are new."""
+    """A second run with the same options must try no fault again, and so add no row."""
     program = "import mutants; mutants.NEAREST = {'*': ('tests/io/test_files.py',)}; mutants.main()"
     options = ["--only", "io/files.py", "--csv", str(tmp_path / "faults.csv")]
     shown = []

@@ -1,4 +1,4 @@
-"""Test the parts of `make scaling` and `make slurm-test`; the runs themselves would take too long."""
+"""Test parts of `make scaling` and `make slurm-test`; the runs themselves would take too long."""
 
 import os
 import re

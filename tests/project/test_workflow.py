@@ -323,7 +323,7 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
 
 
 def test_forced_run_gives_the_same_bytes(tree, first_run):
-    """Sets and dicts of strings hash differently this time, and jobs come in another order."""
+    """In this run, strings hash differently, so that sets have another order."""
     done = snakemake(tree, "--cores", "2", "--forceall", "--", "supplement", hash_seed="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tree) == first_run

@@ -102,7 +102,10 @@ class ClosedHistory:
 
 
 class LRUMAD(Cache):
-    """Evict the object with the lowest mean aggregate delay per step since its last request; on ties, the earliest."""
+    """Evict the object with the lowest mean aggregate delay per step since its last request.
+
+    Of several such objects, the one whose first request came earliest is evicted.
+    """
 
     history = History
 
@@ -239,7 +242,7 @@ class OPT(Cache):
 
 
 class OPTMAD(OPT):
-    """OPT by the aggregate delay of the next window divided by the steps to its start."""
+    """OPT that ranks objects by the aggregate delay of their next window, divided by the steps to its start."""
 
     def value(self, name, step, now):
         coming = self.following(name, step)

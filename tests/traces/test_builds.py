@@ -1,4 +1,4 @@
-"""The captures of file activity are what their fact sheet says; their reader does not accept damaged files."""
+"""The captures of file activity agree with their fact sheet; their reader does not accept damaged files."""
 
 import functools
 import hashlib
@@ -276,7 +276,7 @@ def test_all_skips_existing_captures(tmp_path):
 
 
 def small():
-    """Return the three tables of a capture of one run: a shell starts a program that reads and writes a file."""
+    """Return the three tables of a capture of one run: a shell starts a process that reads a file."""
     rows = [  # time, process, kind, file, offset, length, asked, other, error, compute, system
         (0, 0, "exec", 0, 0, 9000, 0, -1, 0, 0, 50),
         (60, 0, "fault", 0, 0, 8192, 0, -1, 0, 40, 0),

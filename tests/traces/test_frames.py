@@ -1,4 +1,4 @@
-"""Test data frames, Arrow tables and dicts of columns as traces, with every role that files have."""
+"""Test data frames, Arrow tables and dicts of columns as traces, with the roles and options of files."""
 
 import datetime
 

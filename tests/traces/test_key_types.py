@@ -86,7 +86,7 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
 @pytest.mark.parametrize("blank", [" ", "\t", "  \t ", "\v", "\f", " \r"])
 @pytest.mark.parametrize("place", range(3))
 def test_blanks_on_a_line_are_not_a_key(tmp_path, blank, place):
-    """This also holds in a table of one column, where pyarrow takes blanks for a value."""
+    """The table has one column, in which pyarrow takes blanks for a value."""
     rows = ["7", "8"]
     rows.insert(place, blank)
     path = tmp_path / "trace.csv"

@@ -1,4 +1,4 @@
-"""Test that numbers too large for Python or a trace are refused at once with a message, wherever they occur."""
+"""Test that numbers too large for Python or a trace are read as keys or refused at once with a message."""
 
 import decimal
 import re
@@ -19,7 +19,7 @@ LONG = {"digits": DIGITS, "exponent": "1e999999999", "negative exponent": "1e-99
 
 @pytest.mark.parametrize("name", sorted(dialects()))
 def test_no_dialect_converts_a_number_of_thousands_of_digits(tmp_path, name):
-    """Long numbers replace each number of the example in turn; the format is given, or found by content."""
+    """Long numbers replace each number of the example in turn; the format is given or recognised from the content."""
     example, path = dialects()[name].example, tmp_path / f"example.{name}"
     places = [match.span() for match in re.finditer(r"\d+", example)]
     assert places

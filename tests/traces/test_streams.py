@@ -15,7 +15,7 @@ MB = 1 << 20
 
 
 def slow(workload, begin, end):
-    """Return (time, block) of every read, stream by stream."""
+    """Return (time, stream, block) of every read, computed stream by stream and sorted."""
     rng = np.random.default_rng(workload.seed)
     phases = rng.integers(0, workload.interval_ns, workload.streams).tolist()
     places = rng.integers(0, workload.section_reads, workload.streams).tolist()

@@ -94,7 +94,7 @@ def test_interner_holds_no_more_than_it_may():
 
 
 def test_interner_knows_addresses_whose_table_changed():
-    """Whether an address is low depends on how many addresses there are: 10,000 is high at first and low later."""
+    """Whether an address counts as low depends on the number of addresses: 10,000 is high at first and low later."""
     interner = Interner()
     addresses = np.concatenate([[10_000, 50_000, 2**40], np.arange(60_000), [2**40, 2**63]]).astype(np.uint64)
     known = {}

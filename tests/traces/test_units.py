@@ -1,4 +1,4 @@
-"""Test units that lines do not state: asked for, or named in a note, and never assumed without a word.
+"""Test units that lines do not state: the user has to state them, or a note names them; none is assumed silently.
 
 The lines are like those of real files whose units differ from what their columns or their format suggest.
 """

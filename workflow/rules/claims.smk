@@ -87,7 +87,7 @@ rule reasons:
 
 rule recomputed:
     input:
-        files="results/claims.csv",  # without an input, Snakemake would take the archived table for up to date
+        files="results/claims.csv",  # without an input, Snakemake would consider the archived table up to date
     output:
         table="results/recomputed.csv",
     log:

@@ -1,5 +1,5 @@
-"""Update the claims in README.md and ARTIFACT.md and, with --cost, what the last run took; write results/README.md, the
-data dictionary.
+"""Update the claims in README.md and ARTIFACT.md and, with --cost, the cost of the last run; write the data dictionary,
+results/README.md.
 
 `make reproduce` updates everything that is the same on every machine; `make cost` also updates the cost.
 """
