@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from small import python_of, small_tree
+from small import RUN, python_of, small_tree
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "docs" / "how-to" / "sample_item.diff"
@@ -41,7 +41,7 @@ def test_the_sample_table_is_made_drawn_and_judged(tmp_path):
     assert all(name.startswith("studies/mq/") for name in differing(before, contents(tree)))
     python = python_of(tree, tmp_path / "environment")
     made = ["results/mq/doubling.csv", "results/mq/doubling.svg"]
-    run([python, "-m", "snakemake", "--cores", "2", "--", *made], tree)
+    run([python, "-m", "snakemake", *RUN, *made], tree)
     table = pd.read_csv(tree / made[0])
     assert list(table.columns) == ["policy", "cache_mb", "gain_points"] and set(table["policy"]) == {"mq", "lru"}
     sizes = pd.read_csv(tree / "results" / "mq" / "table4.csv").pivot(
@@ -83,7 +83,7 @@ def test_the_sample_study_is_made_drawn_and_judged_and_lives_in_its_folder(tmp_p
     mine = yaml.safe_load((tree / "studies" / "mine" / "small.yaml").read_text())
     config.write_text(yaml.safe_dump(small | {"mine": mine}))
     made = [f"results/mine/{name}" for name in ("faults.csv", "added.csv", "anomaly.svg")]
-    run([python, "-m", "snakemake", "--cores", "2", "--", *made], tree)
+    run([python, "-m", "snakemake", *RUN, *made], tree)
     assert pd.read_csv(tree / made[1]).values.tolist() == [["fifo", 4, 1], ["lru", 4, -2]]
     judged = json.loads(run([python, "-c", JUDGE_STUDY], tree))
     assert set(judged["verdict"].values()) == {"reproduced"} and len(judged["verdict"]) == 3

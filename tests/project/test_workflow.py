@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from small import RAW, copy_tree, digests, small_config, small_tree
+from small import RAW, RUN, copy_tree, digests, small_config, small_tree
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.judge import STUDIES
@@ -205,7 +205,7 @@ def test_whole_archived_run_can_be_planned(tmp_path):
 @pytest.fixture(scope="module")
 def first_run(tree):
     for target in ("all", "supplement"):
-        done = snakemake(tree, "--cores", "2", "--show-failed-logs", "--", target)
+        done = snakemake(tree, *RUN, target)
         assert done.returncode == 0, done.stdout + done.stderr
     return digests(tree)
 
@@ -248,7 +248,7 @@ def test_manifest_names_everything_that_was_read(tree, first_run):
 
 
 def test_second_run_has_nothing_to_do(tree, first_run):
-    done = snakemake(tree, "--cores", "2", "--", "supplement")
+    done = snakemake(tree, *RUN, "supplement")
     assert done.returncode == 0
     assert "Nothing to be done" in done.stdout + done.stderr
     assert digests(tree) == first_run
@@ -324,6 +324,6 @@ def test_fresh_clone_recomputes_everything(tree, first_run, tmp_path):
 
 def test_forced_run_gives_the_same_bytes(tree, first_run):
     """In this run, strings hash differently, so that sets have another order."""
-    done = snakemake(tree, "--cores", "2", "--forceall", "--", "supplement", hash_seed="1")
+    done = snakemake(tree, "--forceall", *RUN, "supplement", hash_seed="1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tree) == first_run
