@@ -80,7 +80,7 @@ def oltp(table, published):
 @styled
 def looping(table, published):
     """Hit ratios on four traces of the LIRS and CLOCK-Pro papers, one panel per trace; black marks, on gli only, are
-    hit ratios of LRU that an independent program found.
+    hit ratios of LRU that an independent program computed.
 
     Parameters
     ----------

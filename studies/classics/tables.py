@@ -41,8 +41,8 @@ def comparison(hit_ratios, published):
     -------
     DataFrame
         ``trace, cache_blocks, policy, source, published_pct, hit_ratio_pct, difference_points, parameters``; one row
-        per published number whose trace, size and policy were replayed. LFU, whose definition is not stated, is
-        compared with both of our versions.
+        per published number whose trace, size and policy were replayed, but two for LFU, whose definition is not
+        stated: it is compared with both of our versions.
     """
     published = published.rename(columns={"hit_ratio_pct": "published_pct"})
     other = published[published["policy"] == "lfu"].assign(policy="lfu_history")

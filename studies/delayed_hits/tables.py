@@ -59,7 +59,7 @@ def authors_program(runs, published) -> pd.DataFrame:
 
 
 def winners(times) -> pd.DataFrame:
-    """Find the policy with the most hits and the one that answers fastest.
+    """Determine the policy with the most hits and the one that answers fastest.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ def _replays(record, kinds, cells):
 
 
 def _most(values):
-    """Return the greatest value; NaN if there is none or one is missing."""
+    """Return the greatest value; NaN if there is none or if any is missing."""
     return np.max(values) if len(values) else np.nan
 
 

@@ -41,7 +41,7 @@ def pack(folder, out):
         folder ``all``, which repeats the same files, is left out.
     out : path-like
         The CSV: ``dataset, trace, requests, size_ratio, cache_objects`` and one column per algorithm of `ALGORITHMS`
-        with its miss ratio, empty where it was not run. The sizes of a trace are the last ones of `RATIOS`, because
+        with its miss ratio, empty where it was not run. A trace's sizes correspond to the last of `RATIOS`, because
         small traces lack the smallest sizes. If several lines have the same algorithm and size, the last one is used,
         as in the authors' script.
 

@@ -5,8 +5,9 @@ it is a gain, and (FIFO - policy) / policy if it is a loss, so it is never below
 a trace is used at a size; the script uses 0.1 %, 1 %, 10 % and 40 % of a trace's objects.
 
 The following rules were chosen before anything was computed. Percentiles interpolate linearly, like the authors'. An
-interval is the central 95 % of the percentile bootstrap. Traces are drawn with replacement, and all policies use the
-same draw. Traces of one data set are not independent of each other, so a second interval draws whole data sets.
+interval is the central 95 % of the percentile bootstrap. Traces are drawn with replacement, and policies that have a
+result for every trace share each draw. Traces of one data set are not independent of each other, so a second interval
+draws whole data sets.
 """
 
 import numpy as np

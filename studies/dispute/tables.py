@@ -32,8 +32,8 @@ def replayed_reductions(replays, resamples, seed):
         ``kind, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, worse_than_fifo_pct, below_lru_pct,
         best_pct``: the reduction of the miss ratio from FIFO in %, as in `published.reduction`, with the 95 % interval
         of its mean, from traces drawn with replacement; shares of traces on which the policy misses more often than
-        FIFO, less often than LRU, and least often of all policies (alone or on a tie). The kind ``every trace`` covers
-        all traces. Sizes used for only one trace are left out.
+        FIFO, less often than LRU, and least often of the policies in `COMPETING` (alone or on a tie). The kind ``every
+        trace`` covers all traces. Sizes used for only one trace are left out.
     """
     cells = wide(replays)
     sizes = replays.groupby("size_ratio")["trace"].nunique()
@@ -80,7 +80,7 @@ def trace_comparisons(replays):
     DataFrame
         ``trace, kind, size_ratio, sieve_below_arc_pct, sieve_below_lru_pct, s3fifo_below_wtinylfu_pct, best_policy``.
         ``<a>_below_<b>_pct`` is how far, in %, the miss ratio of a is below that of b (negative if above);
-        ``best_policy`` is the first policy with the fewest misses.
+        ``best_policy`` is the first policy in `COMPETING` with the fewest misses.
     """
     rows = wide(replays)
     made = rows[KEYS].copy()

@@ -8,7 +8,7 @@ from misspenalty_studies.common.machine import MachineParameters, declared
 
 @dataclass(frozen=True)
 class KvCacheMachine(MachineParameters):
-    """Parameters of the kvcache study's machines, in the units that their names end in."""
+    """Parameters of the kvcache study's machines, in the units that their declarations state."""
 
     statuses = ("stated", "derived", "secondary", "assumed")
 
@@ -30,12 +30,12 @@ class KvCacheMachine(MachineParameters):
         float, declared("share of the throughput", "Share of the throughput that a prefill reaches", gt=0, le=1)
     ]
     host_to_device_gb_s: Annotated[
-        float, declared("10^9 bytes/s", "Bandwidth from a server's memory to its GPUs, all together", gt=0)
+        float, declared("10^9 bytes/s", "Bandwidth from a server's memory to all its GPUs together", gt=0)
     ]
     network_gb_s: Annotated[float, declared("10^9 bytes/s", "Bandwidth of a server's network", gt=0)]
     ssd_gb_s: Annotated[float, declared("10^9 bytes/s", "Read bandwidth of a server's flash drive", gt=0)]
-    ssd_gb: Annotated[float, declared("10^9 bytes", "Capacity of that drive", gt=0)]
+    ssd_gb: Annotated[float, declared("10^9 bytes", "Capacity of a server's flash drive", gt=0)]
     gpu_memory_gb: Annotated[float, declared("10^9 bytes", "Memory of a GPU", gt=0)]
     weights_gb: Annotated[float, declared("10^9 bytes", "Memory that the weights of the model take in a server", gt=0)]
-    node_tokens: Annotated[int, declared("tokens", "Tokens whose cache the memory of a server holds", ge=1)]
+    node_tokens: Annotated[int, declared("tokens", "Tokens whose keys and values fit in a server's memory", ge=1)]
     nodes: Annotated[int, declared("servers", "Prefill servers", ge=1)]

@@ -2,7 +2,7 @@
 
 
 def moved(point, place, stride, bounds, doubled=False):
-    """Return a point with one parameter changed, or None if that is out of range.
+    """Return a point with one parameter changed, or None if the new value is out of range.
 
     Parameters
     ----------

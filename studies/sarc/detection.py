@@ -5,8 +5,8 @@ ones for streams; high values detect them late. The generator knows which reques
 be measured for each threshold: the share of random accesses labelled sequential, and the share of streams' accesses not
 labelled sequential. The threshold in ``studies/sarc/machine.yaml`` is the one with the smallest mean of these two
 shares, over both configurations and several spaces, in LRU Top's cache at the lowest load. Neither response times nor
-published values are used. The caches are run without drives: requests look their tracks up in the same order as with
-drives, so the cached tracks are the same.
+published values are used. The caches are run without drives: in a model of one array, requests look their tracks up in
+the same order as with drives, so the cached tracks are the same.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """List the SARC study's readings: what the paper prints or leaves open, what was decided, and what that changes.
 
-A reading is fixed from the paper's text before its result is known; if a result had been seen, it is not blind. This
+A reading is decided from the paper's text; it counts as blind only if it was decided before its result was known. This
 module counts the claims that are reproduced with one reading reversed at a time, with three readings (`JOINT`) reversed
 together, and with further mechanisms that the paper does not exclude. All runs have short phases and one seed. Where a
 reading affects every policy, the load factor is refitted to LRU Top's cache-insensitive rows; as in the fit, a new
@@ -41,7 +41,7 @@ class Reading:
     decided : str
         Date, or "earlier" if the decision was made before dates were noted.
     blind : bool
-        Whether it was decided before any result was seen.
+        Whether the decision was made before its result was known.
     values : dict of str to object
         Parameters of the machine that reverse the reading.
     policies : tuple of str

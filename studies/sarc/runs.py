@@ -78,15 +78,15 @@ class Shark(Controller):
         str, declared("data/drives", "Name of a described drive, or a file that describes one", min_length=1)
     ]
     threshold: Annotated[
-        int, declared("tracks", "Run of tracks that is taken for a sequential stream, seqThreshold", ge=1, le=255)
+        int, declared("tracks", "Length of a run that is taken for a sequential stream, seqThreshold", ge=1, le=255)
     ]
     degree: Annotated[int | None, declared("tracks", "Tracks of a prefetched group, m", ge=0, le=256)]
     trigger: Annotated[
         float,
         declared(
             "share of the group, from its end",
-            "Where a group's asynchronous trigger is, whole tracks from its end; -1 = none, so that only misses "
-            "prefetch",
+            "Distance of a group's asynchronous trigger from its end, rounded down to whole tracks; negative = none, "
+            "so that only misses prefetch",
             ge=-1,
             lt=1,
         ),
@@ -101,7 +101,7 @@ class Shark(Controller):
     ]
     remedy_lru: Annotated[bool, declared("boolean", "The same for LRU Top and LRU Bottom")]
     writes_sequential: Annotated[bool, declared("boolean", "Whether written tracks of a run enter as sequential data")]
-    delta: Annotated[float, declared("share of the cache", "Bottom of a list, deltaL", gt=0, le=1)]
+    delta: Annotated[float, declared("share of the cache", "Size of the bottom of a list, deltaL", gt=0, le=1)]
     count_writes: Annotated[
         bool, declared("boolean", "Whether a write hit in RANDOM's bottom ends the interval of the ratio")
     ]
@@ -122,7 +122,7 @@ class Shark(Controller):
         float | None, declared("requests/s per scaled IOPS", "Requests per second per scaled IOPS, full size", gt=0)
     ]
     climb: Annotated[
-        float, declared("probability", "Probability of the random walk to climb one level more", ge=0, le=1)
+        float, declared("probability", "Probability that the random walk climbs one more level", ge=0, le=1)
     ]
     round_writes: Annotated[
         bool, declared("boolean", "Whether random walks write only to every eighth leaf, 256 KB apart")
@@ -133,7 +133,7 @@ class Shark(Controller):
     warm_up_share: Annotated[float, declared("share of the peak load", "Load during the warm-up", gt=0, le=1)]
     phase_minutes: Annotated[int, declared("minutes", "Length of a phase of the load schedule", ge=1, le=1440)]
     discarded_minutes: Annotated[
-        int, declared("minutes", "Minutes at the head of a phase that are not counted", ge=0, le=1440)
+        int, declared("minutes", "Minutes at the start of a phase that are not counted", ge=0, le=1440)
     ]
     divisor: int = 1
     prefetcher: str = "sequential"
@@ -159,7 +159,7 @@ class Shark(Controller):
         return self.scaled(self.divisor)
 
     def footprint_bytes(self, config):
-        """Return the total space of the workload's units, at scale."""
+        """Return the total space of the workload's units, at the model's scale."""
         gb = self.footprint_sensitive_gb if config == "cache_sensitive" else self.footprint_insensitive_gb
         return int(gb * GB / self.divisor)
 
@@ -307,7 +307,7 @@ def touches(parameter, config, policy):
 
 
 def read_cache(shark, policy, pages, tracks):
-    """Return a cache of tracks with the machine's prefetcher and its values of the policy's parameters, if any."""
+    """Return a cache of tracks with the machine's prefetcher and, for the paper's policies, the machine's values."""
     watched = {"delta": shark.delta, "count_writes": int(shark.count_writes)}
     own, observe = {}, None
     if policy == "sarc":

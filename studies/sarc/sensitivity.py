@@ -170,7 +170,7 @@ def vary(shark, parameter, values, seed, load=4, unvaried=None):
 
 
 def orderings(sensitivity):
-    """Return the order of the policies under each value, and whether it differs from that of the unvaried model.
+    """Return the order of the policies under each value, and whether it differs from the unvaried model's.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _text(value):
 
 
 def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
-    """Run all variations, and find the order of the policies in each (a workflow job).
+    """Run all variations, and determine the order of the policies in each (a workflow job).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Test the dispute study on a small table of results made by hand."""
+"""Test the dispute study on a small table of made-up results and on replays of one capture."""
 
 from itertools import combinations, product
 from pathlib import Path

@@ -54,7 +54,7 @@ def workload(prompts, times=None, size=10):
 
 @pytest.fixture(scope="module")
 def small():
-    """Compute every table of a small run."""
+    """Compute every table that the claims read, for a small trace."""
     one = runs.single(SMALL, settings(), threads=2)
     two = runs.two_levels(SMALL, MACHINE, settings(), threads=2)
     made = {"trace_parts": one["workload"], "hits": tables.hits(one["hits"]), "costs": tables.costs(MACHINE)}
@@ -69,7 +69,8 @@ def small():
 
 
 def test_the_papers_examples():
-    """A prefix of 8,192 tokens must need 6 GB/s on A800 and 19 on H800, a token 320 KB, and 3 M tokens about 1 TB."""
+    """A prefix of 8,192 tokens must need 6 GB/s on A800 and 19 on H800; a token must take 320 KB, 3 M tokens about
+    1 TB, and 128 K tokens 40 GB."""
     made = tables.costs(MACHINE).set_index("quantity")["value"]
     assert round(made["least_bandwidth_a800"]) == 6 and round(made["least_bandwidth_h800"]) == 19
     assert made["token_cache"] == 320

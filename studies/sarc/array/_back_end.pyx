@@ -148,7 +148,7 @@ cdef class BackEnd(Kernel):
         return 0
 
     cdef void plan(self, uint32_t which, plan_t* plan) noexcept nogil:
-        """Find what a destage has to read and to write."""
+        """Plan the reads and writes of a destage."""
         cdef uint64_t[MOST_MEMBERS] held
         cdef int64_t i, t, first, tracks = self.raid.strip // self.track, place = which * self.writes.strips
         memset(held, 0, sizeof(held))

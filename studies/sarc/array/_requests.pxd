@@ -31,10 +31,10 @@ cdef enum:                          # components of a latency
 
 cdef struct arrival_t:
     int64_t time                    # ns
-    int64_t page                    # first page, as the host numbers them
+    int64_t page                    # first page, in the host's numbering
     int64_t base                    # first page of its unit
     int64_t part                    # pages of the unit on each array that the host stripes it over
-    int64_t placed                  # first page, as the controller numbers them
+    int64_t placed                  # first page, in the controller's numbering
     int32_t array                   # array of its first page, whose slot and adapter the request takes
     int32_t pages                   # length
     bint write                      # 1 = write
@@ -54,7 +54,7 @@ cdef struct request_t:
 cdef struct waiter_t:
     int32_t request                 # request that waits for an operation
     int32_t next                    # next waiter, or next free one; NOBODY = none
-    bint own                        # whether the operation was issued for it
+    bint own                        # whether the operation was issued for this request
 
 
 cdef struct requests_t:

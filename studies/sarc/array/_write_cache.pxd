@@ -39,7 +39,7 @@ cdef struct write_cache_t:
     int64_t room                    # pages
     int64_t used                    # pages, including those being destaged
     int64_t low                     # pages above which destages begin
-    int64_t high                    # pages at which `most` destages are in progress
+    int64_t high                    # pages at which each array may have `most` destages in progress
     int64_t most                    # maximum number of destages in progress in one array
     bint grouped                    # whether a destage takes all dirty strips of a stripe, or only the first
     bint renewed                    # whether a stripe that is written again moves to the end of the order
@@ -94,7 +94,7 @@ cdef inline int64_t clean_pages(write_cache_t* cache, raid_t* raid, int64_t page
 
 
 cdef inline void warm_stripe(write_cache_t* cache, raid_t* raid, int64_t page, bint entry) noexcept nogil:
-    """Prefetch what a write of a page will touch: the number of its stripe's entry, or in a later call the entry."""
+    """Prefetch what a write of a page will touch: with `entry`, its stripe's entry number; without it, the entry."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef uint32_t which
     if entry:
@@ -134,7 +134,7 @@ cdef inline void link_newest(write_cache_t* cache, order_t* order, uint32_t whic
 
 
 cdef inline uint32_t new_entry(write_cache_t* cache, int64_t stripe) noexcept nogil:
-    """Take a free entry. There always is one, since each entry has at least one page."""
+    """Take a free entry. There always is one: each entry in use has a page, and there are as many entries as pages."""
     cdef uint32_t which = cache.free
     if which:
         cache.free = cache.entries[which].older

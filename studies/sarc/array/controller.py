@@ -6,39 +6,41 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
 1. the host's queue for its array: the host has at most `host_slots` requests per array in progress (FCFS);
 2. the controller's processors: one queue for all of them (`processor_queue` "shared") or one each ("own"), and the same
    service time for every request; with "none" that service is a constant time at the end;
-3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher decide what is read from the
-   drives (`misspenalty.prefetch.sequential.prefetcher`); it waits for its own missing pages and for those already in
-   flight. A write puts its pages into the read cache and, once there is room (FCFS), into the write cache;
+3. the caches. A read looks its tracks up in the read cache, whose policy and prefetcher decide which pages are read
+   from the drives (`misspenalty.prefetch.sequential.prefetcher`). The read waits for its missing pages and for those of
+   its pages that are already in flight. A write puts its pages into the read cache and, once there is room (FCFS), into
+   the write cache;
 4. the array's host adapter, which moves the data (FCFS);
 5. a delay proportional to the request rate of the whole machine (`contention_us`). It stands for contention in the
    front end, whose buses and locks are not modelled.
 
 A miss reads the missing pages, or also the later ones of their track, or the whole track (`staging`). Behind the
-caches, neighbouring pages on one drive form one operation. Of the operations that have waited longest (`drive_window`),
-a drive takes the one that its scheduler chooses (`drive_scheduler`), which in the study is the one whose first sector
-it reaches first, and moves as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each
-array takes the stripe with the oldest last write, and the number of destages rises linearly between two fill levels
-(`destage_low`, `destage_high`, `destages`). With `destage_order` "first" an array takes the stripe with the oldest
-first write; with `destage_unit` "strip" it takes one dirty strip of a stripe at a time. A stripe that is entirely dirty
-is written with its parity; otherwise the parity is computed from the old one or from the whole stripe, whichever reads
-less, so a single dirty page costs four operations in arrays of more than three drives. The space is freed when the last
-operation completes. With `parity_from_cache`, what the read cache holds is not read for a parity: the other strips'
-current contents, and the old contents of a page that it held when the page was written.
+caches, neighbouring pages on one drive form one operation. A drive's scheduler (`drive_scheduler`) chooses the next
+operation among the `drive_window` that have waited longest; in the study, it chooses the one whose first sector the
+drive reaches first. Drives move as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each
+array takes the stripe whose last write is oldest, and the number of destages rises linearly between two fill levels
+(`destage_low`, `destage_high`, `destages`). With `destage_order` "first", an array takes the stripe whose first write
+is oldest; with `destage_unit` "strip", it takes one dirty strip of a stripe at a time. A stripe that is entirely dirty
+is written with its parity, without a read. Otherwise the parity is computed from the old parity or from the whole
+stripe, whichever needs fewer reads, so a single dirty page costs four operations in arrays of more than three drives.
+The space of a destage is freed when its last operation completes. With `parity_from_cache`, contents that the read
+cache holds are not read for a parity: the current contents of the other strips, and the old contents of a page that was
+in the read cache when it was written.
 
-Addresses are 4 KB pages of one volume. The host stripes each unit of it over `host_stripe_arrays` arrays, and the
-controller sees one volume per array: to sequential detection, a stream of the host is that many slower streams, each
-with its own groups and triggers. The controller's pages are dealt out to the arrays stripe by stripe. Every latency is
-recorded by component (`COMPONENTS`).
+Addresses are numbers of 4 KB pages in one volume. The host stripes each unit of this volume over `host_stripe_arrays`
+arrays, and the controller sees each array's part of a unit as contiguous pages: to sequential detection, a stream of
+the host is that many slower streams, each with its own groups and triggers. The controller deals out its pages to the
+arrays, `stripes_per_turn` stripes at a time. Every latency is recorded by component (`COMPONENTS`).
 
 The following are deviations from the paper, and decisions where it is silent; ``studies/sarc/machine.yaml`` lists each
 parameter with its status. The paper does not say which units are on which four arrays, so the stripes of every unit are
 spread over all arrays, and there are no hot spots. A model that is a slice of its machine (`Controller.scaled`) has no
-processor of its own: it shares processors with the other slices. Their requests are copies of its own, delayed by
-multiples of a tenth of a second, so that they are as many, as bursty and as throttled by the host as its own. Pages are
-in the read cache from the moment their read is issued, may be evicted while in flight, and then still serve the
-requests that wait. Pages being destaged that are written again form a second entry, and the two may be written to disk
-in either order; a read of pages being destaged goes to the drives. A drive gives reads and destages equal priority.
-Nothing fails, and each array's spare is idle.
+processor of its own: it shares processors with the other slices. The requests of each other slice are copies of the
+model's own, delayed by a multiple of a tenth of a second, so the load of every slice is as heavy, as bursty and as
+throttled by the host. Pages are in the read cache from the moment their read is issued; they may be evicted while in
+flight, and still serve the requests that wait for them. If pages are written again while they are destaged, they form a
+second entry, and the two entries may be written to disk in either order; a read that misses pages being destaged goes
+to the drives. A drive gives reads and destages equal priority. Nothing fails, and each array's spare is idle.
 """
 
 import math
@@ -62,7 +64,7 @@ NOT_STRIPED = 1 << 40  # pages, more than any unit has
 
 @dataclass(frozen=True)
 class Controller(MachineParameters):
-    """Parameters of a storage controller, in the units that their names end in."""
+    """Parameters of a storage controller, in the units that their declarations state."""
 
     statuses = ("stated", "derived", "secondary", "assumed", "fitted")
     varied = ()
@@ -84,7 +86,7 @@ class Controller(MachineParameters):
         int | None,
         declared(
             "requests per array",
-            "Requests of one array that the host has in progress at most; the others wait in the host",
+            "Maximum number of requests per array that the host has in progress; the others wait in the host",
             ge=1,
             le=1048576,
         ),
@@ -95,16 +97,16 @@ class Controller(MachineParameters):
         Literal["none", "shared", "own"],
         declared(
             "queue",
-            "Whether requests wait in one queue for all processors (shared), or in one for each (own), which "
-            "then serves certain arrays; none = the controller's time is a constant delay",
+            "Whether requests wait in one queue for all processors (shared) or in one queue per processor (own), "
+            "each of which then serves certain arrays; none = the controller's time is a constant delay",
         ),
     ]
     host_stripe_kb: Annotated[
         int,
         declared(
             "KB",
-            "What the host puts on one array before it goes on to the next; the controller does not know of it. "
-            "0 = it does not stripe",
+            "Length of the strips that the host puts on one array after the other, unknown to the controller; "
+            "0 = no striping",
             ge=0,
             le=1048576,
         ),
@@ -116,7 +118,7 @@ class Controller(MachineParameters):
     ]
     drive_window: Annotated[
         int,
-        declared("operations", "Operations that a drive chooses from; others wait in their order", ge=1, le=1048576),
+        declared("operations", "Number of oldest operations that a drive chooses from; others wait", ge=1, le=1048576),
     ]
     destage_low: Annotated[
         float, declared("share of the write cache", "Fill of the write cache above which destages begin", ge=0, lt=1)
@@ -125,44 +127,44 @@ class Controller(MachineParameters):
         float,
         declared(
             "share of the write cache",
-            "Fill at which the number of destages reaches its maximum; between the two it grows in proportion",
+            "Fill at which the number of destages reaches its maximum, rising linearly from destage_low on",
             gt=0,
             le=1,
         ),
     ]
     destages: Annotated[
-        int, declared("stripes per array", "Stripes of one array that are destaged at a time at most", ge=1, le=1048576)
+        int, declared("stripes per array", "Maximum number of destages of one array at a time", ge=1, le=1048576)
     ]
     destage_unit: Annotated[
         Literal["stripe", "strip"],
         declared(
-            "what a destage takes",
-            "Whether a destage takes all dirty strips of a stripe, which share the write of its parity, or one strip",
+            "extent of a destage",
+            "Whether a destage writes all dirty strips of a stripe, with one write of its parity, or a single strip",
         ),
     ]
     destage_order: Annotated[
         Literal["last", "first"],
         declared(
-            "write by which a stripe is old",
-            "Whether the stripe is destaged first whose last or whose first write is longest ago",
+            "write that sets a stripe's age",
+            "Whether a stripe's age counts from its last or from its first write; the oldest stripe is destaged first",
         ),
     ]
     parity_from_cache: Annotated[
-        bool, declared("boolean", "Whether nothing is read for a parity that the read cache holds")
+        bool, declared("boolean", "Whether parities are computed from the read cache's contents where it holds them")
     ]
     staging: Annotated[
         Literal[0, 1, 2] | None,
         declared(
             "0 pages, 1 rest of the track, 2 track",
-            "What a miss reads that belongs to no stream - the missing pages (0), also the later pages of their "
-            "track (1), or the track (2)",
+            "Pages that a miss outside a stream reads: the missing ones (0), also the later ones of their track (1), "
+            "or the whole track (2)",
         ),
     ]
     contention_us: Annotated[
         float | None,
         declared(
             "us per 1000 requests/s",
-            "Delay of every request at its end per 1000 requests per second of the whole machine",
+            "Delay at the end of every request, per 1000 requests per second to the whole machine",
             ge=0,
         ),
     ]
@@ -225,10 +227,10 @@ class Controller(MachineParameters):
         return self.host_stripe_arrays if self.host_stripe_kb else 1
 
     def host_turn(self, track):
-        """Return the length in pages of which every unit that the host stripes must be a multiple.
+        """Return the length in pages that must divide the length of every unit that the host stripes.
 
-        It is the shortest that puts whole strips and whole tracks of `track` pages on each array; without striping, it
-        is a track.
+        It is the shortest length that puts whole strips and whole tracks of `track` pages on each array; without
+        striping, it is one track.
         """
         width = self.host_stripe_width
         return math.lcm(width * track, width * self.host_strip_pages if self.host_stripe_kb else 1)

@@ -68,7 +68,7 @@ STRIPE = SMALL.stripe_pages
 )
 def test_a_destage_takes_the_operations_of_raid_5(writes, reads_and_writes):
     parameters = replace(DESTAGE_ALL, destages=1)
-    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed, goes on until the stripe is complete
+    first = (0, STRIPE * 100, 1, True)  # its destage, the only one allowed, lasts until the other stripe is written
     interval = run(parameters, [first, *((1, page, pages, True) for page, pages in writes)])
     assert interval.counts["destages"] == 2
     assert interval.counts["full_destages"] == (reads_and_writes[0] == 0)

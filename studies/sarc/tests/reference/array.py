@@ -29,7 +29,7 @@ DISK = {
 
 @dataclass(eq=False)
 class Request:
-    """A host request under way."""
+    """A host request in progress."""
 
     serial: int
     arrived: int
@@ -62,7 +62,7 @@ class Operation:
 
 @dataclass(eq=False)
 class Destage:
-    """A stripe that is being written to its drives."""
+    """Dirty pages of one stripe that are being written to its drives."""
 
     array: int
     stripe: int
@@ -80,7 +80,7 @@ class Station:
         self.came, self.to_come = [], []
 
     def process(self, now, service):
-        """Return the time at which a request that comes now is done."""
+        """Return the time at which a request that arrives now completes."""
         while self.to_come and self.to_come[0] <= now:
             self.occupy(heapq.heappop(self.to_come), service)
         for delay in self.delays:
