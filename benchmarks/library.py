@@ -2,7 +2,7 @@
 
 There is one row per measure: value, unit, and the project's own target. Our times are medians of CPU times over the
 repeats, except for the small trace (wall-clock time, because a user waits for it) and the threads (wall-clock time,
-because CPU time does not show the gain); the first run of the small trace and the runs of `--giant` are single.
+because CPU time does not show the gain). The first run of the small trace and those of `--giant` are timed only once.
 
     python benchmarks/library.py --csv out.csv
     python benchmarks/library.py --giant --csv giant.csv     # 1 G generated requests: takes minutes

@@ -23,7 +23,7 @@ KEPT = (
 
 
 def reduce(folder):
-    """Delete everything from a folder except what `KEPT` names."""
+    """Delete everything from a folder except the files and folders in `KEPT`."""
     for path in sorted(folder.rglob("*"), reverse=True):
         name = path.relative_to(folder).as_posix()
         if any(name == kept or name.startswith(f"{kept}/") or kept.startswith(f"{name}/") for kept in KEPT):

@@ -134,8 +134,8 @@ def page():
 
 HEAD = """# Transcript: traces in many formats
 
-This page shows what `misspenalty` reports about files in many formats: what each file holds, the hit ratios of policies
-at about a tenth of the footprint, and how long a request waits there. `tools/transcript.py` ran the commands and wrote
+This page shows what `misspenalty` reports about files in many formats: what each file holds, and the hit ratios and
+mean response times of policies at about a tenth of the footprint. `tools/transcript.py` ran the commands and wrote
 this page. Files under `data/` and `tests/` are shipped; the others are public traces that are not
 ours to ship.
 

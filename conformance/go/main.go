@@ -21,7 +21,7 @@ type cache interface {
 	reference(block uint64, write bool) bool
 }
 
-// Most caches can also report whether they hold a block without counting a use of it; replay finds evictions with this.
+// Most caches can also report whether they hold a block without counting a use; replay finds evictions with holds.
 type holder interface{ holds(block uint64) bool }
 
 type entry struct {

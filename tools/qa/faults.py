@@ -1,9 +1,9 @@
 """Make deliberate faults in the tokens of a Python or Cython source, and draw a random sample of them.
 
 A fault exchanges an operator or a word such as `min` or `True`, adds one to a number, inverts a condition, or leaves
-out a statement.
-Signatures, declarations, imports and error messages get no fault, because they have no behaviour of their own.
-`strict=True`, which asserts what is true anyway, and hints to the processor, which change no result, get none either.
+out a statement. Signatures, declarations, imports and error messages get no fault, because they have no behaviour of
+their own. `strict=True`, which asserts what is true anyway, and hints to the processor, which change no result, get
+none either.
 """
 
 import fnmatch
@@ -151,7 +151,7 @@ def exchanged(token, before, rest):
 
 
 def left_out(path, text):
-    """Return the faults that remove a simple statement or invert an `if` condition, if it is on a single line."""
+    """Return the faults that remove a simple statement or invert an `if` condition, each of a single line."""
     found, starts = [], {logical.begin: logical for logical in logical_lines(text)}
     place = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):

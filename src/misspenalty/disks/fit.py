@@ -14,10 +14,10 @@ A host can only see when a request was issued and when it completed. The fit ass
 5. Nelder-Mead (`scipy.optimize.minimize`) then varies the parameters to minimize the demerit of the simulated service
    times.
 
-Steps 1 to 5 see only the first half of the requests; the drive's size, if not given, follows from all. The demerit of
-the other half shows the quality of the fit. The number of heads cannot be inferred from service times, and the part
-common to all seeks cannot be separated from the overhead; the number of heads determines only into how many tracks a
-cylinder is divided.
+Steps 1 to 5 see only the first half of the requests; the drive's size, if not given, follows from all requests. The
+demerit of the other half shows the quality of the fit. The number of heads cannot be inferred from service times, and
+the part common to all seeks cannot be separated from the overhead; the number of heads determines only into how many
+tracks a cylinder is divided.
 """
 
 from dataclasses import dataclass

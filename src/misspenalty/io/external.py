@@ -166,7 +166,7 @@ def fetch_all(register, report=lambda text: None):
 
 
 def _cannot_connect(error):
-    """Return whether a download failed because the host could not be reached."""
+    """Return whether a download failed because the host could not be reached or did not answer in time."""
     import requests
 
     return isinstance(error.__cause__, requests.ConnectionError | requests.Timeout)

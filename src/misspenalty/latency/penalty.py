@@ -20,7 +20,7 @@ completes before a request arrives.
   serves one at a time, chosen by its scheduler. On a flash drive requests overlap on different dies; waiting for a die
   counts as queueing.
 - **Sizes.** In a trace of objects of different sizes, each fetch transfers the bytes requested, rounded up to sectors.
-  In a cache of bytes (`misspenalty.policies.sized`), each object takes its own size; an object whose change of size
+  In a cache of bytes (`misspenalty.policies.sized`), each object takes up its own bytes; an object whose change of size
   makes a request miss is fetched again. A fixed time does not depend on the size. Objects are packed on the drive in
   order of address, each with room for its largest size.
 - **Addresses.** A block is stored on the drive at its address in the trace. If the highest address lies beyond the

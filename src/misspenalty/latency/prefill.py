@@ -78,7 +78,7 @@ class Server:
 
 
 def bandwidth(place: str) -> float:
-    """Return the bandwidth of a place (``dram``, ``remote``, ``ssd``), or parse one such as ``25GB/s``; 10**9 bytes/s.
+    """Return a bandwidth, given as a place (``dram``, ``remote``, ``ssd``) or as ``25GB/s``, in 10**9 bytes/s.
 
     Raises
     ------

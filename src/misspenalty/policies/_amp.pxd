@@ -54,7 +54,8 @@ cdef inline void fetch_set(TrackCache cache, int64_t before, int64_t length, int
 cdef inline void fetch_set_behind_miss(TrackCache cache, int64_t track, int32_t counter, int64_t end) noexcept nogil:
     """Handle a miss on a sequential track: fetch it, then a set.
 
-    The set has as many tracks as the track before prescribes or, if that one prescribes nothing, as the read has.
+    The set has as many tracks as the track before prescribes or, if that one prescribes nothing, as the read has, but
+    no more than the maximum.
     """
     cdef mark_t* mark = last_of(cache, track - 1)
     cdef int32_t degree = mark.degree if mark != NULL else 0
@@ -95,7 +96,10 @@ cdef inline void pass_by(TrackCache cache, int64_t track, mark_t* mark) noexcept
 
 
 cdef inline void grow_distance(TrackCache cache, int64_t track) noexcept nogil:
-    """Handle a set fetched ahead that arrives while a read waits for its first track: raise the distance by 1."""
+    """Handle a set fetched ahead that arrives while a read waits for its first track.
+
+    Raise the trigger distance by 1, up to the maximum, and the degree to at least the distance plus 1.
+    """
     cdef mark_t* mark = cache.mark(track)
     cdef mark_t* kept
     if mark == NULL or not mark.flags & FIRST:

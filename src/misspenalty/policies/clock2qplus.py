@@ -1,4 +1,4 @@
-"""Clock2Q+: S3-FIFO whose small queue ignores hits soon after a block was loaded.
+"""Clock2Q+: S3-FIFO whose small queue ignores hits on a block soon after its load.
 
 A block is often referenced several times in a row, as a node of a tree is for each of its entries, and then not again.
 The newest blocks of the small queue S, half of its share by default, are in the correlation window: a hit there

@@ -17,8 +17,7 @@ deltaL (here 5 % of the cache) nor for large_ratio (here 20), nor does it state 
 size stays between 0 and the cache size; at 0 it starts again from the size of SEQ. As sizes are counted in pages, the
 eviction of a track moves the desired size by half of `adapt` for each of the track's pages. Frames are freed when they
 are needed, not in advance. Alone, without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`), blocks are
-tracks of one page and nothing is prefetched: SEQ then holds the blocks of a run from its
-`threshold`-th block on.
+tracks of one page and nothing is prefetched: SEQ then holds the blocks of a run from its `threshold`-th block on.
 """
 
 from misspenalty.policies._sarc import SARC as Kernel

@@ -24,7 +24,7 @@ def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
     place : uint32, shape (blocks,)
         Place of each dense id in the numbering; the first is 1.
     length : int
-        Number of places, including those beyond the last block that a prefetch may touch.
+        Number of places, including those that a prefetch may touch after the last block.
 
     Raises
     ------

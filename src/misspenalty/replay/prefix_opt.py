@@ -1,9 +1,9 @@
 """Define a cache of prompts that keeps trees and knows the future: it evicts the leaf that is needed last.
 
 A block is in the cache only together with all blocks before it in its prompt, so only a leaf can be evicted. The cache
-evicts the leaf whose next prompt is furthest away. A full cache loads a block only if a leaf outside the block's
-own prompt is needed later. This is Belady's rule applied to leaves; whether it gives the most hits that a cache of
-trees can have has not been proven.
+evicts the leaf whose next prompt is furthest away. A full cache loads a block only if a leaf outside the block's own
+prompt is needed later than the block. This is Belady's rule applied to leaves; it has not been proven
+optimal among caches of trees.
 """
 
 import heapq

@@ -57,7 +57,7 @@ def simulate(
     Parameters
     ----------
     trace : Trace, path-like, array of integers or table
-        From `open_trace`; or the path of a trace; block addresses in order of reference; or a table as in
+        From `open_trace`; the path of a trace; block addresses in order of reference; or a table as in
         `Trace.from_table`.
     policy : str or type, or a list or tuple of these
         Name of a policy, in upper or lower case (see `policies`), or a class with ``access(block)`` (see

@@ -1,4 +1,4 @@
-"""Write the description of a compiled trace, ``meta.json``: everything except the columns, and their checksums."""
+"""Write the description of a compiled trace, ``meta.json``: checksums, and everything except the columns themselves."""
 
 import dataclasses
 import json

@@ -18,7 +18,7 @@ from misspenalty.traces.vocabulary import SPACE, parse_columns
 
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
 MOST_DEVICES = 1 << 16
-DEVICE_SHIFT = 47  # a block's address has its device's number in the bits from this one on, its place there below
+DEVICE_SHIFT = 47  # an address has the device's number in the bits from this one on, the place on the device below
 SEPARATORS = {"comma": ",", "tab": "\t", "blanks": " ", "semicolon": ";", "bar": "|", "colon": ":"}
 TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "100ns": 2}  # power of ten that gives ns
 MEANINGS = ("read", "write", "both", "delete", "ignore")

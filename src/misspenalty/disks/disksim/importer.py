@@ -3,7 +3,7 @@
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
 sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, only zones and skew are read
 (`misspenalty.disks.disksim.layout_g4`). Parameters that our model cannot express are rejected with an error that names
-them; those without effect in it (statistics, host-side queues) are ignored.
+them; those without effect in the model (statistics, host-side queues) are ignored.
 """
 
 import re

@@ -87,7 +87,7 @@ def _run(fields, path):
 
 
 def _skew(index, path):
-    """Return the share of a revolution from a track to the next one, as the first node that holds tracks gives it."""
+    """Return the share of a revolution from a track to the next one, taken from the first node that holds tracks."""
     node = next((node for node in index if len(node) > 8 and node[8] == "TRACK"), None)
     share = None if node is None else _entries(node, "TRACK", TRACK_FIELDS, path)[0][5]
     if isinstance(share, int | float) and 0 <= share < 1:

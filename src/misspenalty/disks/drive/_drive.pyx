@@ -203,8 +203,8 @@ cdef class Drive(Kernel):
         Raises
         ------
         ParameterError
-            The drive has no such blocks, there are more than 2^30 of them, or `now` is above 2^60 or before the end of
-            the last request or the last call of `position`.
+            The drive has no such blocks, there are more than 2^30 of them, or `now` is above 2^60 or before the drive's
+            time: the end of the last request, or a later time given to `position`.
         """
         cdef record_t record
         self.check_request(now, lbn, count)

@@ -57,11 +57,11 @@ def build(geometry):
     Returns
     -------
     tracks : array of TRACK
+        The tracks, then a closing entry.
     runs : array of RUN
+        The runs, then a closing entry.
     by_track : array of int32
         Indices of the runs in order of (track, sector).
-
-    `tracks` and `runs` end with a closing entry.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Replacement policies for objects of different sizes, in a cache whose size is in bytes.
 
-`reference` defines their common part; `queues`, `ranked` and `admission` define them, and ``_queues.pyx`` and the other
-``.pyx`` files are their kernels.
+`reference` defines the common part; `queues`, `ranked` and `admission` define the policies, and ``_queues.pyx`` and the
+other ``.pyx`` files are their kernels.
 """
 
 from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 The window has a share of the bytes, the main region the rest; each is kept within its limit on its own. An object that
 overflows the window is the candidate. If the main region has too little room left for it, its victims are the objects
 that would be evicted for it, the oldest of the probation segment first, then the oldest protected ones. The candidate
-is admitted if its count is above the sum of the victims' counts; otherwise the candidate is evicted and they stay.
+is admitted if its count is above the sum of the victims' counts; otherwise it is evicted, and the victims stay.
 
 Paper: G. Einziger, O. Eytan, R. Friedman, B. Manes, "Lightweight robust size aware cache management", ACM Transactions
 on Storage 18(3), 2022: the aggregated victims (AV) method, applied to our W-TinyLFU (`misspenalty.policies.wtinylfu`).

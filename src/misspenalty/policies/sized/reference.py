@@ -6,8 +6,8 @@ counted as ``refused``.
 
 If an object in the cache is requested with another size than it has there, the rule ``size_changes`` decides:
 
-- ``replace``: a hit, and the new size replaces the old one. If the cache is then overfull, objects are evicted in the
-  order of the policy, which may include this one. Caffeine's simulator does so. An object that has become larger than
+- ``replace``: a hit, and the new size replaces the old one. If the cache is then overfull, objects, perhaps including
+  this one, are evicted in the order of the policy. Caffeine's simulator does so. An object that has become larger than
   the cache leaves it and is a miss.
 - ``keep``: a hit; the object keeps the size with which it was loaded until it is evicted. libCacheSim does so.
 - ``new``: a miss. The cached version is out of date and leaves the cache; then the new one is loaded. Simulators whose

@@ -49,7 +49,7 @@ cdef class ContextModel(Predictor):
     cdef bint corrected             # along the chain a node's own creation is subtracted from its count
     cdef bint product               # likelihoods multiply along the chain
     cdef bint longest               # only the longest context that can predict anything predicts
-    cdef bint runs                  # whether nodes have runs: if likelihoods do not depend on where prediction begins
+    cdef bint runs                  # nodes have runs, as likelihoods do not depend on where prediction begins
     cdef readonly int64_t nodes_live    # nodes in the trie
     cdef readonly int64_t halvings  # number of halvings of partitions
     cdef readonly int64_t ignored   # nodes not made: there was no room, or a halving removed the parent

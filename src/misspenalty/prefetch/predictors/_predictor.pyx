@@ -62,8 +62,8 @@ cdef class Predictor(Kernel):
         Raises
         ------
         IndexError
-            An id is not below `files`, and the events before it were processed; or `rank` or `number` is shorter than
-            `ids`, and no event was processed.
+            An id is not below `files` (the events before it have been processed), or `rank` or `number` is shorter than
+            `ids` (no event has been processed).
         """
         cdef Py_ssize_t i, n = ids.shape[0]
         cdef uint32_t place

@@ -2,8 +2,8 @@
 
 The first line is ``fio version 2 iolog`` or ``… 3 iolog``; the others are ``[time] file action [offset bytes]``. Each
 file has its own address space. Only reads and writes are requests: sync, datasync, sync_file_range, trim and wait are
-left out and counted, and lines that add, open or close a file are left out. Only lines of version 3 begin with a time,
-which is in microseconds, as fio 3.33 writes it, unless the option ``unit`` states another unit.
+left out and counted; lines that add, open or close a file are left out without a count. Only lines of version 3 begin
+with a time, which is in microseconds, as fio 3.33 writes it, unless the option ``unit`` states another unit.
 """
 
 import collections
