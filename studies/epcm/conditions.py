@@ -226,7 +226,7 @@ def surface(study, settings, trainings, head_starts, measured, threads=1):
     head_starts : sequence of float
         Head starts, s.
     measured : int
-        Number of runs that are measured: the last of the study's measured runs.
+        Number of the study's measured runs that are used, counted from the last.
     threads : int
         As in `under_conditions`.
 

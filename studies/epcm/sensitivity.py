@@ -79,7 +79,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     placement : dict
         Placement of the study's own workload, from `misspenalty_studies.epcm.setup.set_up`.
     runs : int
-        Number of runs that are measured under every variation: the last of the study's measured runs.
+        Number of the study's measured runs that are used, counted from the last, under every variation.
     threads : int
         Number of settings that are replayed in parallel; the result does not depend on it.
 

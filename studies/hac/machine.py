@@ -49,7 +49,7 @@ class HacMachine(MachineParameters):
     swizzle_instructions: Annotated[float, declared("instructions", "Swizzling a reference", ge=0)]
     scan_frame_instructions: Annotated[float, declared("instructions", "Usage computation, per frame", ge=0)]
     scan_object_instructions: Annotated[float, declared("instructions", "Usage computation, per object", ge=0)]
-    look_instructions: Annotated[float, declared("instructions", "Examining a frame, for a secondary pointer", ge=0)]
+    look_instructions: Annotated[float, declared("instructions", "Examination of a frame by a secondary pointer", ge=0)]
     choose_instructions: Annotated[float, declared("instructions", "Choosing a victim", ge=0)]
     compact_frame_instructions: Annotated[float, declared("instructions", "Compaction, per victim", ge=0)]
     drop_instructions: Annotated[float, declared("instructions", "Passing over a copy that is dropped", ge=0)]

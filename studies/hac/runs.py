@@ -222,7 +222,7 @@ def sweeps(
     others_mb : dict of str to sequence of float, optional
         Traversal -> sizes of the caches of FPC and the dual buffer; without it only HAC is run.
     shares : sequence of float
-        As in `sweep`; the first seed decides the split of each size at which it can run.
+        As in `sweep`; the first seed decides the split of each size at which the dual buffer can run with it.
     threads : int
         Number of seeds that run at the same time, after the first.
 

@@ -38,9 +38,9 @@ def sensitivity(trace, machine, settings, threads=1):
     -------
     DataFrame
         One row per variation, policy (those of `COMPARED` that the settings have) and kind of second level, over the
-        whole trace: ``parameter, value``
-        (parameter ``none``: nothing is varied), ``policy, kind, ttft_s, saved_pct`` (compared with no second level).
-        A further row per variation, with policy and kind ``none``, is for the first level without a second.
+        whole trace: ``parameter, value`` (parameter ``none``: nothing is varied), ``policy, kind, ttft_s, saved_pct``
+        (compared with no second level). A further row per variation, with policy and kind ``none``, is for the first
+        level without a second.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)

@@ -109,7 +109,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     Raises
     ------
     ParameterError
-        The published share is outside the range between those of the smallest and the largest size; or as in
+        The published share is not between the shares that the smallest and the largest size give; or as in
         `misspenalty_studies.mq.runs.behind`.
     """
     found = {}

@@ -170,7 +170,7 @@ def summary(grid, ranges):
 
 
 class Runs:
-    """Results of runs that several threads ask for; each run is made once, by the first thread that asks for it.
+    """Results of runs that several threads request; each run is made once, by the first thread that requests it.
 
     Parameters
     ----------

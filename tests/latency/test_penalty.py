@@ -207,7 +207,7 @@ def test_flash_overlaps_on_different_dies_only():
     assert sum(same[f"{part}_us"] for part in COMPONENTS) == pytest.approx(same["mean_us"], rel=1e-9)
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells how much memory a process has mapped")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux reports mapped memory in /proc")
 def test_the_memory_of_waiting_requests_is_given_back():
     def mapped():
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")

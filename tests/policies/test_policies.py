@@ -377,7 +377,7 @@ def test_each_policy_is_documented(name):
 
 @pytest.mark.parametrize("name, parameters", [case for case in CASES if not find_policy(case.values[0]).offline])
 def test_contents_tell_the_coming_outcome(name, parameters):
-    """For every block, `block in kernel` is whether its next reference would hit, and evaluating it changes nothing."""
+    """`block in kernel` must be true exactly if the block's next reference would hit; testing must change nothing."""
     ids, blocks = dense(made_traces(200)["mixed"])
     kernel = find_policy(name).kernel(9, blocks, **find_policy(name).check(parameters))
     hit = np.zeros(1, np.uint8)

@@ -117,7 +117,7 @@ def test_size_changes_by_hand(rule, hits, held):
 
 
 def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
-    """In a cache of 100 bytes, object 1 grows to 90 bytes, which evicts an object; at 110 bytes it must be out."""
+    """In a cache of 100 bytes, object 1 grows to 90 bytes, which evicts an object; at 110, it must not be cached."""
     assert SIZED
     for policy in SIZED.values():
         cache = policy.reference(100, "replace")

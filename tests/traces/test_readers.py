@@ -219,7 +219,7 @@ def test_oracle_general_is_told_by_its_content(tmp_path):
 @pytest.mark.parametrize("layout, further", [("<IQIBHq", (1, 1)), ("<IQIHq", (0,)), ("<IQHIHHiq", (100, 1, 1, 60))])
 @pytest.mark.parametrize("none", [-1, -2, 2**63 - 1])
 def test_records_of_other_lengths_are_not_read_as_oracle_general(tmp_path, layout, further, none):
-    """They have 27 bytes (oracleGeneralOpNS), 26 or 34 (oracleSysTwr); the file's length is a multiple of 24 bytes."""
+    """The records have 27 (oracleGeneralOpNS), 26 or 34 bytes (oracleSysTwr); the file has a multiple of 24 bytes."""
     rows = [(n // 3, 5 + n % 9, 100 + n % 9, *further, n + 9 if n < 711 else none) for n in range(720)]
     path = write(tmp_path / "x.oracleGeneralOpNS", b"".join(struct.pack(layout, *row) for row in rows))
     assert path.stat().st_size % 24 == 0

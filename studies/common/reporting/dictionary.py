@@ -159,7 +159,7 @@ def declared(path):
     Raises
     ------
     InputError
-        The study in the path does not declare the table; or see `load`.
+        The study in the path does not declare the table; or as in `load`.
 
     Examples
     --------

@@ -32,7 +32,7 @@ cdef class BlockLayer(Kernel):
         cdef const int64_t[::1] order
         self.number = lba.shape[0]
         if not 0 < self.number < 2**30 or sectors.shape[0] != self.number:
-            raise ParameterError(f"{self.number} entries, {sectors.shape[0]} sizes; expected as many, 1 to 2**30 - 1")
+            raise ParameterError(f"{self.number} entries, {sectors.shape[0]} sizes; expected equal numbers, 1 to 2**30 - 1")
         self.max_sectors, self.demand_first = machine["max_sectors"], machine["demand_first"]
         self.separate, self.age, self.interval = machine["separate"], machine["age"], machine["interval"]
         self.host, self.depth = machine["host"], machine["depth"]
@@ -112,11 +112,11 @@ cdef class BlockLayer(Kernel):
         return i if i != NOTHING and self.requests[i].queued else NOTHING
 
     cdef bint grows(self, int32_t i, const entry_t* e, bint write) noexcept nogil:
-        """Return whether request `i` exists, has the same direction and has room for entry `e`."""
+        """Return whether request `i` exists, has the direction given by `write`, and has room for entry `e`."""
         return i != NOTHING and self.requests[i].write == write and self.requests[i].sectors + e.sectors <= self.max_sectors
 
     cdef void append(self, int32_t i, int32_t entry) noexcept nogil:
-        """Append an entry to a request, and merge it with the next request in the queue if they now fit together."""
+        """Append an entry to a request, and merge the request with the next in the queue if the two now fit together."""
         cdef request_t* r = &self.requests[i]
         cdef request_t* other
         cdef int32_t joined
@@ -298,7 +298,7 @@ cdef class BlockLayer(Kernel):
     # -------------------------------------------------------------------------------------------- memory
 
     cdef int64_t hold(self, int32_t entry, bint buffer, int64_t now) except -1 nogil:
-        """Take a frame for an entry, evicting a page or buffer if none is unused; return when it is available."""
+        """Take a frame for an entry, evicting a page or buffer if none is unused; return the time it is available."""
         cdef int32_t frame
         while self.spare == 0 and not self.evict():
             self.write_back(now, now)

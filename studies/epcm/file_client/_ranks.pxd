@@ -60,7 +60,7 @@ cdef inline void drop_rank(ranks_t* s, size_t i) noexcept nogil:
 
 
 cdef inline int64_t highest(const ranks_t* s, int level, size_t word, uint64_t bits) noexcept nogil:
-    """Return the greatest number in the subtree of the highest bit set in `bits`, which are from a word of a level."""
+    """Return the greatest number in the subtree of the highest bit set in `bits`, taken from word `word` of `level`."""
     cdef size_t i = 64 * word + 63 - leading_zeros(bits)
     while level > 0:
         level -= 1

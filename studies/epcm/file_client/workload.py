@@ -231,8 +231,8 @@ def prepare(
         Size of programs and libraries as a share of the recorded size: the pages touched in them, and those that the
         engine prefetches, are folded onto that share. 1 = as recorded.
     passes : str
-        ``recorded``, or ``last``: if a run opens a file exactly twice, the first opening and the reads before the
-        second are left out; the compute before each call that is left out remains.
+        ``recorded``, or ``last``: if a run opens a file exactly twice, the first opening and the reads between
+        the two are left out; the compute before each call that is left out remains.
 
     Returns
     -------

@@ -172,7 +172,7 @@ cdef class ObjectCache(IndirectionTable):
         return 0
 
     cdef int64_t lap(self, int what, int64_t begin) noexcept nogil:
-        """Add the time since `begin` to an operation's; return the current time, or 0 if operations are not timed."""
+        """Add the time since `begin` to an operation's time; return the time now, or 0 if operations are not timed."""
         cdef int64_t now
         if not self.timed:
             return 0

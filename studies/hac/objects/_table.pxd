@@ -20,7 +20,7 @@ cdef struct entry_t:
 cdef struct counts_t:
     int64_t accesses                # times that an object was reached through a reference
     int64_t fetches                 # pages requested from the server
-    int64_t installed               # objects whose table entry was pointed at them
+    int64_t installed               # installations: table entries set to their object's address
     int64_t swizzled                # references turned into table entries
     int64_t frames_scanned          # frames whose usage was computed
     int64_t objects_scanned         # objects in these frames

@@ -58,7 +58,7 @@ cdef class IndirectionTable(Kernel):
         return index
 
     cdef uint32_t hold(self, uint32_t oref) noexcept nogil:
-        """Look up the entry of an oref and add a reference of the program; return the entry, 0 if `find` failed."""
+        """Look up an oref's entry and add a reference of the program; return the entry, or 0 if `find` failed."""
         cdef uint32_t index = self.find(oref)
         if index:
             self.entries[index].references += 1

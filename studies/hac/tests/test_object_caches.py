@@ -49,7 +49,7 @@ def make_graph(kinds, lengths, targets):
 
 @st.composite
 def graphs(draw):
-    """Draw graphs on one page to some 200, with arrays and strings of up to half a page among the nodes."""
+    """Draw graphs on 1 to some 200 pages, with arrays and strings of up to half a page among the nodes."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     count = draw(st.integers(300, 3000))
     kinds = generator.choice([0, 0, 0, ARRAY, STRING], count)

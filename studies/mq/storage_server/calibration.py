@@ -138,7 +138,7 @@ def sensitivity(
         Outcome of each reference, by point, such as ``(cache_mb, policy)``.
     reads_per_transaction : float
     baseline : hashable
-        Point whose rate normalises the rates of all points under the same variation.
+        Point by whose rate the rates are divided, for all points under the same variation.
     seed : int
         Seed of the exponential service times; each run draws the same.
     references : int, optional
