@@ -241,6 +241,8 @@ def test_loads():
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", clients=3))["delayed_hits"] == 2
     untimed = only(misspenalty.penalty(make_trace([1, 1, 1, 1]), "lru", 1, "4ms"))
     assert (untimed["load"], untimed["mean_us"]) == ("closed", 1000)
+    with pytest.raises(ParameterError, match="speed is 2, but test has no times, and one client replays it; set inter"):
+        misspenalty.penalty(make_trace([1, 1, 1, 1]), "lru", 1, "4ms", speed=2)
 
 
 def test_layouts():
@@ -296,6 +298,10 @@ def test_rows_and_threads():
         ({"cache_blocks": []}, "no cache size given"),
         ({"policy": "best"}, "unknown policy 'best'"),
         ({"speed": 1e-15}, "the last request arrives after"),
+        ({"scheduler": "sptf"}, "'sptf', but only a disk has a queue to order, not 1ms; name a disk, or leave"),
+        ({"scheduler": "sptf", "device": ["1ms", "dc_p3700"]}, "not 1ms, dc_p3700; name a disk, or leave out"),
+        ({"write_through": True, "writes": "ignore"}, "writes is 'ignore', which leaves them out; set writes to count"),
+        ({"size_changes": "new"}, "size_changes is 'new', but blocks or objects are counted, whatever their sizes"),
     ],
 )
 def test_impossible_arguments(options, message):
@@ -318,6 +324,14 @@ def test_a_run_past_the_latest_time_is_refused(n, device, load):
     """Each reference is a miss; once, the first two cases crashed the interpreter, and the third lost 9,732 misses."""
     with pytest.raises(ParameterError, match=rf"simulated time passes {LATEST} ns after .* shorten the think"):
         misspenalty.penalty(np.arange(n), "lru", 1, device, **load)
+
+
+@pytest.mark.parametrize(("size", "said"), [(7, "7 blocks"), ("7KB", "7168 bytes")])
+def test_a_run_past_the_latest_time_names_the_size_of_the_cache(size, said):
+    sizes = np.arange(700_000) % 9 + 1000
+    trace = misspenalty.Trace.from_blocks(np.arange(700_000), object_bytes=sizes)
+    with pytest.raises(ParameterError, match=f"^lru, {said}, 1h: simulated time passes"):
+        misspenalty.penalty(trace, "lru", size, "1h")
 
 
 def test_the_latest_time_itself_can_be_reached():
@@ -550,6 +564,8 @@ def test_changes_of_size_are_fetched_or_not():
         for rule in ("replace", "keep", "new")
     }
     assert hits == {"replace": 2, "keep": 2, "new": 1}
+    with pytest.raises(ParameterError, match="size_changes is 'keep', but blocks or objects are counted"):
+        misspenalty.penalty(trace, "lru", 1, "1ms", size_changes="keep")
 
 
 def test_what_cannot_be_timed_by_bytes():

@@ -84,6 +84,32 @@ def test_sizes_in_bytes_are_bytes_by_default(tmp_path, capsys):
         simulate(trace, "lru", "50B", unit="objects")
 
 
+@pytest.mark.parametrize("replay", [simulate, hit_ratio_curve])
+def test_changes_of_size_need_a_cache_of_bytes(replay):
+    trace = Trace.from_blocks([1, 2, 1], object_bytes=[20, 20, 60])
+    for blocks in (trace, [1, 2, 1]):
+        with pytest.raises(ParameterError, match="size_changes is 'new', but blocks or objects are counted, whatever"):
+            replay(blocks, "lru", 2, size_changes="new")
+    assert replay(trace, "lru", "99B", size_changes="new") is not None
+
+
+def test_every_size_at_once_is_not_in_bytes(tmp_path, capsys):
+    with pytest.raises(
+        ParameterError, match="every size at once is a number of blocks or objects; name sizes in bytes"
+    ):
+        hit_ratio_curve([1, 2, 1], "lru", unit="bytes")
+    with pytest.raises(ParameterError, match="size_changes is 'keep', but blocks"):
+        hit_ratio_curve([1, 2, 1], "lru", size_changes="keep")
+    assert hit_ratio_curve([1, 2, 1], "lru", unit="objects")["hits"].tolist() == [0, 1]
+    (tmp_path / "x.txt").write_text("1\n2\n1\n")
+    for option, said in (
+        (["--by-bytes"], "leave out unit bytes (--by-bytes)"),
+        (["--size-changes", "new"], "leave out size_changes"),
+    ):
+        assert main(["curve", str(tmp_path / "x.txt"), "--size", "all", *option]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_objects_of_one_size_are_blocks_for_every_policy():
     blocks = (np.random.default_rng(2).zipf(1.4, 800) % 60).tolist()
     trace = Trace.from_blocks(blocks, object_bytes=[300] * 800)

@@ -55,9 +55,9 @@ from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
-from misspenalty.policies.sized import SIZE_CHANGES, find_sized
+from misspenalty.policies.sized import find_sized
 from misspenalty.replay.by_bytes import first_sizes
-from misspenalty.replay.cache_size import cache_sizes
+from misspenalty.replay.cache_size import cache_sizes, check_size_changes
 from misspenalty.replay.result import warn_if_better_than_opt
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import LATEST, parse_time
@@ -118,14 +118,14 @@ def penalty(
     interval : str, optional
         Time between requests, in place of the trace's own times.
     scheduler : {"fcfs", "sstf", "look", "clook", "sptf"}, optional
-        Order of a disk's queue; by default, first come, first served.
+        Order of a disk's queue; by default, first come, first served. Other devices have no such queue.
     hit_time : str
         Time that each request takes in the cache, whether it hits or misses.
     writes : {"count", "ignore"}
         How writes are treated. With ``"count"``, they update the cache but never count as requests; with
         ``"ignore"``, they are left out.
     write_through : bool
-        Whether writes also go to the device.
+        Whether writes also go to the device; impossible if they are left out.
     warm_up : int
         References at the start of the trace that are not counted.
     threads : int, optional
@@ -165,10 +165,15 @@ def penalty(
     check_choice("writes", writes, WRITES, ": writes have no response time")
     warm_up = check(trace, writes, warm_up)
     write_through = check_flag("write_through", write_through)
-    check_choice("size_changes", size_changes, SIZE_CHANGES)
+    if write_through and writes == "ignore":
+        raise ParameterError(
+            "write_through sends writes to the device, but writes is 'ignore', which leaves them out; set writes to"
+            " count, or leave out write_through"
+        )
     if len(trace) > MAX_REQUESTS:
         raise ParameterError(f"{trace.name} has {len(trace)} references; at most {MAX_REQUESTS} can be timed")
     given, policies, devices = cache_sizes(trace, cache_blocks, unit), listed(policy), listed(device)
+    check_size_changes(size_changes, given.in_bytes)
     if not (policies and devices):
         raise ParameterError("no policy or device given")
     policies = [find_policy(name) for name in policies]
@@ -183,6 +188,12 @@ def penalty(
     part = _selected(trace, writes, warm_up)
     future = following(part["ids"], trace.blocks) if any(p.name in FORESIGHT for p in policies) else None
     targets = [find_target(device, trace, scheduler) for device in devices]
+    if scheduler is not None and not any(target.queued for target in targets):
+        named = ", ".join(target.name for target in targets)
+        raise ParameterError(
+            f"scheduler is {scheduler!r}, but only a disk has a queue to order, not {named}; name a disk, or leave"
+            " out scheduler"
+        )
     transfers = [target.transfers(trace, part["kept"]) for target in targets]
     asked = None if trace.request_bytes is None else trace.bytes_of(part["kept"])
     hit_ns = parse_time(hit_time, "hit_time")
@@ -197,7 +208,8 @@ def penalty(
             counts, latency = replay.run(part["ids"], part["write"], arrival, ahead, part["warm_up"], load["clients"],
                                          load["think"], advance, asked, transfers[place])  # fmt: skip
         except OverflowError as error:
-            raise _too_late(policy.name, size, target.name, error) from error
+            cache_size = f"{size} {'bytes' if given.in_bytes else 'blocks'}"
+            raise _too_late(policy.name, cache_size, target.name, error) from error
         if isinstance(cache, PythonCache):
             cache.policy.check_size()
         latency = np.asarray(latency)
@@ -218,7 +230,7 @@ def penalty(
 def _too_late(policy, size, device, error):
     """Return the error to raise if simulated time exceeds `LATEST`."""
     return ParameterError(
-        f"{policy}, {size} blocks, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
+        f"{policy}, {size}, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
         " think time, choose a faster device, or replay a shorter trace"
     )
 
@@ -264,6 +276,11 @@ def _load(trace, clients, think, speed, interval):
     if clients is not None:
         clients = check_whole("clients", clients, 1, MAX_CLIENTS)
     closed = clients is not None or (interval is None and trace.time is None)
+    if clients is None and closed and speed != 1:
+        raise ParameterError(
+            f"speed is {speed:g}, but {trace.name} has no times, and one client replays it; set interval, or leave out"
+            " speed"
+        )
     if pause and not closed:
         raise ParameterError(f"think is {think}; only the clients of a closed loop think: set clients")
     if closed:

@@ -37,6 +37,8 @@ class Target:
         ``address``, ``packed`` or ``none``.
     sector_bytes : int
         Bytes of a sector; 0 for a fixed time.
+    queued : bool
+        Whether a scheduler orders its queue, as only a disk's.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Target:
     sectors: int
     layout: str
     sector_bytes: int = 0
+    queued: bool = False
 
     def transfers(self, trace: Trace, kept: "slice | np.ndarray") -> np.ndarray | None:
         """Return how many sectors each reference in `kept` transfers; None for whole blocks or a fixed time."""
@@ -82,7 +85,7 @@ def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: s
     make = (lambda: FlashDrive(kind.drive())) if flash else (lambda: Disk(kind.drive(**order)))
     unit = kind.data["geometry"]["sector_bytes"]
     lbn, sectors, layout = _blocks(trace, kind, unit) if trace.object_bytes is None else _objects(trace, kind, unit)
-    return Target(kind.name, make, lbn, sectors, layout, unit)
+    return Target(kind.name, make, lbn, sectors, layout, unit, not flash)
 
 
 def _blocks(trace: Trace, kind: Kind, unit: int) -> tuple[np.ndarray, int, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from misspenalty.errors import ParameterError, check_choice, check_whole, listed
-from misspenalty.policies.sized import LARGEST
+from misspenalty.policies.sized import LARGEST, SIZE_CHANGES
 from misspenalty.traces.quantities import parse_size
 from misspenalty.traces.selection import check_size
 from misspenalty.traces.trace import Trace
@@ -108,6 +108,22 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
             f" objects, or all in bytes ({number}B)"
         )
     return CacheSizes(texts, [_bytes(t, s, trace) for t, s in zip(texts, given, strict=True)], True, None)
+
+
+def check_size_changes(size_changes: str, in_bytes: bool) -> None:
+    """Check the rule for objects that change their size, which only a cache of bytes heeds.
+
+    Raises
+    ------
+    ParameterError
+        The rule is unknown; or it is not the default, and the cache counts blocks or objects.
+    """
+    check_choice("size_changes", size_changes, SIZE_CHANGES)
+    if size_changes != "replace" and not in_bytes:
+        raise ParameterError(
+            f"size_changes is {size_changes!r}, but blocks or objects are counted, whatever their sizes; name sizes"
+            " in bytes (64MB, --by-bytes), or leave out size_changes"
+        )
 
 
 def _text(size: Any) -> str:

@@ -14,10 +14,9 @@ from misspenalty.io.later import pd
 from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy
-from misspenalty.policies.sized import SIZE_CHANGES
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.by_bytes import replay_bytes
-from misspenalty.replay.cache_size import CacheSize, cache_sizes
+from misspenalty.replay.cache_size import UNITS, CacheSize, cache_sizes, check_size_changes
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
 from misspenalty.replay.result import OPTIMA, ByteResult, Result, warn_if_better_than_opt
@@ -114,7 +113,6 @@ def simulate(
     (0.1342281879194631, 2)
     """
     definitions, settings, several = _policies(policy, parameters)
-    check_choice("size_changes", size_changes, SIZE_CHANGES)
     if several and hits is not None:
         raise ParameterError("hits requires a single policy; name one, or leave hits out")
     opened = as_trace(trace)
@@ -122,6 +120,7 @@ def simulate(
     if hits is not None and not (right and hits.flags.writeable):
         raise ParameterError(f"hits is not a writable bool array of shape ({len(opened)},), one entry per reference")
     given = cache_sizes(opened, cache_blocks, unit)
+    check_size_changes(size_changes, given.in_bytes)
     if len(given.sizes) > 1:
         raise ParameterError(f"{len(given.sizes)} cache sizes given; name one, or compute a curve with hit_ratio_curve")
     (size,) = given.sizes
@@ -197,9 +196,9 @@ def hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        As in `simulate`; or the list of sizes is empty, there are no sizes though a policy is not LRU or a prefetcher
-        is set, the thread count is below 1, or a sample has no counted reference, leaves a cache too small, or is
-        combined with a prefetcher or caches of bytes.
+        As in `simulate`; or the list of sizes is empty, there are no sizes though a policy is not LRU, a prefetcher is
+        set or the unit is bytes, the thread count is below 1, or a sample has no counted reference, leaves a cache too
+        small, or is combined with a prefetcher or caches of bytes.
 
     Examples
     --------
@@ -215,9 +214,14 @@ def hit_ratio_curve(
     threads = check_threads(threads)
     check_flag("totals", totals)
     sample_seed = check_seed(sample_seed)
-    check_choice("size_changes", size_changes, SIZE_CHANGES)
     opened = as_trace(trace)
     given = None if cache_blocks is None else cache_sizes(opened, cache_blocks, unit)
+    check_size_changes(size_changes, given is not None and given.in_bytes)
+    if given is None and unit is not None and check_choice("unit", unit, UNITS) == "bytes":
+        raise ParameterError(
+            "every size at once is a number of blocks or objects; name sizes in bytes (1%,64MB), or leave out unit"
+            " bytes (--by-bytes)"
+        )
     if given is not None and given.in_bytes:
         if sample is not None:
             raise ParameterError("a sample has blocks of one size; leave out sample, or give sizes in objects")
