@@ -1,5 +1,6 @@
 """Prefix caches count like brute force, kvcache-simulator and cases by hand; traces are tested for soundness."""
 
+import argparse
 import itertools
 import json
 import lzma
@@ -15,7 +16,9 @@ from kvcache_sim.policies import simulate_policy
 from kvcache_sim.trace import parse_trace_lines
 
 from misspenalty import InputError, ParameterError, open_trace, simulate
-from misspenalty.cli.main import main
+from misspenalty.cli import prompts as cli_prompts
+from misspenalty.cli.completion import commands
+from misspenalty.cli.main import main, parser
 from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_hits
 from misspenalty.traces.prompts import Prompts, read_prompts, soundness
 
@@ -89,6 +92,8 @@ def test_sessions_without_times(tmp_path):
     trace = open_trace(INPUTS / "32_session_without_time.jsonl")
     assert trace.time is None
     assert (len(trace), trace.blocks) == (5, 3)
+    with pytest.raises(InputError, match="has no timestamps; expected times in s; leave out --unit"):
+        open_trace(INPUTS / "32_session_without_time.jsonl", unit="s")
     mixed = tmp_path / "x.jsonl"
     line = '{"input_length": 600, "output_length": 1, "hash_ids": [1, 2]'
     mixed.write_text(line + "}\n" + line + ', "timestamp": 3}\n')
@@ -145,6 +150,65 @@ def test_the_command(capsys):
     assert "hit ratio" in capsys.readouterr().out
     assert main([*asked, "--sample", "0.1"]) == 2
     assert "--prefix cannot be combined with --sample" in capsys.readouterr().err
+
+
+def options_of(command):
+    """Yield each option of a command, with a value other than its default, and the name under which it is parsed."""
+    for action in dict(commands(parser()))[command,]._actions:
+        if action.option_strings and action.dest != "help":
+            values = (
+                [] if action.nargs == 0 else [next((str(c) for c in action.choices or () if c != action.default), "7")]
+            )
+            yield action.dest, [action.option_strings[0], *values]
+
+
+READ = {"curve": cli_prompts.CURVE, "penalty": cli_prompts.PENALTY}
+DEVICE = {"curve": [], "penalty": ["--device", "dram"]}
+OTHERS = [(command, *given) for command in READ for dest, given in options_of(command) if dest not in READ[command]]
+
+
+@pytest.mark.parametrize("given", OTHERS, ids=" ".join)
+def test_an_option_that_prompts_do_not_heed_is_refused(capsys, given):
+    """The options are those of the commands, so a new one is refused, or is in the list of those that are read."""
+    command, *option = given
+    asked = [command, str(INPUTS / "31_prefix.jsonl"), "--prefix", "--size", "4", *DEVICE[command]]
+    assert main([*asked, *option]) == 2
+    assert capsys.readouterr().err == (
+        f"misspenalty: --prefix cannot be combined with {option[0]}; leave out one of them\n"
+    )
+
+
+@pytest.mark.parametrize("command", READ)
+def test_options_that_are_said_to_be_read_are_read(command):
+    class Noted(argparse.Namespace):
+        def __getattribute__(self, name):
+            read.add(name)
+            return super().__getattribute__(name)
+
+    read = set()
+    asked = [command, str(INPUTS / "31_prefix.jsonl"), "--prefix", "--size", "4", *DEVICE[command]]
+    options = parser().parse_args(asked, Noted(rest=[]))
+    read.clear()
+    getattr(cli_prompts, command)(options)
+    shown = {"json", "csv", "wide", "quiet"}
+    assert shown | read & {dest for dest, _ in options_of(command)} == {*READ[command], "quiet"} - {"prefix"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--clients", "0"], "--prefix cannot be combined with --clients"),
+        (["--format", "lirs"], "--prefix reads prompts of the format mooncake; leave out --format lirs"),
+        (["--unit", "h"], "unit is 'h'; expected one of ms, s"),
+        (["--block-tokens", "x"], "block_tokens is 'x'; expected a whole number from 1 to 1048576"),
+        (["--block-tokens", "0"], "block_tokens is 0; expected a whole number from 1 to 1048576"),
+    ],
+)
+def test_options_of_prompts_are_checked(capsys, options, message):
+    asked = ["penalty", str(INPUTS / "31_prefix.jsonl"), "--prefix", "--size", "4", "--device", "dram"]
+    assert main([*asked, "--format", "Mooncake", "--unit", "ms", "--block-tokens", "512"]) == 0
+    assert main([*asked, *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 CONVERSATION = DATA.parents[1] / "data" / "raw" / "kvcache" / "conversation.jsonl.xz"

@@ -2,7 +2,8 @@
 
 import re
 
-from misspenalty.cli.arguments import parse_policies, whole_number
+from misspenalty.cli.arguments import parse_policies
+from misspenalty.cli.completion import commands
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import render, with_sizes
 from misspenalty.errors import ParameterError
@@ -10,11 +11,17 @@ from misspenalty.latency.prefill import Server, time_to_first_token
 from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_sizes
 from misspenalty.traces.parts import SHARE
 from misspenalty.traces.prompts import read_prompts
+from misspenalty.traces.readers.mooncake import whole_tokens
+
+# options that prompts heed: of both commands (how the table is printed, too), of `curve`, and of `penalty`
+READ = ("prefix", "policy", "size", "warm_up", "format", "format_unit", "format_block_tokens", "json", "csv", "wide")
+CURVE = (*READ, "threads", "quiet")  # there is no progress bar to be quiet about
+PENALTY = (*READ, "device", "tflops")
 
 
 def curve(options):
     """Compute hit ratios of prefix caches, for the options of ``curve``."""
-    _refuse(options, ("set", "prefetch", "sample", "plot", "select"))
+    _refuse_others(options, "curve", CURVE)
     prompts, given = _opened(options)
     table = prefix_hit_ratio_curve(
         prompts,
@@ -30,7 +37,7 @@ def curve(options):
 
 def penalty(options):
     """Compute times to first token, for the options of ``penalty``."""
-    _refuse(options, ("set", "plot", "clients", "interval", "scheduler", "write_through"))
+    _refuse_others(options, "penalty", PENALTY)
     prompts, given = _opened(options)
     table = time_to_first_token(
         prompts,
@@ -43,15 +50,21 @@ def penalty(options):
     return Described(table, lambda wide: render(with_sizes(table, given), wide))
 
 
-def _refuse(options, names):
-    for name in names:
-        if getattr(options, name, None):
-            raise ParameterError(f"--prefix cannot be combined with --{name.replace('_', '-')}")
+def _refuse_others(options, command, read):
+    """Refuse every option of the command that is set, except those in `read`: it would have no effect."""
+    given = vars(options)
+    for action in dict(commands(options.whole))[command,]._actions:
+        if not action.option_strings or action.dest in read or action.dest not in given:
+            continue
+        value = given[action.dest]
+        if value != action.default and action.const in (None, value):  # two options may set one value, each its own
+            raise ParameterError(f"--prefix cannot be combined with {action.option_strings[0]}; leave out one of them")
 
 
 def _opened(options):
-    tokens = options.format_block_tokens
-    prompts = read_prompts(options.trace, options.format_unit, None if tokens is None else whole_number(tokens))
+    if options.format is not None and options.format.lower() != "mooncake":
+        raise ParameterError(f"--prefix reads prompts of the format mooncake; leave out --format {options.format}")
+    prompts = read_prompts(options.trace, options.format_unit, whole_tokens(options.format_block_tokens))
     return prompts, prefix_sizes(prompts, options.size.split(","))
 
 

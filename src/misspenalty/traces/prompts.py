@@ -16,7 +16,7 @@ from os import PathLike
 
 import numpy as np
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, check_choice, check_whole
 from misspenalty.traces.compression import check_path, open_stream, read_some
 from misspenalty.traces.lines import MARK
 from misspenalty.traces.reader import LONGEST_TIME
@@ -152,9 +152,10 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         a timestamp although the first line has none, lacks one although the first has one, states another
         ``block_size`` than `block_tokens` or the lines before, or has a number of hashes that no block size explains or
         that differs by more than one from the number that the block size requires; the message names the line. The
-        error is also raised if the file cannot be read or has no hashes, or if its last timestamp is out of range.
+        error is also raised if the file cannot be read or has no hashes, if its last timestamp is out of range, or if
+        `unit` is given and the file has no timestamps.
     ParameterError
-        `path` is not a path.
+        `path` is not a path, or `unit` or `block_tokens` is invalid.
 
     Examples
     --------
@@ -170,6 +171,10 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     (512, [512, 188, 512, 8])
     """
     path = check_path(path)
+    if unit is not None:
+        check_choice("unit", unit, UNITS)
+    if block_tokens is not None:
+        block_tokens = check_whole("block_tokens", block_tokens, 1, MAX_BLOCK)
     times, inputs, outputs, counts, hashes = [], [], [], [], []
     low, high = 1, MAX_TOKENS  # smallest and largest block size that fit all lines so far
     asked, told = block_tokens, None
@@ -234,6 +239,10 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     if not hashes:
         raise InputError("contains no requests", path=path, expected=EXPECTED)
     timed = times[0] is not None
+    if unit and not timed:
+        raise InputError(
+            "has no timestamps", path=path, expected=f"times in {unit}", remedy="leave out --unit (unit=…)"
+        )
     fractions = sum(time != int(time) for time in times) if timed else 0
     unit = unit or ("s" if 2 * fractions > len(times) else "ms")
     return Prompts(

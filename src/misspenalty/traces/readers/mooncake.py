@@ -9,9 +9,9 @@ import re
 
 import numpy as np
 
-from misspenalty.errors import check_choice, check_whole
+from misspenalty.errors import check_whole
 from misspenalty.traces.lines import MARK
-from misspenalty.traces.prompts import BLOCK_TOKENS, UNITS, read_prompts, soundness
+from misspenalty.traces.prompts import BLOCK_TOKENS, MAX_BLOCK, read_prompts, soundness
 from misspenalty.traces.reader import Format, Requests, register
 from misspenalty.traces.reading import Reading
 
@@ -20,7 +20,7 @@ TOKEN_BYTES = 327_680
 
 def read(path, block_bytes, block_tokens=None, unit=None):
     """Yield one batch of `Requests`; the block size is only recorded."""
-    prompts = read_prompts(path, _unit(unit), _tokens(block_tokens))
+    prompts = read_prompts(path, unit, whole_tokens(block_tokens))
     time = None if prompts.time is None else np.repeat(prompts.time, prompts.count)
     yield Requests(prompts.blocks, None, None, time)
     few = unit is None and 0 < 2 * prompts.fractions <= len(prompts)
@@ -30,17 +30,20 @@ def read(path, block_bytes, block_tokens=None, unit=None):
 
 def block_bytes_of(path, block_tokens=None, unit=None):
     """Return the bytes of a block of this trace."""
-    return TOKEN_BYTES * (_tokens(block_tokens) or read_prompts(path, _unit(unit)).block_tokens)
+    return TOKEN_BYTES * (whole_tokens(block_tokens) or read_prompts(path, unit).block_tokens)
 
 
-def _tokens(text):
+def whole_tokens(text):
+    """Return the tokens per block that an option states as text or number, or None if it is not given.
+
+    Raises
+    ------
+    ParameterError
+        It is not a whole number, or is out of range.
+    """
     if text is None:
         return None
-    return check_whole("block_tokens", int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else text, 1, 1 << 20)
-
-
-def _unit(text):
-    return None if text is None else check_choice("unit", text, tuple(UNITS))
+    return check_whole("block_tokens", int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else text, 1, MAX_BLOCK)
 
 
 def sniff(name, head):
