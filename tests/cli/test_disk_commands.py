@@ -65,6 +65,13 @@ def test_replay(capsys, requests, tmp_path, drive):
         assert record["done"] - record["arrival"] == sum(record[part] for part in disks.COMPONENTS)
 
 
+@pytest.mark.parametrize("drive", ["hp97560", "dc_s3700"])
+def test_values_that_are_not_from_disksim_cannot_be_read_as_disksim_does(capsys, requests, drive):
+    status, _, err = run(capsys, "replay", drive, requests, "--literal")
+    assert status == 2 and f"--literal: no value of {drive} was imported from DiskSim; leave out --literal" in err
+    assert run(capsys, "replay", "cheetah9lp", requests, "--literal")[0] == 0
+
+
 def test_replay_of_the_drives_own_times_has_no_demerit(capsys, tmp_path):
     drive, now, lines = disks.load("ibm18es").drive(), 0, []
     for lbn in (0, 7_000_000, 7_000_016, 123_456):

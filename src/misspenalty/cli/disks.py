@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from misspenalty.cli.arguments import add_command, refuse_existing, refuse_input, whole_number
+from misspenalty.errors import ParameterError
 from misspenalty.io.files import write_csv
 from misspenalty.io.later import pd
 
@@ -168,7 +169,12 @@ def _replay(options):
         refuse_input(options.records, options.requests, options.drive)
     kind = _load(options.drive)
     if options.literal:
-        kind = kind.as_disksim()
+        kind, ours = kind.as_disksim(), kind
+        if kind is ours:
+            raise ParameterError(
+                f"--literal: no value of {kind.name} was imported from DiskSim; leave out --literal, or name a drive"
+                " made by 'misspenalty disk import'"
+            )
     outcome = disk_replay.replay(kind, disk_replay.read_requests(options.requests))
     if options.records:
         write_csv(pd.DataFrame(outcome.records).drop(columns=["tag", "unused"]), options.records)
