@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from misspenalty import InputError, open_trace, simulate
+from misspenalty import InputError, Trace, open_trace, simulate
 from misspenalty.cli.main import main
 
 IOSNOOP = (
@@ -209,3 +209,25 @@ def test_a_space_takes_the_place_of_a_formats_devices(opened):
     lines = "".join(f"{i % 3},R,{4096 * (i // 3)},4096,{1577808144360767 + i}\n" for i in range(12))
     trace = opened(lines, format="alicloud", columns="space=device_id")
     assert trace.blocks == opened(lines, format="alicloud").blocks == 12
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "what", "column"),
+    [
+        ("time_unit", "ms", "times", "time"),
+        ("size_unit", "sectors", "sizes", "size"),
+        ("address_unit", "sectors", "offsets", "offset"),
+        ("operations", "7=write", "operations", "op"),
+    ],
+)
+def test_an_option_about_a_column_that_is_not_there_is_refused(tmp_path, option, value, what, column):
+    names = [column] if column == "offset" else ["key", column]
+    (tmp_path / "x.csv").write_text("key\n1\n")
+    (tmp_path / "y.csv").write_text(f"{','.join(names)}\n{','.join('7' for _ in names)}\n")
+    said = f"has no column of {what}, so that {option} would have no effect; name it with --columns"
+    with pytest.raises(InputError, match=f"x.csv: {said}"):
+        open_trace(tmp_path / "x.csv", **{option: value})
+    with pytest.raises(InputError, match=f"^{said}"):
+        Trace.from_table({"key": [1]}, **{option: value})
+    assert len(open_trace(tmp_path / "y.csv", **{option: value})) == 1
+    assert len(Trace.from_table({name: [7] for name in names}, **{option: value})) == 1

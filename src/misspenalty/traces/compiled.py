@@ -23,7 +23,7 @@ from misspenalty.traces.compression import check_path, unreadable
 from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_checksum, write_meta
 from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
-from misspenalty.traces.reading import Reading, counted
+from misspenalty.traces.reading import Reading, check_heeded, counted
 from misspenalty.traces.selection import MOST_REFERENCES
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.spool import spooled
@@ -219,6 +219,7 @@ def _compile(
     for column in {"write", "time"} - present:
         (folder / column).unlink()
     reading = source.reading or Reading()
+    check_heeded(reading, options, path)
     if sizes.never:
         never = f"{sizes.never:,} object{'s' * (sizes.never > 1)} of unknown size, taken for 0 bytes"
         said = (never, *said)

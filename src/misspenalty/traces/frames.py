@@ -18,7 +18,7 @@ from misspenalty.traces import doubts
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.layout import LOOKED_AT, compact_date, epoch_unit
 from misspenalty.traces.reader import Requests
-from misspenalty.traces.reading import Reading
+from misspenalty.traces.reading import Reading, check_heeded
 from misspenalty.traces.rows import Rows, check_lifetimes
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import Table
@@ -167,9 +167,11 @@ def references(source: Any, block_bytes: int, **options: Any) -> References:
         raise ParameterError(f"{odd} applies only to text files, not to tables in memory; leave it out")
     table, rows = Table().changed(**options), as_arrow(source)
     try:
-        return _references(table, rows, block_bytes)
+        found = _references(table, rows, block_bytes)
     except TextKeysError:
-        return _references(dataclasses.replace(table, key="words"), rows, block_bytes)
+        found = _references(dataclasses.replace(table, key="words"), rows, block_bytes)
+    check_heeded(found.reading, options, None)
+    return found
 
 
 def _references(table: Table, rows: pa.Table, block_bytes: int) -> References:

@@ -3,8 +3,13 @@
 import dataclasses
 import re
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
+from misspenalty.errors import InputError
+
+# option of a table: what it is about; a reading has an attribute of the same name
+ABOUT = {"time_unit": "times", "address_unit": "offsets", "size_unit": "sizes", "operations": "operations"}
 SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # the plural s of a reason, left out for a count of 1
 
 
@@ -17,6 +22,17 @@ def counted(count: int, reason: str) -> str:
     ('2 records of action C', '1 record of action C')
     """
     return f"{count:,} {reason if count != 1 else SEVERAL.sub('', reason, count=1)}"
+
+
+def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str] | None) -> None:
+    """Raise an `InputError` if a user's option is about a column that was not there, so that it had no effect."""
+    for name, what in ABOUT.items():
+        if options.get(name) is not None and not getattr(reading, name):
+            raise InputError(
+                f"has no column of {what}, so that {name} would have no effect", path=path,
+                remedy=f"name it with --columns (columns=…), or leave out --{name.replace('_', '-')}"
+                f" ({name}=…)",
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
