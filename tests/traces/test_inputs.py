@@ -20,8 +20,10 @@ from misspenalty import InputError, ParameterError, hit_ratio_curve, open_trace,
 from misspenalty.characterize.rows import read_rows
 from misspenalty.cli.arguments import parse_policies
 from misspenalty.cli.main import main
-from misspenalty.traces.dialects import dialects
+from misspenalty.traces.dialects import dialects, load
 from misspenalty.traces.parts import select, warm_up
+from misspenalty.traces.table import OPTIONS
+from misspenalty.traces.vocabulary import ACTION, ALIASES, IGNORE, ROLES, SPACE, STATUS
 
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
@@ -264,6 +266,55 @@ def test_every_dialect_reads_its_example_and_is_recognised_or_named(tmp_path, na
             assert name in str(error) or "contains no requests" in str(error)
     else:
         assert open_trace(path).format == name
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("block_size", "4 KB", "block_size is '4 KB'; expected a whole number from 1 to 1073741824"),
+        ("block_size", "[4096]", r"block_size is \[4096\]"),
+        ("block_size", "0", "block_size is 0"),
+        ("block_size", "512.5", "block_size is 512.5"),
+        ("optional", "one", "optional is 'one'; expected a whole number from 0 to 2"),
+        ("optional", "3", "optional is 3"),
+    ],
+)
+def test_invalid_numbers_in_a_dialect_are_named(tmp_path, key, value, expected):
+    right = 'summary: s\nsource: s\nexample: "1,2"\ncolumns: {block: b}\nseparator: ","\nfields: ["a:integer", b]\n'
+    (path := tmp_path / "mine.yaml").write_text(right)
+    assert (load(path).block_bytes, load(path).table.optional) == (4096, 0)
+    path.write_text(f"{right}{key}: {value}\n")
+    with pytest.raises(InputError, match=f"mine.yaml: {expected}"):
+        load(path)
+
+
+def test_the_help_names_every_role_of_a_column():
+    """The role action is left out because a dialect's own description assigns it."""
+    named = set(re.findall(r"\w+", OPTIONS["columns"]))
+    assert {*ROLES, SPACE, STATUS, IGNORE} - named == set() and ACTION not in named
+    guide = (INPUTS.parents[2] / "docs" / "how-to" / "trace-format.md").read_text(encoding="utf-8")
+    roles = set(re.findall(r"`(\w+)`", guide.partition("\nThe roles are ")[2].partition("; and `ignore`")[0]))
+    assert roles == {*ROLES, SPACE, STATUS, "key"} and ALIASES["key"] in roles
+
+
+def test_a_column_of_actions_is_refused_where_no_action_can_be_chosen(tmp_path):
+    (path := tmp_path / "x.csv").write_text("key,what\n1,go\n2,no\n")
+    with pytest.raises(
+        ParameterError, match=r"columns: action=what would leave no line out, .*--operations NAME=ignore"
+    ):
+        open_trace(path, columns="key=key,action=what")
+    assert len(open_trace(path, columns="key=key,op=what", operations="go=read,no=ignore")) == 1
+
+
+@pytest.mark.parametrize("text", ["1\r2\n3\n", "1\n2\r\n3\r4\n", "key\n1\r2\n"])
+def test_a_return_within_a_line_is_refused_with_the_line_ends_that_are_read(tmp_path, text):
+    """Files may mix LF and CR LF, as the message says."""
+    (path := tmp_path / "x.csv").write_bytes(text.encode())
+    with pytest.raises(InputError, match="expected lines that end in LF or CR LF, or that all end in CR"):
+        open_trace(path, columns="key=1")
+    for ends in ("key\n1\r\n2\n", "key\r\n1\n2\r\n", "key\r1\r2\r"):
+        path.write_bytes(ends.encode())
+        assert open_trace(path).ids.tolist() == [0, 1]
 
 
 def test_the_page_of_formats_is_fresh():

@@ -31,6 +31,7 @@ TINY_INSIDE = re.compile(rb"(?<![\w.-])[+-]?[\d.]+[eE]-\d{4,}(?![\w.-])")
 NEVER = r"[^\s\S]"  # a regular expression that matches nothing
 MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
 BOMS = (b"\xff\xfe", b"\xfe\xff")
+LINE_ENDS = "lines that end in LF or CR LF, or that all end in CR"
 BLANKS = (b" ", b"\t", b"\v", b"\f")
 
 
@@ -160,9 +161,7 @@ def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
     if not old:
         return chunk
     if b"\n" in chunk:
-        raise InputError(
-            "lines end in carriage returns first and in newlines later", path=path, expected="one kind of line ending"
-        )
+        raise InputError("lines end in carriage returns first and in newlines later", path=path, expected=LINE_ENDS)
     return chunk.replace(b"\r", b"\n")
 
 
@@ -175,7 +174,7 @@ def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
             "a carriage return within the line",
             path=path,
             line=lines_before + text.count(b"\n", 0, place) + 1,
-            expected="lines that all end in LF, all in CR LF, or all in CR",
+            expected=LINE_ENDS,
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces import spelling, unknown_sizes, values
 from misspenalty.traces.devices import DeviceNumbers
 from misspenalty.traces.layout import LAST_YEAR, unit_since_epoch, year_of
@@ -48,6 +48,11 @@ class Rows:
     """
 
     def __init__(self, table: Table, block_bytes: int, path: Path | None, action: str | None = None) -> None:
+        if ACTION in table.columns and action is None:
+            raise ParameterError(
+                f"columns: {ACTION}={table.columns[ACTION][0]} would leave no line out, as this format has no option"
+                " action; call the column op, and leave lines out with --operations NAME=ignore (operations=…)"
+            )
         self.table, self.block_bytes, self.path, self.action = table, block_bytes, path, action
         self.lives = Lifetimes() if table.lifetimes == "honour" else None
         self.operations = table.operations

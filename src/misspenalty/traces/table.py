@@ -34,7 +34,7 @@ TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read",
 # Options of every table: name to meaning. The command line, `open_trace` and config/traces.tsv accept them.
 OPTIONS = {
     "columns": "role=column,… by name or number: key (or block), offset, sector; size, sectors, count, repeat; op,"
-    " write, device, time, ignore",
+    " write, read; device, space; time (or time_s, time_ms, time_us, time_ns), ttl; status; ignore",
     "separator": "comma, tab, blanks, semicolon or one character",
     "header": "yes or no: whether the first line names the columns",
     "comment": "first characters of lines to skip, such as '#'",

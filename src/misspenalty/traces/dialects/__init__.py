@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.documents import read_yaml
+from misspenalty.traces.columns import LARGEST_BLOCK
 from misspenalty.traces.layout import same_names, split
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.unknown_sizes import KINDS as UNKNOWN_SIZES
@@ -229,10 +230,11 @@ def load(path: Path) -> Dialect:
     try:
         for _, kind in fields:
             re.compile(KINDS.get(kind, kind))
+        block_bytes = check_whole("block_size", entries.get("block_size", 4096), 1, LARGEST_BLOCK)
         table = Table(
             names=tuple(name for name, _ in fields),
             open_ended=bool(entries.get("open_ended", False)),
-            optional=int(entries.get("optional", 0)),
+            optional=check_whole("optional", entries.get("optional", 0), 0, len(fields)),
             from_start=bool(entries.get("from_start", False)),
             epoch=bool(entries.get("epoch", False)),
             whole_sectors=bool(entries.get("whole_sectors", False)),
@@ -253,7 +255,7 @@ def load(path: Path) -> Dialect:
         _source(entries),
         str(entries["example"]).rstrip("\n"),
         table,
-        int(entries.get("block_size", 4096)),
+        block_bytes,
         tuple(KINDS.get(kind or "any", kind) for _, kind in fields),
         {key: entries[key] for key in evidence if key in entries},
         (str(entries["action"]), *map(str, entries.get("actions", ()))) if "action" in entries else (),
