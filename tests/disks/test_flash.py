@@ -158,9 +158,26 @@ def test_a_drive_may_be_as_large_as_leaves_collection_room():
 def test_a_slice_keeps_the_spare_share():
     part = SATA.slice(64)
     assert part.spare == pytest.approx(SATA.spare, rel=1e-5) and part.units == SATA.units // 32
-    for blocks in (7, 2049):
-        with pytest.raises(ParameterError, match="erase blocks"):
+    for blocks in (2049, 64.5, "64"):
+        with pytest.raises(
+            ParameterError, match=f"dc_s3700: blocks is {blocks!r} erase blocks per plane; expected a whole"
+        ):
             SATA.slice(blocks)
+
+
+@pytest.mark.parametrize(("kind", "least"), [(SATA, 15), (disks.load("dc_p3700"), 15), (small(spare=3), 8)])
+def test_the_smallest_slice_leaves_collection_room(kind, least):
+    """Few blocks leave no room because each die keeps 4 of them free, however many there are."""
+    most = kind.data["geometry"]["blocks"]
+    assert kind.slice(least).data["geometry"]["blocks"] == least
+    with pytest.raises(
+        ParameterError, match=f"blocks is {least - 1} .*; expected a whole number from {least} to {most}"
+    ):
+        kind.slice(least - 1)
+    if least > 8:
+        sectors = kind.units * (least - 1) // most * kind.unit_sectors
+        with pytest.raises(InputError, match="the flash has room for"):
+            kind.replace({"geometry.blocks": least - 1, "geometry.sectors": sectors})
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ die that older writes and their collection keep busy; all other components are 0
 
 from misspenalty.disks.drive.description import KINDS, Kind
 from misspenalty.disks.flash._flash import FEW_BLOCKS, Flash
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_whole
 
 
 class FlashDescription(Kind):
@@ -87,13 +87,14 @@ class FlashDescription(Kind):
         Raises
         ------
         ParameterError
-            `blocks` is below 8 or above the drive's own number.
-        InputError
-            So few blocks leave collection no room.
+            `blocks` is not a whole number, is above the drive's own number, or is below 8 or so low that collection has
+            no room.
         """
         most = self.data["geometry"]["blocks"]
-        if not 8 <= blocks <= most:
-            raise ParameterError(f"{blocks} erase blocks per plane; expected 8 to {self.name}'s {most}")
+        least = next(
+            n for n in range(8, most + 1) if self.units * n // most <= _room(self.settings | {"die_blocks": n})
+        )
+        blocks = check_whole(f"{self.name}: blocks", blocks, least, most, " erase blocks per plane")
         units = self.units * blocks // most
         return self.replace({"geometry.blocks": blocks, "geometry.sectors": units * self.unit_sectors})
 
@@ -140,10 +141,15 @@ def _places(settings):
     return settings["dies"] * settings["die_blocks"] * settings["block_pages"] * settings["page_units"]
 
 
-def _check_room(units, settings):
-    """Check that the units leave so much room that collecting some block always frees a page."""
+def _room(settings):
+    """Return the largest number of units with which collecting some block always frees a page."""
     pages = settings["dies"] * (settings["die_blocks"] - FEW_BLOCKS) * (settings["block_pages"] - 1)
-    most = pages * settings["page_units"]
+    return pages * settings["page_units"]
+
+
+def _check_room(units, settings):
+    """Check that the units leave collection room, and that the flash is not too large."""
+    most = _room(settings)
     if not 1 <= units <= most:
         raise ParameterError(f"geometry.sectors: {units} units; the flash has room for 1 to {most}, besides its spare")
     if _places(settings) >= 2**31:
