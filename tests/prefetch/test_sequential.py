@@ -1,5 +1,6 @@
 """Test the sequential prefetcher on traces worked out by hand and by closed forms, and kernels against references."""
 
+import dataclasses
 import itertools
 import json
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from misspenalty import ParameterError, hit_ratio_curve, simulate
 from misspenalty.cli.main import main
-from misspenalty.policies import find_policy
+from misspenalty.policies import find_policy, libcachesim
 from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
 from misspenalty.policies.track_layout import places
 from misspenalty.policies.tracks import TrackLists
@@ -306,6 +307,26 @@ def test_a_trace_is_prefetched_as_its_addresses_are(make_trace):
         assert result.evictions == reference.evictions
 
 
+@pytest.mark.parametrize("definition", [libcachesim.SLRU_DEFINITION, libcachesim.LIRS_DEFINITION])
+def test_a_definition_works_behind_the_prefetcher_without_being_registered(make_trace, definition):
+    """The third definition, W-TinyLFU, is left out: it depends on how the reference numbers its blocks."""
+    rng = np.random.default_rng(8)
+    addresses = np.concatenate([start + np.arange(12) for start in rng.zipf(1.3, 300) % 900])
+    hits = np.zeros(addresses.size, bool)
+    simulate(make_trace(addresses), definition, 150, prefetch={"degree": 4}, hits=hits)
+    reference = BehindReference(Pages(definition, 150, 1000), degree=4, trigger=2)
+    assert hits.tolist() == [reference.request(int(address), 1, False, 1000) == 0 for address in addresses]
+    assert 0 < np.count_nonzero(hits) < hits.size
+
+
+def test_a_definition_is_used_itself_and_not_the_policy_that_has_its_name(make_trace):
+    trace = make_trace([1, 50, 1, 99, 1, 50])  # LRU hits 1 twice; FIFO has evicted it when it is used last
+    named_so = dataclasses.replace(find_policy("fifo"), name="lru")
+    hits = {each.name: simulate(trace, each, 2).hits for each in map(find_policy, ("lru", "fifo"))}
+    assert hits == {"lru": 2, "fifo": 1}
+    assert simulate(trace, named_so, 2, prefetch={"degree": 0}).hits == hits["fifo"]
+
+
 def test_prefetching_serves_a_scan(make_trace):
     trace = make_trace(np.arange(10_000))
     table = hit_ratio_curve(trace, "lru", [20, 100, 1000], prefetch="sequential", threads=2)
@@ -350,6 +371,12 @@ def test_the_threshold_is_given_once(make_trace):
 def test_what_cannot_be_prefetched_is_refused(make_trace):
     with pytest.raises(ParameterError, match="opt looks into the future: it cannot be used behind a prefetcher"):
         simulate(make_trace([1, 2, 3]), "opt", 2, prefetch="sequential")
+    written = type("Written", (), {"__init__": lambda self, capacity: None, "access": lambda self, block: False})
+    for policy, prefetch in (("tinylfu+gdsf", None), ("TinyLFU+GDSF", "sequential"), (written, None), (written, "amp")):
+        with pytest.raises(
+            ParameterError, match=r"(tinylfu\+gdsf|Written) is written in Python and cannot .* compiled"
+        ):
+            track_cache(policy, 70, 100, prefetch=prefetch)
     with pytest.raises(ParameterError, match="lru behind a prefetcher"):
         hit_ratio_curve(make_trace([1, 2, 3]), "lru", prefetch="sequential")
     with pytest.raises(ParameterError, match="a track has 8 pages; expected 1 to 8, and no more than the cache"):

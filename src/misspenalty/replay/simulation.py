@@ -393,7 +393,7 @@ def _kernel(
         raise ParameterError(
             f"{definition.name} is written in Python and cannot work behind the prefetcher; leave out prefetch"
         )
-    return track_cache(definition.name, size, address=trace.address, prefetch=prefetch, **parameters)
+    return track_cache(definition, size, address=trace.address, prefetch=prefetch, **parameters)
 
 
 def _replay(

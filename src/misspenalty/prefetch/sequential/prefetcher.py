@@ -35,7 +35,7 @@ import numpy as np
 
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.policies._track_cache import TrackCache
-from misspenalty.policies.registry import Parameter, find_policy
+from misspenalty.policies.registry import Definition, Parameter, find_policy
 from misspenalty.policies.track_cache import THRESHOLD, Tracks
 from misspenalty.policies.track_layout import MOST_TRACKS, places
 from misspenalty.prefetch.sequential import amp
@@ -107,7 +107,7 @@ def check(settings):
 
 
 def track_cache(
-    policy: str,
+    policy: str | type | Definition,
     capacity: int,
     tracks: int | None = None,
     *,
@@ -121,8 +121,8 @@ def track_cache(
 
     Parameters
     ----------
-    policy : str
-        Name of an online policy that has a kernel.
+    policy : str or Definition
+        An online policy that has a kernel, as `misspenalty.policies.find_policy` takes it.
     capacity : int
         Cache size, pages; at least one track.
     tracks : int
@@ -145,8 +145,9 @@ def track_cache(
     Raises
     ------
     ParameterError
-        The policy is unknown, looks into the future or, with "amp", is not a policy on tracks; both or neither of
-        `tracks` and `address` are given; or a value is invalid, contradicts another or does not apply to the policy.
+        The policy is unknown, looks into the future, has no kernel or, with "amp", is not a policy on tracks; both or
+        neither of `tracks` and `address` are given; or a value is invalid, contradicts another or does not apply to the
+        policy.
 
     Examples
     --------
@@ -155,13 +156,18 @@ def track_cache(
     [1, 1, 0, 1, 0, 0, 1, 0]
     """
     definition = find_policy(policy)
-    capacity, track_pages = check_size(capacity), TRACK_PAGES.check(track_pages, policy)
+    name = definition.name
+    capacity, track_pages = check_size(capacity), TRACK_PAGES.check(track_pages, name)
     if (tracks is None) == (address is None):
         raise ParameterError("expected either the number of tracks or the addresses of blocks, not both")
     if definition.offline:
-        raise ParameterError(f"{policy} looks into the future: it cannot be used behind a prefetcher")
+        raise ParameterError(f"{name} looks into the future: it cannot be used behind a prefetcher")
+    if definition.kernel is None:
+        raise ParameterError(
+            f"{name} is written in Python and cannot work behind the prefetcher; use a compiled policy"
+        )
     settings, parameters = _settings(definition, prefetch, parameters)
-    blocks = tracks = TRACKS.check(tracks, policy)
+    blocks = tracks = TRACKS.check(tracks, name)
     if address is not None:
         reach = settings["degree"] + max(settings["trigger"], 0) + 2 * settings.get("most", 0)
         blocks = len(address)
@@ -170,9 +176,9 @@ def track_cache(
     if isinstance(definition.kernel, type) and issubclass(definition.kernel, TrackCache):
         return definition.kernel(capacity, blocks, **parameters, **settings)
     if settings.get("most"):
-        raise ParameterError(f"amp needs a policy on tracks (sarc, lru_top, lru_bottom); {policy} is not one")
+        raise ParameterError(f"amp needs a policy on tracks (sarc, lru_top, lru_bottom); {name} is not one")
     if tracks * track_pages >= 1 << 32:
-        raise ParameterError(f"{policy}: {tracks} tracks of {track_pages} pages; expected fewer than 2**32 pages")
+        raise ParameterError(f"{name}: {tracks} tracks of {track_pages} pages; expected fewer than 2**32 pages")
     return Behind(capacity, blocks, definition.kernel(capacity, tracks * track_pages, **parameters), **settings)
 
 
