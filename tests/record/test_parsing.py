@@ -1,5 +1,6 @@
 """Recordings become traces: every probe's recorded output is parsed, and lines that are wrong are refused."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -83,6 +84,47 @@ def test_a_device_is_a_block_device(tmp_path):
     for path in ("/dev/null", tmp_path, tmp_path / "none"):
         with pytest.raises(CaptureError, match=f"{re.escape(str(path))} is not a block device"):
             block.device_number(path)
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Return the rows that the server answers, by query; a query without any has none."""
+    rows = {postgres.VERSION: [["160004"]], postgres.FOLDER: [["/nowhere/base/5"]]}
+    monkeypatch.setattr(postgres, "ask", lambda query, database, user: rows.get(query, []))
+    monkeypatch.setattr(postgres.tracer, "check", lambda event: None)
+    return rows
+
+
+def test_servers_whose_reads_the_probe_would_miss_are_refused(answers, tmp_path):
+    with pytest.raises(CaptureError, match="/nowhere/base/5, the server's data folder, is not on this machine"):
+        postgres.record("bench", tmp_path / "x.parquet")
+    for version, number in (("170000", 17), ("180001", 18)):
+        answers[postgres.VERSION] = [[version]]
+        with pytest.raises(
+            CaptureError, match=rf"is PostgreSQL {number}, .*\(preadv\); .*up to version 16: record an older"
+        ):
+            postgres.record("bench", tmp_path / "x.parquet")
+
+
+def test_databases_with_relations_in_other_tablespaces_are_refused(answers, tmp_path):
+    answers[postgres.ELSEWHERE] = [["orders"], ["orders_pkey"]]
+    with pytest.raises(
+        CaptureError, match=r"database bench .* \(2 of them, such as orders\), .* SET TABLESPACE pg_default"
+    ):
+        postgres.record("bench", tmp_path / "x.parquet")
+
+
+def test_a_relation_made_in_another_tablespace_during_the_recording_is_noticed(answers, tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def tracing(*arguments, **settings):
+        yield
+        answers[postgres.ELSEWHERE] = [["late"]]
+
+    answers[postgres.FOLDER] = [[str(tmp_path)]]
+    monkeypatch.setattr(postgres.tracer, "tracing", tracing)
+    monkeypatch.setattr(postgres.tracer, "ended", lambda probe, log, seconds: ("time", 0))
+    with pytest.raises(CaptureError, match=r"1 of them, such as late\)"):
+        postgres.record("bench", tmp_path / "x.parquet", told=lambda words: None)
 
 
 def test_psql_is_missing(monkeypatch):

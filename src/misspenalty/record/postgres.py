@@ -1,7 +1,9 @@
 """Record the data-file reads and writes of a running PostgreSQL server, as a cache below the database would see them.
 
 Every read that misses the server's buffers and every write of a block of one database is recorded, in the trace format
-`capture`: Parquet with time, relation (table or index), block and direction. The write-ahead log is left out.
+`capture`: Parquet with time, relation (table or index), block and direction. The write-ahead log is left out. What the
+probe would not see is refused: servers that read several blocks in one call, and databases with relations outside their
+folder.
 """
 
 import shutil
@@ -17,6 +19,12 @@ from misspenalty.record.tracer import CaptureError
 PROBED = "syscalls/sys_enter_pread64"
 FOLDER = (
     "SELECT current_setting('data_directory') || '/base/' || oid FROM pg_database WHERE datname = current_database()"
+)
+VERSION = "SHOW server_version_num"
+VECTORED = 170000  # the first version that reads neighbouring blocks in one call (preadv), which the probe does not see
+ELSEWHERE = (
+    "SELECT relname FROM pg_class "
+    "WHERE NOT relisshared AND pg_relation_filepath(oid) NOT LIKE 'base/%' ORDER BY oid DESC"
 )
 RELATIONS = (
     "SELECT pg_relation_filenode(oid), relname FROM pg_class "
@@ -63,6 +71,27 @@ def ask(query, database, user=None):
     return [line.split("\t") for line in done.stdout.splitlines() if line]
 
 
+def check_version(database, user=None):
+    """Raise `CaptureError` if the server reads several blocks in one call."""
+    ((version,),) = ask(VERSION, database, user)
+    if int(version) >= VECTORED:
+        raise CaptureError(
+            f"the server is PostgreSQL {int(version) // 10_000}, which reads several blocks in one call (preadv); the"
+            f" probe sees calls for one block, up to version {VECTORED // 10_000 - 1}: record an older server, or the"
+            " requests to the server's disk with misspenalty record block"
+        )
+
+
+def check_folder(database, user=None):
+    """Raise `CaptureError` if relations of a database are outside its folder, as in a tablespace of their own."""
+    if outside := [name for (name,) in ask(ELSEWHERE, database, user)]:
+        raise CaptureError(
+            f"relations of database {database} are in another tablespace ({len(outside)} of them, such as"
+            f" {outside[0]}), whose reads and writes the probe does not see: move them with ALTER TABLE … SET"
+            " TABLESPACE pg_default (ALTER INDEX, ALTER DATABASE)"
+        )
+
+
 def folder_of(database, user=None):
     """Return the folder with the data files of a database, which must be on this machine."""
     ((path,),) = ask(FOLDER, database, user)
@@ -97,10 +126,13 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     Raises
     ------
     CaptureError
-        The machine cannot record, the server cannot be queried or runs on another machine, bpftrace fails or loses
-        events, a read or write is not of one aligned block of 8 KB, or no block is read or written.
+        The machine cannot record, the server cannot be queried, is of version 17 or newer or runs on another machine, a
+        relation is outside the database's folder, bpftrace fails or loses events, a read or write is not of one aligned
+        block of 8 KB, or no block is read or written.
     """
     tracer.check(PROBED)
+    check_version(database, user)
+    check_folder(database, user)
     folder = folder_of(database, user)
     names = dict(ask(RELATIONS, database, user))
     settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
@@ -110,6 +142,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
             told(f"recording {folder}; Ctrl-C ends it")
             begin = time.monotonic_ns()
             why, when = tracer.ended(probe, log, seconds)
+        check_folder(database, user)  # finds relations that were created elsewhere during the recording
         names = dict(ask(RELATIONS, database, user)) | names  # finds relations that were created during the recording
         with lines.open(errors="replace") as stream:
             events = parse(stream, Nodes(names), str(output))
