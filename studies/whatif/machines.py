@@ -5,7 +5,7 @@ Its times are those of random requests of 8 KB, issued one at a time; `parallel`
 serve at once.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
 
@@ -265,9 +265,3 @@ def service_us(drive, write):
     count, delay = np.full(REQUESTS, blocks, np.int32), np.zeros(REQUESTS, np.int64)
     outcome = replay(kind, Requests(lbn, count, np.full(REQUESTS, write, np.uint8), delay))
     return 1000 * float(outcome.simulated.mean())
-
-
-def at(device, read_us):
-    """Return a copy of a device with another time to read 8 KB and a proportional time to write them; a disk becomes a
-    device without a drive."""
-    return replace(device, read_us=read_us, write_us=read_us * device.write_us / device.read_us, drive=None)

@@ -80,7 +80,6 @@ class ReclaimFirst2Q(TwoQ):
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
-        known = block in self.a1out
         if block in self.am or block in self.a1in:
             return super().access(block)
         if len(self.a1in) + len(self.am) == self.capacity:
