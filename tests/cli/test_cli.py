@@ -298,7 +298,7 @@ def test_impossible_sizes_say_what_to_do(capsys, arc, arguments, message):
         (["--format", "LIRSS"], "unknown trace format 'LIRSS', did you mean 'lirs'?"),
         (
             ["--policy", "lru,mq", "--set", "colour=3"],
-            "lru or mq has no parameter 'colour'; lru has none; mq has queues",
+            "none of lru, mq has a parameter 'colour'; lru has none; mq has queues",
         ),
     ],
 )

@@ -444,8 +444,17 @@ def test_what_a_policy_in_python_lacks_or_raises():
         misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), OwnLru, 1, "1ms", fault=True)
     with pytest.raises(ParameterError, match=r"policy Silent: access\(1\) returned None; expected True if"):
         misspenalty.penalty([1, 2], Silent, 1, "1ms")
-    with pytest.raises(ParameterError, match="no policy has a parameter 'fualt', did you mean 'fault'"):
-        misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), [OwnLru, "lru"], 1, "1ms", fualt=True)
+
+
+def test_a_parameter_that_no_policy_has_is_refused_with_those_that_each_has():
+    blocks = misspenalty.Trace.from_blocks([1, 2])
+    said = r"none of OwnLru, lru has a parameter 'fualt', did you mean 'fault'\?; OwnLru has fault; lru has none"
+    with pytest.raises(ParameterError, match=said):
+        misspenalty.penalty(blocks, [OwnLru, "lru"], 1, "1ms", fualt=True)
+    objects = misspenalty.Trace.from_blocks([1, 2], object_bytes=[3, 9])
+    said = "none of lru, slru has a parameter 'fill_up' for .* sizes; lru has none; slru has segments, protected$"
+    with pytest.raises(ParameterError, match=said):
+        misspenalty.penalty(objects, ["lru", "slru"], "1KB", "1ms", fill_up=1)
 
 
 class Interrupted(OwnLru):

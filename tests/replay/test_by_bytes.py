@@ -59,6 +59,12 @@ def test_impossible_settings(policy, size, message):
         byte_hit_ratio_curve([1, 2], policy, [size])
 
 
+def test_a_parameter_that_no_policy_has_for_sizes_is_refused():
+    said = "none of lru, slru has a parameter 'fill_up' for .* sizes; lru has none; slru has segments, protected$"
+    with pytest.raises(ParameterError, match=said):
+        byte_hit_ratio_curve([1, 2], ["lru", "slru"], [8192], fill_up=1)
+
+
 def test_the_command(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("key,size\na,10\nb,20\na,10\nc,99\na,10\n")
     assert (

@@ -174,7 +174,7 @@ def test_several_policies_are_rows_of_one_table():
         ({"policy": ["lru", "lur"]}, "unknown policy 'lur', did you mean 'lru'"),
         ({"policy": 3}, "policy is 3; expected a name"),
         ({"policy": int}, "class int has no method access"),
-        ({"policy": ["lru", "arc"], "queues": 3}, "none of lru, arc has a parameter 'queues'"),
+        ({"policy": ["lru", "arc"], "queues": 3}, "none of lru, arc has a parameter 'queues'; lru has none; arc has "),
         ({"policy": ["lru", "mq"], "queues": 0}, "mq: queues is 0"),
         ({"cache_blocks": "ten"}, "'ten' is not a size; expected blocks"),
         ({"cache_blocks": [[1]]}, "cache size is .1. blocks"),

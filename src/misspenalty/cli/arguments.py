@@ -12,9 +12,10 @@ import sys
 
 import misspenalty
 from misspenalty.cli.output import encodable
-from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.policies.python_policy import load_class
+from misspenalty.policies.registry import unknown_parameter
 from misspenalty.policies.sized import SIZE_CHANGES
 from misspenalty.prefetch.sequential import prefetcher as sequential
 from misspenalty.traces import formats
@@ -235,9 +236,7 @@ def policy_settings(options, policies, function):
     keywords = inspect.signature(function).parameters.keys() | {"hits"}
     for name in settings:
         if name in keywords or not any(definition.takes(name) for definition in definitions):
-            meant = did_you_mean(name, [p.name for d in definitions for p in d.parameters])
-            has = "; ".join(f"{d.name} has {', '.join(p.name for p in d.parameters) or 'none'}" for d in definitions)
-            raise ParameterError(f"{' or '.join(d.name for d in definitions)} has no parameter {name!r}{meant}; {has}")
+            raise unknown_parameter(name, {each.name: [p.name for p in each.parameters] for each in definitions})
     return settings
 
 

@@ -47,7 +47,6 @@ from misspenalty.errors import (
     check_flag,
     check_positive,
     check_whole,
-    did_you_mean,
     listed,
 )
 from misspenalty.io.later import pd
@@ -55,6 +54,7 @@ from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
+from misspenalty.policies.registry import unknown_parameter
 from misspenalty.policies.sized import find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes, check_size_changes
@@ -180,8 +180,9 @@ def penalty(
     settings = [_settings(definition, parameters, len(policies), given.in_bytes) for definition in policies]
     for name in parameters:
         if not any(name in own for own in settings):
-            known = [parameter.name for definition in policies for parameter in definition.parameters]
-            raise ParameterError(f"no policy has a parameter {name!r}{did_you_mean(name, known)}")
+            forms = {each.name: find_sized(each) if given.in_bytes else each for each in policies}
+            has = {each.name: [p.name for p in each.parameters if forms[each.name].takes(p.name)] for each in policies}
+            raise unknown_parameter(name, has, " for objects of different sizes" if given.in_bytes else "")
     if scheduler is not None:
         check_choice("scheduler", scheduler, disks.SCHEDULERS)
     load = _load(trace, clients, think, speed, interval)

@@ -10,7 +10,7 @@ import inspect
 import math
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -103,6 +103,31 @@ class Reference(ABC):
     def ghost_blocks(self) -> set[int]:
         """Return the blocks that are remembered but not in the cache."""
         return {block for name in self.GHOSTS for block in getattr(self, name)} - self.cached_blocks()
+
+
+def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = "") -> ParameterError:
+    """Return the error to raise if no policy has a parameter of this name.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    has : mapping of str to sequence of str
+        Names of the parameters that each policy has.
+    where : str
+        Words to add to the statement.
+
+    Examples
+    --------
+    >>> print(unknown_parameter("queue", {"lru": [], "mq": ["queues"]}))
+    none of lru, mq has a parameter 'queue', did you mean 'queues'?; lru has none; mq has queues
+    """
+    meant = did_you_mean(name, [each for names in has.values() for each in names])
+    lacks = f"none of {', '.join(has)} has a parameter" if len(has) > 1 else f"{', '.join(has)} has no parameter"
+    return ParameterError(
+        f"{lacks} {name!r}{where}{meant}; "
+        + "; ".join(f"{policy} has {', '.join(names) or 'none'}" for policy, names in has.items())
+    )
 
 
 @dataclass(frozen=True)

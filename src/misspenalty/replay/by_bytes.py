@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, did_you_mean, listed
+from misspenalty.errors import ParameterError, listed
 from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.policies import find_policy
+from misspenalty.policies.registry import unknown_parameter
 from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
 from misspenalty.replay.byte_bounds import NAMES, Intervals
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
@@ -119,11 +120,11 @@ def replay_bytes(
     chosen = [None if each.name == "opt" else find_sized(each) for each in definitions]
     for name in parameters:
         if not any(each is not None and each.takes(name) for each in chosen):
-            known = [p.name for each in chosen if each is not None for p in each.blocks.parameters]
-            raise ParameterError(
-                f"{' or '.join(d.name for d in definitions)} has no parameter {name!r} for objects of different"
-                f" sizes{did_you_mean(name, known)}"
-            )
+            has = {
+                definition.name: [p.name for p in definition.parameters if each is not None and each.takes(p.name)]
+                for definition, each in zip(definitions, chosen, strict=True)
+            }
+            raise unknown_parameter(name, has, " for objects of different sizes")
     if size_changes not in SIZE_CHANGES:
         raise ParameterError(f"size_changes is {size_changes!r}; expected one of {', '.join(SIZE_CHANGES)}")
     warm_up = check(trace, writes, warm_up)

@@ -13,7 +13,7 @@ from misspenalty.errors import ParameterError, check_choice, check_flag
 from misspenalty.io.later import pd
 from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
-from misspenalty.policies.registry import Definition, find_policy
+from misspenalty.policies.registry import Definition, find_policy, unknown_parameter
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.by_bytes import replay_bytes
 from misspenalty.replay.cache_size import UNITS, CacheSize, cache_sizes, check_size_changes
@@ -324,7 +324,7 @@ def _policies(
     ]
     for name in parameters:
         if not any(name in own for own in settings):
-            raise ParameterError(f"none of {', '.join(d.name for d in definitions)} has a parameter {name!r}")
+            raise unknown_parameter(name, {each.name: [p.name for p in each.parameters] for each in definitions})
     for definition, own in zip(definitions, settings, strict=True):
         definition.check(own)
     return definitions, settings, several
