@@ -229,7 +229,7 @@ def test_a_sparse_file_is_refused_at_once(tmp_path, capsys, name, options):
     with open(tmp_path / name, "wb") as file:
         file.truncate(1 << 40)
     assert main(["trace", "info", str(tmp_path / name), *options]) == 2
-    assert "is a sparse file with holes of more than 256 MB" in capsys.readouterr().err
+    assert "is a sparse file with more than 256 MB of holes" in capsys.readouterr().err
 
 
 def test_small_holes_are_zeros(tmp_path, capsys):

@@ -22,7 +22,7 @@ from misspenalty.cli.arguments import parse_policies
 from misspenalty.cli.main import main
 from misspenalty.traces.dialects import dialects, load
 from misspenalty.traces.parts import select, warm_up
-from misspenalty.traces.table import OPTIONS
+from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import ACTION, ALIASES, IGNORE, ROLES, SPACE, STATUS
 
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
@@ -229,6 +229,12 @@ def test_any_separator_line_end_and_byte_order_mark(tmp_path, separator, end, ma
     (tmp_path / "x").write_bytes(text.encode())
     trace = open_trace(tmp_path / "x")
     assert trace.address.tolist() == [17, 2**64 - 1] and trace.write.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("separator", ["x", "7", '"', "\n", "§", ",,"])
+def test_a_separator_is_a_name_or_one_ascii_character(separator):
+    with pytest.raises(ParameterError, match=r"separator is .*; expected comma, .*, colon, or one ASCII character"):
+        Table().changed(separator=separator)
 
 
 def test_one_description_in_python_and_on_the_command_line(tmp_path, capsys):

@@ -79,9 +79,15 @@ def test_warm_up(text, references):
     assert warm_up(TRACE, text) == (TRACE, references)
 
 
-@pytest.mark.parametrize("text", ["5", "100%", "10m", -1])
-def test_a_warm_up_that_leaves_nothing_is_refused(text):
-    with pytest.raises(ParameterError, match="leave one or more to be counted"):
+@pytest.mark.parametrize(("text", "given"), [("5", ""), (5, ""), ("100%", r" \(100%\)"), ("10m", r" \(10m\)")])
+def test_a_warm_up_that_leaves_nothing_is_refused(text, given):
+    with pytest.raises(ParameterError, match=f"a warm-up of 5 references{given} leaves none of the 5 of .* counted"):
+        warm_up(TRACE, text)
+
+
+@pytest.mark.parametrize(("text", "said"), [(-5, "-5"), ("-5", "'-5'")])
+def test_a_negative_warm_up_is_refused(text, said):
+    with pytest.raises(ParameterError, match=rf"warm-up is {said}; expected a number of references \(100000\)"):
         warm_up(TRACE, text)
 
 

@@ -160,7 +160,7 @@ def _check_holes(path: Path) -> None:
             holes += data - start
             if holes > MOST_HOLES:
                 raise InputError(
-                    f"is a sparse file with holes of more than {MOST_HOLES >> 20} MB",
+                    f"is a sparse file with more than {MOST_HOLES >> 20} MB of holes",
                     path=path,
                     expected="a trace",
                     remedy="if zeros belong to it, write them out: cp --sparse=never",

@@ -178,9 +178,12 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
             trace, references = join(other, trace), len(other)
     else:
         references = int(text)
-    if not 0 <= references < len(trace):
+    if references < 0:
+        raise ParameterError(f"warm-up is {text}; expected {WARM_UP}")
+    if references >= len(trace):
+        given = "" if str(text) == str(references) else f" ({text})"
         raise ParameterError(
-            f"warm-up {text} is {references} references; {trace.name} has {len(trace)}; leave one or more to be counted"
+            f"a warm-up of {references} references{given} leaves none of the {len(trace)} of {trace.name} to be counted"
         )
     return trace, references
 

@@ -35,7 +35,7 @@ TRUTHS = {"0": "read", "1": "write", "f": "read", "t": "write", "false": "read",
 OPTIONS = {
     "columns": "role=column,… by name or number: key (or block), offset, sector; size, sectors, count, repeat; op,"
     " write, read; device, space; time (or time_s, time_ms, time_us, time_ns), ttl; status; ignore",
-    "separator": "comma, tab, blanks, semicolon or one character",
+    "separator": "comma, tab, blanks, semicolon, bar, colon, or one other ASCII character, no letter, digit or quote",
     "header": "yes or no: whether the first line names the columns",
     "comment": "first characters of lines to skip, such as '#'",
     "operations": "meaning of each operation, GET=read,SET=write,28=read,DEL=delete (or both, ignore); * is any text",
@@ -153,7 +153,10 @@ class Table:
 def _separator(value: object) -> str:
     text = SEPARATORS.get(str(value).strip().lower(), str(value).replace("\\t", "\t"))
     if len(text) != 1 or not text.isascii() or text.isalnum() or text in '"\r\n':
-        raise ParameterError(f"separator is {value!r}; expected {', '.join(SEPARATORS)}, or one character")
+        raise ParameterError(
+            f"separator is {value!r}; expected {', '.join(SEPARATORS)}, or one ASCII character other than a letter, a"
+            " digit, a double quote or a line end"
+        )
     return text
 
 
