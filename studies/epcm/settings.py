@@ -119,12 +119,12 @@ class Surface(Settings):
 class Limits(Settings):
     """Numbers of future events and head starts for perfect foresight."""
 
-    ahead: Distinct[Count] = setting(what="Number of future opens and execs that it knows.")
+    ahead: Distinct[Count] = setting(what="Numbers of future opens and execs that are known in advance.")
     head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
 
 
 class EpcmSettings(Settings):
-    """EPCM, USENIX 2001. The choices that are judged are those of the criterion in misspenalty_studies.epcm.runs."""
+    """EPCM, USENIX 2001. The docstring of misspenalty_studies.epcm.runs explains each choice left open by the paper."""
 
     captures: Builds = setting(
         {
@@ -160,14 +160,16 @@ class EpcmSettings(Settings):
     )
     temporaries: Temporaries = setting(
         "inode",
-        "How the model identifies a file: inode, its inode, with freed ones reused; recorded, its path; normal, its "
-        "path, where a random name is the same in every run; dropped, its path, where a random name is ignored.",
+        "How the model identifies a file. `inode`: by its inode, which a new file may take over from a deleted one; "
+        "`recorded`: by its path; `normal`: by its path, with a random name replaced by one that is the same in every "
+        "run; `dropped`: by its path, and files with random names are left out.",
         "The paper's models store a device and an inode number.",
     )
     resident: Resident = setting(
         "mapped",
-        "What is in memory when a run begins cold: none; names, directories and inodes; mapped, these and the shell, "
-        "the C library and the dynamic linker; programs, these and all programs and libraries.",
+        "What is in memory when a run begins cold. `none`: nothing; `names`: directories and inodes; `mapped`: these, "
+        "the shell, the C library and the dynamic linker; `programs`: directories, inodes, and all programs and "
+        "libraries.",
         "The paper's models are attached to entries of the directory cache and lost if it is cleared; Linux 2.2 cannot "
         "drop the pages that living processes map.",
     )

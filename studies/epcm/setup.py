@@ -144,8 +144,9 @@ def kept(capture, workload, resident):
     workload : FileWorkload
         Workload made from it.
     resident : str
-        ``none``; ``names``, directories and inodes; ``mapped``, these and what a long-lived process has mapped: the
-        shell, the C library and the dynamic linker; ``programs``, these and all other programs and libraries.
+        ``none``: nothing; ``names``: directories and inodes; ``mapped``: these and what a long-lived process has
+        mapped, that is, the shell, the C library and the dynamic linker; ``programs``: directories, inodes, and all
+        programs and libraries.
 
     Returns
     -------

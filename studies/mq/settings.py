@@ -110,8 +110,8 @@ class MqSettings(Settings):
     )
     writes: Annotated[Distinct[Literal["count", "ignore", "refresh"]], AfterValidator(_counted)] = setting(
         ["count", "ignore", "refresh"],
-        "How the storage cache treats a write: count, an access like a read; ignore, nothing; refresh, an access if "
-        "its block is in the cache, otherwise nothing.",
+        "How the storage cache treats a write. `count`: as an access, like a read; `ignore`: not at all; `refresh`: "
+        "as an access if its block is in the cache, otherwise not at all.",
         "The paper does not say which its simulator did; it numbers temporal distances over all accesses to the "
         "server's cache (section 3.1), so count is judged, and Tables 2 and 3 show all three. Hits are counted over "
         "reads in any case.",
