@@ -54,7 +54,7 @@ POLICIES = ["lru", "arc", "mq", "opt"]
 
 
 def curves(policies=POLICIES, most_pct=100.0):
-    """Hit ratios of policies over twelve cache sizes, up to a share of the footprint."""
+    """Plot hit ratios of policies over twelve cache sizes, up to a share of the footprint."""
     sizes = np.unique(np.geomspace(trace.blocks / 200, max(trace.blocks * most_pct / 100, 2), 12).astype(int)).tolist()
     return hit_ratio(misspenalty.hit_ratio_curve(trace, list(policies), sizes), trace.block_bytes)
 

@@ -50,7 +50,7 @@ misspenalty.delayed_hits([7, 7, 7, 7], "lru", 1, 3)
 
 # %%
 def workload(bursty, even, length, burst, seed=1):
-    """Requests to `bursty` blocks, `burst` at a time, and to `even` blocks, one at a time, equally many of both."""
+    """Return requests to `bursty` blocks, `burst` at a time, and as many to `even` blocks, one at a time."""
     rng = np.random.default_rng(seed)
     made = []
     while len(made) < length:
@@ -64,7 +64,7 @@ POLICIES = ("lru", "lru_mad", "arc", "arc_mad", "opt", "opt_mad")
 
 
 def compare(fetch_steps, cache_blocks=20):
-    """Hits, delayed hits and mean wait of each policy at one latency."""
+    """Return the hits, delayed hits and mean wait of each policy at one latency."""
     rows = []
     for policy in POLICIES:
         result = misspenalty.delayed_hits(requests, policy, cache_blocks, fetch_steps)

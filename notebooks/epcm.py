@@ -66,7 +66,7 @@ for opens in units:
 
 
 def build(noise=0.05):
-    """The files that one run of the build opens."""
+    """Return the files that one run of the build opens."""
     opened = []
     for file in (file for unit in units for file in unit):
         opened += [380 + rng.integers(300)] * (rng.random() < noise)
@@ -75,7 +75,7 @@ def build(noise=0.05):
 
 
 def accuracy(runs, noise=0.05):
-    """Per cent of the next files that each predictor names, over several runs of the build."""
+    """Return the percentage of the next files that each predictor names, over several runs of the build."""
     events = np.concatenate([build(noise) for _ in range(runs)])
     rows = {}
     for name in ("last_successor", "pcm", "epcm"):

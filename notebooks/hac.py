@@ -55,7 +55,7 @@ KB = 1024
 
 
 def visits(kind, traversal, size, times=2, **parameters):
-    """The cache, and the pages fetched by each of several visits."""
+    """Return the cache, and the number of pages that each of several visits fetched."""
     cache = kind(database, size, **parameters)
     program, fetched = Program(cache, database), []
     for _ in range(times):

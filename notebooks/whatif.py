@@ -16,9 +16,10 @@
 # %% [markdown]
 # # What if: the five conclusions on machines from 1997 to 2025
 #
-# The papers on HAC, MQ, EPCM, the virtual log and SARC drew their conclusions on the machines of their time. Here,
-# operations are counted once and converted to time, so processors, networks and devices can be exchanged. **Which
-# conclusions still hold today, and with which device do they fail?** The parameters, with sources and ranges, are in
+# The papers on HAC, MQ, EPCM, the virtual log and SARC drew their conclusions on the machines of their time. For HAC,
+# MQ and SARC, operations are counted once and converted to time, so that processors, networks and devices can be
+# exchanged here; EPCM is replayed on every machine, and the virtual log is simulated on every disk. **Which conclusions
+# still hold today, and with which device do they fail?** The parameters, with sources and ranges, are in
 # `studies/whatif/machine.yaml`.
 
 # %%
@@ -64,14 +65,14 @@ conclusions = {
 
 
 def numbers(speed=130.0, network_mbit_per_s=200_000.0, device_us=65.0, parallel=64):
-    """The gain of each conclusion on a machine, %; NaN where the device is saturated."""
+    """Return the gain of each conclusion on a machine, %; NaN where the device is saturated."""
     era = replace(known.eras[2025], speed=speed, network_mbit_per_s=network_mbit_per_s)
     device = machines.Device("any", device_us, device_us, parallel)
     return {name: found.measures(known, era, device, case)["gain_pct"] for name, (found, case) in conclusions.items()}
 
 
 def gains(**machine):
-    """The same as a table."""
+    """Return the same as a table."""
     return pd.Series(numbers(**machine), name="gain, %").map("{:.3g}".format).replace("nan", "saturated").to_frame()
 
 
