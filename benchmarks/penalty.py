@@ -2,14 +2,15 @@
 
 Run as ``python benchmarks/penalty.py``. The workload is random: references of 4 KB, a quarter of them writes, are drawn
 from a Zipf-like law over 1,000,000 blocks. They arrive at a rate that the device can sustain. A cache has room for half
-the blocks or for a thousandth of them. The goals are 10 million requests per second with a fixed response time and 1
-million with a disk.
+the blocks or for a thousandth of them. The step model takes the same references as reads, with a cache for half the
+blocks and fetches of 100 steps. The goals are 10 million requests per second with a fixed response time and 1 million
+with a disk.
 
-`over_parts` is the time of `penalty` relative to the sum of the times of its parts: the same trace without a device
-(`misspenalty.simulate`), and the misses without a cache (through the drive's queue); 1 means that combining them costs
-nothing. It is not computed for the flash drive. `libcachesim_over_ours` is the time that libCacheSim, which has no
-device, takes to count the hits and misses of the same references, relative to that of `penalty`. Times are CPU times,
-the smallest of three.
+`over_parts` is the time of `penalty` relative to the sum of the times of its parts: the same trace and policy without a
+device (`misspenalty.simulate`) and, for the disk, LRU's read misses through the drive's queue without a cache, also in
+the row of ARC; 1 means that combining them costs nothing. It is not computed for the flash drive.
+`libcachesim_over_ours` is the time that libCacheSim, which has no device, takes to count the hits and misses of the
+same references, relative to the time of `penalty`. Times are CPU times, the smallest of three.
 """
 
 import argparse
@@ -55,7 +56,7 @@ def best(function):
 
 
 def misses_alone(trace, size, name):
-    """Time a drive's queue with LRU's misses."""
+    """Return the CPU time of replaying LRU's read misses through a drive's queue, s."""
     hits = np.zeros(len(trace), bool)
     misspenalty.simulate(trace, "lru", size, hits=hits)
     missed = ~hits & ~trace.write

@@ -1,4 +1,4 @@
-"""Copy the archived results of studies for the tests of the paper and of the notebooks."""
+"""Copy the archived results of studies for the tests of the paper."""
 
 import shutil
 from pathlib import Path

@@ -110,7 +110,7 @@ class Machine:
     entries: dict
 
     def variations(self, testbed):
-        """Return the sensitivity runs around `testbed` as pairs (parameter, value), see `variations`."""
+        """Return the sensitivity runs around `testbed` as pairs (parameter, value); see the function `variations`."""
         return variations(self.entries, {name: getattr(testbed, name) for name in self.entries})
 
     def table(self):

@@ -56,7 +56,8 @@ def under_conditions(sample) -> dict:
     Returns
     -------
     dict of str to DataFrame
-        ``runs``, with a column ``condition``. Runs with a longer fetch replace those with the longest judged fetch.
+        ``runs``, with a column ``condition``. Runs with a longer fetch replace those with the longest judged fetch and
+        have its ``fetch_steps``; ``condition`` says how long the fetch really was.
     """
     judged, parts = step_runs(sample), []
     longest = judged["fetch_steps"] == FETCH_STEPS[-1]

@@ -106,8 +106,8 @@ def elapsed(data, sweeps, points_mb, costs, iterations):
 
 
 def updates(data, cache_mb, costs):
-    """Run cold T1, T2a and T2b in one transaction each, and count the objects that their commits ship to the
-    modified object buffer.
+    """Run T1, T2a and T2b cold, each in one transaction, and count the objects that their commits ship to the modified
+    object buffer.
 
     Returns
     -------

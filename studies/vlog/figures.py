@@ -266,8 +266,8 @@ def _panels(table, looks, x, xlabel, ylabel, log=False):
 
 @styled
 def fig6(table):
-    """Small files of 1 KB: created, read after memory was emptied, and deleted; UFS and LFS, each on a regular disk and
-    on the virtual log (Figure 6).
+    """Files of 1 KB created, read after memory was emptied, and deleted per second by UFS and LFS, each on a regular
+    disk and on the virtual log (Figure 6).
 
     Parameters
     ----------
@@ -280,8 +280,8 @@ def fig6(table):
 
 @styled
 def fig7(table):
-    """A large file: written and read in order, updated at random, read in order again and at random; UFS and LFS, each
-    on a regular disk and on the virtual log (Figure 7).
+    """Throughput on a large file that is written and read in order, updated at random, and read again in order and at
+    random, by UFS and LFS, each on a regular disk and on the virtual log (Figure 7).
 
     Parameters
     ----------

@@ -75,7 +75,9 @@ class Conclusion:
         self.cases, self.own_us = tuple(self.points), own_us
 
     def _response(self, config, iops, policy, factor, faster, servers, scaled):
-        """Return the mean response time, in ms, with a back end that takes `factor` times as long."""
+        """Return the mean response time, in ms, with a back end that takes `factor` times as long and has `servers`
+        servers; processors are `faster` times as fast. If `scaled`, the disks' utilisation stays the same, otherwise
+        the requests per second do."""
         times = {}
         own = self.busy[config, iops, policy]
         busy = own if scaled else own * factor / servers

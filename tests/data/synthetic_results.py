@@ -1,4 +1,4 @@
-"""Write a folder of results with the right shape but no meaning, for the tests of figures, paper and notebooks.
+"""Write a folder of results with the right shape but no meaning, for the tests of the figures and the paper.
 
     python tests/data/synthetic_results.py FOLDER
 

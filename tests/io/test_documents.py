@@ -52,7 +52,7 @@ def test_the_worst_fault_is_named():
 
 
 def test_no_grammar_of_addresses_is_built():
-    """Building the grammar would take seconds at every start of a job or a command."""
+    """Checking a document must not import the grammar of addresses (rfc3987_syntax), which takes seconds to build."""
     program = (
         "import sys; from misspenalty.io.documents import worst_error; worst_error({}, {});"
         "print('jsonschema' in sys.modules, 'rfc3987_syntax' in sys.modules, 'lark' in sys.modules)"

@@ -283,9 +283,9 @@ def test_temporal_distance_example():
 
 @pytest.mark.parametrize("sequence, expected", [("ABCDBAX", 3), ("ABCDEFABCBCBCB", 6), ("ABABAB", 2)])
 def test_mq_life_time_is_the_peak_temporal_distance(sequence, expected):
-    # two blocks of cache, so distances above 2 count. ABCDBAX: 3 (bin 2-3) and 5 (bin 4-7), a tie: the shorter,
-    # centre 3. ABCDEFABCBCBCB: 6, 6, 6 in bin 4-7, and the rest is not above 2: centre 6. ABABAB: none, so lifeTime
-    # keeps its initial value, the cache size.
+    # The cache has two blocks, so only distances above 2 count; lifeTime is the centre of the fullest bin. ABCDBAX has
+    # 3 (bin 2-3) and 5 (bin 4-7); the shorter wins the tie, so it is 3. ABCDEFABCBCBCB has 6 three times (bin 4-7), so
+    # it is 6. ABABAB has none, so lifeTime keeps its initial value, the cache size.
     definition = find_policy("mq")
     letters = sorted(set(sequence))
     kernel = definition.kernel(2, len(letters), **definition.check({}))

@@ -205,7 +205,8 @@ def test_wtinylfu_sketch_saturates_and_ages():
     assert (sketch.frequency(3), sketch.size) == (15, 15)  # full counters don't count towards the sample
     for number in range(100, 165):
         sketch.increment(number)
-    # the 80th: 15 becomes 7; a quarter of the number of odd counters is subtracted before the size is halved
+    # The 80th counted access halves all counters, so 15 becomes 7. A quarter of the number of odd counters is
+    # subtracted from the size before that is halved.
     assert 7 <= sketch.frequency(3) <= 15
     assert sketch.size < 40
 

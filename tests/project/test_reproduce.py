@@ -216,7 +216,7 @@ def test_time_left_follows_from_what_jobs_cost_in_an_earlier_run():
     progress = runpy.run_path(str(SCRIPT))["Progress"](["mq"], 2, {"mq_run": 450.0, "paper": 10.0})
     lines = ["Job stats:", "job  count", "mq_run  2", "paper  10", "all  1", "supplement  1", "total  14"]
     assert [progress.take(line) for line in lines] == [None] * 7
-    progress.start -= 5  # the start, in which no job was done
+    progress.start -= 5  # 5 s of start-up, before any job ran
     progress.take("Finished jobid: 1 (Rule: paper)")
     told = progress.take("1 of 12 steps (8%) done")
     assert told.endswith("1 % after 5 s, about 8 min left")  # (5 + 100 / 2) / (10 + 100) of 990 s: 495 s

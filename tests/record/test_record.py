@@ -1,4 +1,4 @@
-"""``misspenalty record`` refuses what it cannot record, and records live where bpftrace may run."""
+"""``misspenalty record`` must refuse what it cannot record and, where bpftrace may run, record a running program."""
 
 import json
 import os

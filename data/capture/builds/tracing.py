@@ -1,7 +1,8 @@
 """Run commands in the jail as children of a gate process while bpftrace records them.
 
 A recording is a folder with ``events.txt`` (the lines of files.bt), ``plain.txt`` (those of clock.bt), ``files.json``
-(the jail's files before each command) and ``recording.json`` (the commands, with their processor times, and versions).
+(the jail's files before each command) and ``recording.json`` (the commands with their processor times, and the versions
+of the programs).
 """
 
 import contextlib

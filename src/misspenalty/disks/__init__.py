@@ -1,4 +1,4 @@
-"""Simulate disks that behave like real drives, and flash; ``data/drives`` has their descriptions.
+"""Simulate disk drives and flash drives that behave like real ones; ``data/drives`` has their descriptions.
 
 >>> from misspenalty import disks
 >>> drive = disks.load("hp97560").drive()

@@ -71,7 +71,8 @@ cdef class SLRU(Policy):
         max_resident = self.max_resident()
         upper = int(capacity * protected / (segments - 1))
         limits = [capacity - (segments - 1) * upper] + [upper] * (segments - 1)
-        live = [max_resident] + [min(upper, max_resident) + 1] * (segments - 1)  # one more, which then overflows
+        # one more than the limit: a block enters before the oldest moves down
+        live = [max_resident] + [min(upper, max_resident) + 1] * (segments - 1)
         entries = self.allocate_logs(sum(live), segments)
         first = FIRST
         for k in range(segments):

@@ -47,7 +47,8 @@ class CacheSizes:
 
 
 def block_bytes_of(trace: Trace) -> int | None:
-    """Return the bytes of every block or object, or None if objects differ in size.
+    """Return the size in bytes that all blocks or objects share; None if sizes differ, change or are 0, or there are no
+    objects.
 
     Examples
     --------

@@ -40,8 +40,8 @@ class Result(Shown):
     hits : int
         Requests that found their block in the cache.
     cold_misses : int
-        Requests that no cache, however large, could serve, because none of the earlier references that reached the
-        cache, including warm-up and writes, was to their block.
+        Requests that no cache, however large, could serve, because no earlier reference, in the warm-up or not, had
+        loaded their block. A write loads its block, unless writes are ignored or only refresh.
     evictions : int
         Blocks that the requests evicted.
     ghost_hits, total_evictions : int

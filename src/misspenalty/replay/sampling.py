@@ -49,7 +49,7 @@ def check_sampled_sizes(sizes: Any, rate: float) -> None:
 
 
 def scaled(blocks: Any, rate: float) -> Any:
-    """Scale a cache down for a sample: one block stays, and the others are multiplied by the rate.
+    """Return the size of a cache for a sample: 1 + (blocks - 1) * rate, rounded to a whole number.
 
     Examples
     --------

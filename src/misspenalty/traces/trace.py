@@ -277,7 +277,8 @@ class Trace:
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        """Raise a `ParameterError` if a size is negative, and an `InputError` if the sizes exceed 2**62 in total."""
+        """Raise a `ParameterError` if a size is negative, and an `InputError` if the bytes of all references, or of all
+        objects, add up to more than 2**62."""
         columns = [sizes for sizes in (self.object_bytes, self.request_bytes) if sizes is not None]
         if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
             raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")

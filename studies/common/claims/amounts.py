@@ -130,7 +130,7 @@ class Amount(Form):
 
 
 def _printed(claim):
-    """Return a list: 0, then the published value or limit or, if it is itself a list, its entries."""
+    """Return 0 and the published value or limit as one flat list."""
     published = claim.published["limit"] if isinstance(claim.published, dict) else claim.published
     return [0, *(published if isinstance(published, list) else [published])]
 

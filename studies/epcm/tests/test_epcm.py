@@ -357,7 +357,7 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
 
 
 def test_names_of_bars_are_apart_by_half_a_line():
-    """This must hold for the archived table, which has the largest number of bars in a panel."""
+    """The gaps are those of the archived table, which has the largest number of bars in a panel."""
     table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig7.csv")
     figure = epcm_figures.fig7(table, *(pd.read_csv(PUBLISHED / f"{name}.csv") for name in TOLD))
     with matplotlib.rc_context(style.STYLE):
@@ -371,7 +371,7 @@ def test_names_of_bars_are_apart_by_half_a_line():
 
 
 def test_numbers_over_bars_are_apart():
-    """This must also hold with four digits on two bars of nearly the same height."""
+    """Numbers must not overlap, even if two bars of nearly the same height have four digits each."""
     table = pd.read_csv(PUBLISHED.parents[2] / "results" / "epcm" / "fig8.csv")
     table.loc[table["bucket_high_us"] == table["bucket_high_us"].min(), "events"] = [1173, 1177]
     figure = epcm_figures.fig8(table)

@@ -25,9 +25,9 @@ MEMBERS, STRIP = MOST_MEMBERS, LONGEST_STRIP
 cdef class BackEnd(Kernel):
     """Drives and write cache.
 
-    `layout` has the fields of `raid_t`; `marks` are room, low and high in pages, the maximum number of destages per
-    array, and `grouped` and `renewed` of `write_cache_t`. Without drives, missing pages arrive at once, and the write
-    cache stays empty.
+    Arguments of `connect`: `layout` has the fields of `raid_t`; `marks` are room, low and high in pages, the maximum
+    number of destages per array, and `grouped` and `renewed` of `write_cache_t`. Without drives, missing pages arrive
+    at once, and the write cache stays empty.
     """
 
     def __cinit__(self):

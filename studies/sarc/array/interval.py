@@ -74,17 +74,17 @@ class Interval:
 
     @property
     def read_ms(self):
-        """Mean response of a read; NaN if none completed."""
+        """Mean response time of a read, ms; NaN if none completed."""
         return _mean_ms(self.response_ns[0], self.counts["reads"])
 
     @property
     def write_ms(self):
-        """Mean response of a write; NaN if none completed."""
+        """Mean response time of a write, ms; NaN if none completed."""
         return _mean_ms(self.response_ns[1], self.counts["writes"])
 
     @property
     def response_ms(self):
-        """Mean response of all requests; NaN if none completed."""
+        """Mean response time of all requests, ms; NaN if none completed."""
         return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
 
     def row(self):

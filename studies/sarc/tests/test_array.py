@@ -188,7 +188,8 @@ def test_the_adapter_is_an_m_d_1_queue(load):
 
 
 def processor_wait(parameters, load, seconds=20):
-    """Return the mean wait for a processor, in service times, at a load of the whole machine's processors."""
+    """Return the mean wait for a processor, in service times, if the whole machine's processors are busy for a share
+    `load` of the time."""
     service = round(1000 * parameters.controller_us)
     rate = load * 1e9 / service * parameters.processors / parameters.slices
     one = replace(parameters, host_slots=1 << 20, write_cache_mb=64, adapter_mb_per_s=1e6)

@@ -120,8 +120,11 @@ def test_lists_and_ratio_are_as_the_paper_explains_them(minutes):
 
 
 def test_scale_changes_little(shark):
-    """At half the size, hits and staged tracks must be as frequent, and drives nearly as busy (two arrays cut streams
-    into more parts)."""
+    """A model of half the size must have the same hit ratio and, scaled up, the same rate of staged tracks, each within
+    5 %, and nearly the same utilisation of the drives.
+
+    The larger model has two arrays, which cut streams into more parts.
+    """
     warm = replace(shark, warm_up_minutes=5)
     small, large = (
         sarc_inside.scale(replace(warm, divisor=divisor), "cache_sensitive", "sarc", 1, [1]).iloc[0]

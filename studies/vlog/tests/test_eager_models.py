@@ -163,8 +163,8 @@ def test_nearest_by_hand():
 
 @pytest.mark.parametrize("kind", [HP, SEAGATE], ids=["hp", "seagate"])
 def test_the_nearest_of_a_few_free_sectors_is_found_by_trying_each(kind):
-    """The candidates are sectors of this cylinder and those above; if there are none, of the first cylinder that has
-    any."""
+    """The candidates are the free sectors of this cylinder and of the cylinders above it; if these have none, they are
+    the free sectors of the first cylinder that has any."""
     rng, mechanics = np.random.default_rng(12), kind.mechanics
     tracks, heads, n = uniform(kind)
     for _ in range(200):

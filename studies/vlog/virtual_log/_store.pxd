@@ -14,7 +14,7 @@ cdef enum:                          # kinds of request
 
 cdef struct latency_t:
     int64_t other                   # host processing, ns
-    int64_t overhead                # time of the command in the drive, ns
+    int64_t overhead                # processing of the command in the drive, ns
     int64_t locate                  # seek, rotation and head switches, ns
     int64_t transfer                # sectors passing under the head; in `InPlace` also bus and cache waits, ns
     int64_t map_locate              # the part of `locate` that map sectors took
@@ -23,7 +23,7 @@ cdef struct latency_t:
 
 cdef class Store(Kernel):
     cdef Mechanics mechanics        # kept alive
-    cdef int64_t[KINDS] overhead    # time of a command, ns
+    cdef int64_t[KINDS] overhead    # processing of a command in the drive, by kind, ns
     cdef readonly int64_t now       # when the last request or pause ended, ns
     cdef int32_t track              # where the arm is
     cdef readonly int64_t sectors   # addressable sectors

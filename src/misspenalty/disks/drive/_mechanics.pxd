@@ -20,13 +20,13 @@ cdef struct track_t:
     int32_t cylinder                # number of its cylinder; the outermost is 0
     int32_t head                    # surface
     int32_t sectors                 # sectors on the track, including spare and slipped ones
-    int32_t first                   # first of its runs in `by_track`; the next track's `first` ends them
+    int32_t first                   # first of its runs in `by_track`; they end before the next track's `first`
     int64_t width                   # width of a sector, rounded down, ticks
     uint64_t reciprocal             # 2**64 / sectors, rounded up
 
 
 cdef struct run_t:
-    int64_t lbn                     # first block; the next run's lbn ends it (a closing entry follows the last run)
+    int64_t lbn                     # first block; the run ends before the next one's (a closing entry follows the last)
     int32_t track                   # index of the track that contains all of it
     int32_t sector                  # sector of its first block on the track
 

@@ -11,7 +11,7 @@ CHANGES = ("keep", "replace", "new")    # in the order of KEEP, REPLACE, NEW
 
 
 cdef class SizedCache(Policy):
-    """A cache of `room` bytes; a reference to an object larger than `largest` is a miss and loads nothing.
+    """A cache of `room` bytes. An object of more than `largest` bytes is not loaded.
 
     Parameters
     ----------
@@ -22,7 +22,8 @@ cdef class SizedCache(Policy):
     sizes : int64, shape (blocks,), optional
         Bytes of each object; by default one byte.
     changes : {"keep", "replace", "new"}
-        What happens if a cached object is requested with another size.
+        What happens if a cached object is requested with another size: it keeps its old size, takes the new one, or is
+        evicted and missed.
     """
 
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, room=None, const int64_t[::1] sizes=None, changes="replace", **parameters):

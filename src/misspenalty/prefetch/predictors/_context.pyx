@@ -1,11 +1,11 @@
-"""Define the kernel of the context models; the definitions are in context.py.
+"""Kernel of the context models, which context.py defines.
 
 The model is a trie of sequences of files (_trie.pxd). Siblings are in a list, the highest count first, so that likely
 children are found at once and prediction ends at the first unlikely one. If a node's only likely child is stored right
-after it, as along most chains, the node records how many nodes continue in this way: its run. Contexts mostly predict
-the same files as each other and, after an event that was predicted, the same files as before except the first. So each
-context remembers how much of its run has the same files as a longer context's run, and its predictions begin after that
-part.
+after it, as along most chains, the node records the length of its run, the nodes that continue in this way. Contexts
+mostly predict the same files as each other and, after an event that was predicted, the same files as before except the
+first. So each context remembers how much of its run has the same files as a longer context's run, and its predictions
+begin after that part.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t

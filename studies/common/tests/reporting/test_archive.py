@@ -68,7 +68,8 @@ def archive(checkout, tmp_path):
 
 
 def repack(archive, changes, extra=(), method=zipfile.ZIP_STORED):
-    """Store the archive again with `changes` by name (None removes a file) and `extra` pairs of entry and bytes."""
+    """Rewrite the archive: `changes` maps names to new contents (None removes the file); `extra` are pairs of entry and
+    bytes to append."""
     with zipfile.ZipFile(archive) as stored:
         contents = {name: stored.read(name) for name in stored.namelist()} | changes
         date = stored.infolist()[0].date_time
