@@ -118,7 +118,7 @@ def check_positive(what: str, value: Any) -> float:
         with contextlib.suppress(OverflowError):
             number = float(value)
     if not 0 < number < math.inf:
-        raise ParameterError(f"{what} is {value!r}; expected a number above 0")
+        raise ParameterError(f"{what} is {value!r}; expected a finite number above 0")
     return number
 
 

@@ -278,5 +278,6 @@ def _check_training(name, path, training):
     recorded = sum(map(len, runs.values()))
     if runs and recorded <= training:
         raise SettingError(
-            f"{training}, but {name} has only {recorded} runs; leave at least one to measure", "training_runs"
+            f"{training}, but {name} has only {recorded} run{'s' * (recorded != 1)}; leave at least one to measure",
+            "training_runs",
         )

@@ -116,7 +116,8 @@ def set_up(
     runs = capture.runs
     if len(runs) <= training:
         raise ParameterError(
-            f"{benchmark} has {len(runs)} runs, of which {training} are for training; leave at least one to measure"
+            f"{benchmark} has {len(runs)} run{'s' * (len(runs) != 1)}, and training needs {training}; leave at least"
+            " one to measure"
         )
     measured = min(measured, len(runs) - training)
     if not between:

@@ -68,7 +68,7 @@ class Mix(Settings):
         """Check that the shares add up to 1."""
         total = sum(self.plain().values())
         if abs(total - 1) > 1e-9:
-            raise SettingError(f"the shares add up to {total:g}, expected 1")
+            raise SettingError(f"the shares add up to {total:.10g}; expected 1")
         return self
 
 

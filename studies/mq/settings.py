@@ -174,7 +174,9 @@ class MqSettings(Settings):
             missing = [f"{size:g}" for size in sizes if size not in self.table2_mb]
             if missing:
                 raise SettingError(
-                    f"{', '.join(missing)} MB is not replayed; add it to mq.table2_mb ({_listed(self.table2_mb)})", key
+                    f"{', '.join(missing)} MB {'is' if len(missing) == 1 else 'are'} not replayed; add"
+                    f" {'it' if len(missing) == 1 else 'them'} to mq.table2_mb ({_listed(self.table2_mb)})",
+                    key,
                 )
         for fit in (info.context or {}).get("fits", ()):
             if fit.parameter == "database_cpu_us":
@@ -230,6 +232,6 @@ def _check_fit(fit, sizes):
         if fitted is not None and (fitted not in sizes or fitted == min(sizes)):
             raise SettingError(
                 f"{fit.parameter} is fitted to the rate with {fitted:g} MB relative to that with the smallest size; "
-                f"add {fitted:g} MB or a smaller size to {_listed(sizes)} MB",
+                f"add {f'{fitted:g} MB' if fitted not in sizes else 'a smaller size'} to {_listed(sizes)} MB",
                 "cache_mb",
             )

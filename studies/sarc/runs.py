@@ -251,7 +251,7 @@ class Run:
     def __init__(self, shark, config, policy, seed, peak=None, drives=True):
         missing = [name for name in FITTED if getattr(shark, name) is None]
         if missing:
-            raise ParameterError(f"{', '.join(missing)} has no value; fit first, or set values")
+            raise ParameterError(f"parameters without a value: {', '.join(missing)}; fit first, or set values")
         self.shark, self.now = shark, 0
         model = shark.model()
         peak = LOADS[config][-1] if peak is None else peak

@@ -63,7 +63,7 @@ class Start(Settings):
         halvings = math.log2(self.first / self.finest)
         if halvings < -1e-9 or abs(halvings - round(halvings)) > 1e-9:
             raise ParameterError(
-                f"first is {self.first:g}, finest {self.finest:g}; expected a ratio that is a power of two"
+                f"first is {self.first:g}, finest {self.finest:g}; expected first to be 1, 2, 4, 8, … times finest"
             )
         return self
 

@@ -188,7 +188,11 @@ def _file_blocks(platform, workload):
     wanted = int(workload.utilisation * physical_blocks(platform.kind)) - workload.inode
     files = min(wanted, physical_blocks(platform.kind) - 2) // workload.blocks * workload.blocks
     if files < workload.blocks:
-        raise ParameterError(f"a utilisation of {workload.utilisation} leaves no room for a file")
+        blocks = f"{workload.blocks} block{'s' * (workload.blocks > 1)}"
+        raise ParameterError(
+            f"at a utilisation of {workload.utilisation}, the file is shorter than an update of {blocks}; choose a"
+            " higher utilisation, or a larger disk"
+        )
     return files
 
 

@@ -190,6 +190,8 @@ class VlogSettings(Settings):
                 f"{live} blocks do not fit; the virtual log on {label} has room for {most}", "workload", "utilisation"
             )
         if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
-            raise SettingError(f"the file does not fit on the disk of {label}", "large_file_mb")
+            raise SettingError(
+                f"the file takes more than 80 % of the room on {label}; choose a smaller one", "large_file_mb"
+            )
         if label in {*self.files_on, *self.bursts_on} and blocks < (RESERVE + 4) * SEGMENT:
             raise SettingError("too few cylinders for a log-structured disk", "platforms", label)

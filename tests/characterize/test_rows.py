@@ -33,11 +33,11 @@ def test_rows_by_name_with_defaults(tmp_path):
         ({"source": "https://a.org/x.spc"}, "row mine, column sha256: an address needs the checksum"),
         ({"sha256": "12"}, "row mine, column sha256: '12'; expected 64 hexadecimal digits"),
         ({"format": "scp"}, "column format: unknown trace format 'scp', did you mean 'spc'?"),
-        ({"block_size": "0"}, "column block_size: block size 0; expected at least 1 byte"),
+        ({"block_size": "0"}, "column block_size: block size is '0'; expected at least 1 byte"),
         ({"selection": "frist=3"}, "column selection: .*'frist=3'; expected one of all, reads"),
         ({"warm_up": "half"}, "column warm_up: 'half'; expected a number of references"),
         ({"device": "cheeta9lp"}, "column device: 'cheeta9lp' is not a drive, did you mean 'cheetah9lp'?"),
-        ({"load": "speed=0"}, "column load: 'speed=0'; expected speed=0.5"),
+        ({"load": "speed=0"}, "column load: 'speed=0'; expected a load such as speed=0.5"),
     ],
 )
 def test_an_impossible_cell_is_named(tmp_path, cells, message):

@@ -153,7 +153,7 @@ def test_policies_lists_parameters(capsys):
         (["simulate", "{arc}", "--size", "4", "--set", "trace=3", "--policy", "mq"], "mq has no parameter 'trace'"),
         (["curve", "{arc}", "--size", "4", "--set", "sample=1", "--policy", "mq"], "mq has no parameter 'sample'"),
         (["trace", "info", ""], "the name of the trace is empty"),
-        (["trace", "info", "{arc}", "--block-size", "0"], "block size 0; expected at least 1 byte"),
+        (["trace", "info", "{arc}", "--block-size", "0"], "block size is '0'; expected at least 1 byte"),
         (["trace", "info", "{arc}", "--block-size", "big"], "'big' is not a size; expected bytes (8192)"),
         (["simulate", "{arc}", "--size", "4", "--format", "tape"], "unknown trace format 'tape'"),
         (["curve", "{arc}", "--size", "4,,5"], "'' is not a size"),

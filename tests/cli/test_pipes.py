@@ -206,9 +206,9 @@ def test_a_misspelt_command_is_answered_with_the_nearest(capsys, words):
         (["curve", "x.spc", "--szie", "5%"], "no option --szie, did you mean '--size'?; 'misspenalty curve --help'"),
         (["curve", "x.spc", "-size", "5%"], "no option -size, did you mean '--size'?"),
         (["curve", "x.spc", "--size", "5%", "--polcy=lru"], "no option --polcy, did you mean '--policy'?"),
-        (["trace", "info", "--jsno", "x.spc"], "'--json'?; 'misspenalty trace info --help' lists all"),
-        (["--vresion"], "no option --vresion, did you mean '--version'?; 'misspenalty --help' lists all"),
-        (["curve", "x.spc", "--xyzzy"], "no option --xyzzy; 'misspenalty curve --help' lists all"),
+        (["trace", "info", "--jsno", "x.spc"], "'--json'?; 'misspenalty trace info --help' lists the options"),
+        (["--vresion"], "no option --vresion, did you mean '--version'?; 'misspenalty --help' lists the options"),
+        (["curve", "x.spc", "--xyzzy"], "no option --xyzzy; 'misspenalty curve --help' lists the options"),
     ],
 )
 def test_a_misspelt_option_is_answered_with_the_nearest(capsys, words, meant):

@@ -87,14 +87,14 @@ def test_zero_delays_are_replayed_and_negative_ones_refused():
 
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
-    with pytest.raises(ParameterError, match="in the first half are far from the previous request; a fit needs 200"):
+    with pytest.raises(ParameterError, match="begin far from the end of the previous request; a fit needs 200"):
         fit(few)
     with pytest.raises(ParameterError, match="no measured service times"):
         fit(Requests(few.lbn, few.count, few.write, few.delay))
-    with pytest.raises(ParameterError, match="there are no requests; the fit needs at least one"):
+    with pytest.raises(ParameterError, match="there are no requests to fit a drive to"):
         fit(Requests(*(array[:0] for array in (few.lbn, few.count, few.write, few.delay, few.measured))))
     instant = timed("hp97560", 1000)
-    with pytest.raises(ParameterError, match="most of these reads took no time"):
+    with pytest.raises(ParameterError, match="most of the reads far from the previous request took no time"):
         fit(Requests(instant.lbn, instant.count, instant.write, instant.delay, np.zeros(1000)))
     with pytest.raises(ParameterError, match=r"blocks is 10; the requests reach up to \d+"):
         fit(few, blocks=10)

@@ -433,7 +433,7 @@ def test_command_line(tmp_path, capsys):
     assert main([*run, "--prefetch", "sequential:degree=4,threshold=5"]) == 0
     assert json.loads(capsys.readouterr().out)["misses"] == 5
     for wrong, message in (
-        ("pcm", "--prefetch 'pcm'; expected sequential, sequential:degree=16,trigger=8, or amp"),
+        ("pcm", "--prefetch 'pcm'; expected sequential or amp, with or without settings, as in"),
         ("sequential:degree", "--prefetch 'degree'; expected NAME=NUMBER"),
         ("sequential:degree=1.5", "prefetch: degree is 1.5; expected a whole number"),
     ):

@@ -84,7 +84,7 @@ def test_sizes_in_bytes_are_bytes_by_default(tmp_path, capsys):
     assert simulate(trace, "lru", 0.67, unit="objects").hits == 0
     table = hit_ratio_curve(trace, ["lru", "gdsf"], ["50B", "60B"])
     assert table["cache_bytes"].tolist() == [50, 60, 50, 60]
-    with pytest.raises(ParameterError, match="size 2 is a number of objects, and 50B is bytes: give all sizes in"):
+    with pytest.raises(ParameterError, match="size 2 is a number of objects, and 50B is not: give all sizes in"):
         hit_ratio_curve(trace, "lru", ["50B", 2])
     with pytest.raises(ParameterError, match="size 50B: objects of different sizes are counted, so bytes have no"):
         simulate(trace, "lru", "50B", unit="objects")

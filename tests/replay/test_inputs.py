@@ -48,8 +48,8 @@ def test_a_trace_can_be_a_path(tmp_path):
 @pytest.mark.parametrize(
     "trace, message",
     [
-        (5, "trace is an? int; expected a Trace, a path, or an array"),
-        (None, "trace is a NoneType"),
+        (5, "trace is of type int; expected a Trace, a path, an array of block addresses, or a table"),
+        (None, "trace is of type NoneType"),
         ([1.5, 2], "type float64 and shape .2,.; expected a row of integers"),
         ([[1, 2]], "shape .1, 2.; expected a row"),
         ([], "expected a row of integers, at least one"),

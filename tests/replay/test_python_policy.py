@@ -69,7 +69,7 @@ def test_a_class_without_a_kernel_can_be_registered():
 def test_names_of_policies_are_unique_and_in_lower_case():
     with pytest.raises(ParameterError, match=r"policy 'lru' is already registered, by misspenalty\.policies\.lru"):
         register("lru")(Mine)
-    with pytest.raises(ParameterError, match="policy name 'Mine'; expected lower case"):
+    with pytest.raises(ParameterError, match="policy name 'Mine'; expected a name in lower case"):
         register("Mine")(Mine)
 
 

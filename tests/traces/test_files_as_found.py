@@ -176,7 +176,7 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ("key,object_size,request_size\n1,2,3\n", "object_size and request_size may both be the size; say which"),
         ("time_h,key\n1,7\n", r"column time_h holds times in a unit that is not read \(h\); convert it"),
         ("time,topic,partition,key\n1,a,0,5\n", "topic and partition may both be the device; say which"),
-        ("slba,nlb,opcode\n8,7,2\n", "the header .slba, nlb, opcode. names no place of a request.*--columns"),
+        ("slba,nlb,opcode\n8,7,2\n", "no column .slba, nlb, opcode. gives the place of a request.*--columns"),
         ("a,10\nb,20\n", "has no header.*name columns by number, --columns block=2"),
         ("- key: a\n- key: b\n", "has no header.*--columns"),
         (

@@ -66,7 +66,7 @@ def test_columns_and_operations_of_the_user():
 @pytest.mark.parametrize(
     ("table", "options", "error", "message"),
     [
-        ({"level": [1]}, {}, InputError, "names no place of a request"),
+        ({"level": [1]}, {}, InputError, "gives the place of a request"),
         ({"key": [1], "count": [2]}, {}, InputError, "may count blocks from key on"),
         ({"lba": [8], "size": [8]}, {}, InputError, "holds no whole sectors"),
         ({"key": [1], "mode": ["R"]}, {}, InputError, "column mode holds operations"),

@@ -116,7 +116,7 @@ def test_libcachesims_own_format_has_both(tmp_path):
     assert open_trace(path, lifetimes="honour").ids.tolist() == [0, 0, 1, 2]
     plain = open_trace(path)
     assert plain.ids.tolist() == [0] * 4
-    assert "1 times to live ignored (--lifetimes honour); ignored operations: 1 delete" in plain.reading.notice("x")
+    assert "1 time to live ignored (--lifetimes honour); ignored operations: 1 delete" in plain.reading.notice("x")
 
 
 def test_a_size_of_0_that_libcachesim_read_is_unknown(tmp_path):

@@ -342,7 +342,7 @@ def test_tables_in_and_out():
             "block": [9, 4, 9], "write": [False, True, False], "time": [0, 5, 7], "object_bytes": [10, 20, 10],
         }  # fmt: skip
     assert hit_ratio_curve(trace.to_pandas(), "lru", 2)["hits"].tolist() == [1]
-    with pytest.raises(InputError, match="names no place of a request"):
+    with pytest.raises(InputError, match="gives the place of a request"):
         Trace.from_table(pd.DataFrame({"level": [1]}))
     with pytest.raises(InputError, match="no column 'key'; expected one of level"):
         Trace.from_table(pd.DataFrame({"level": [1]}), "block=key")

@@ -188,8 +188,8 @@ def test_lines_that_say_the_size_of_a_block(tmp_path):
     ("second", "options", "message"),
     [
         ({"block_size": 32}, {}, "line 2: block_size is 32; expected 64, as on the lines before; split"),
-        ({}, {}, "line 2: block_size is None; expected 64"),
-        ({"block_size": 0}, {}, "line 2: block_size is 0; expected tokens"),
+        ({}, {}, "line 2: block_size is missing; expected 64"),
+        ({"block_size": 0}, {}, "line 2: block_size is 0; expected a whole number of tokens"),
         ({"block_size": 64}, {"block_tokens": 16}, "line 1: block_size is 64, not 16; leave out --block-tokens"),
         ({"block_size": 64, "input_length": 1000}, {}, "line 2: 2 hash_ids for 1000 input tokens; expected 16"),
     ],

@@ -313,7 +313,7 @@ def test_csv_malformed(tmp_path):
     path = write(tmp_path / "x.csv", b'block,time\n1,0\n2,"1\n')
     with pytest.raises(InputError, match=r"x.csv, line 3: a quote is not closed"):
         open_trace(path, "csv")
-    with pytest.raises(InputError, match="line 1: the header names block, offset"):
+    with pytest.raises(InputError, match="line 1: columns block and offset exclude each other; expected one column of"):
         open_trace(write(tmp_path / "y.csv", b"block,offset\n1,2\n"), "csv")
 
 

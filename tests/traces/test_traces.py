@@ -195,7 +195,7 @@ def test_real_traces_are_recognised_and_counted(shared_traces, name, form, refer
         (b"0,1,512,R,\n", "spc", r"line 1: field 5 \(timestamp\)"),
         (b"0,1,512,R,.\n", "spc", r"line 1: field 5 \(timestamp\)"),
         (b"7" * 70_000, "lirs", "longer than 64 KB|line 1: field 1"),
-        (b"\x00\xff\xfe garbage", None, "fits no format.*--format.*trace formats lists them"),
+        (b"\x00\xff\xfe garbage", None, "fits no format.*--format.*trace formats lists all"),
         (b"PAR1 and then nothing", None, "cannot be read as Parquet"),
     ],
 )
@@ -309,12 +309,12 @@ def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):
         (
             "x.spc",
             b"0,8,4096,R,0.0\n0,8,4096,R,1.0 junk\n",
-            r"x\.spc, line 2: .*timestamp.*junk.*read as spc; if it is",
+            r"x\.spc, line 2: .*timestamp.*junk.*read as spc; if the file is",
         ),
         ("x.spc", b"0,8,4096,Q,0.0\n", r"x\.spc, line 1: .*opcode.*read as spc"),  # by its suffix
         ("x", b"5\n6\n7 x\n", r"x, line 3: too many fields in '7 x'.*read as lirs"),
         ("x.csv", b"time,key,size\n0,1,100\n1,2,-5\n", r"x\.csv, line 3: .*size.*'1,2,-5': -5 is out of range"),
-        ("x.csv", b"time,what\n0,1\n", r"x\.csv, line 1: the header .time, what. names no place.*--columns"),
+        ("x.csv", b"time,what\n0,1\n", r"line 1: no column .time, what. gives the place of a request.*--columns"),
     ],
 )
 def test_a_wrong_line_near_the_head_is_named(tmp_path, name, content, message):
@@ -335,7 +335,7 @@ def test_more_distinct_blocks_than_fit_are_named_with_the_file(tmp_path, monkeyp
             raise error
 
     monkeypatch.setattr(numbering, "Interner", Full)
-    with pytest.raises(InputError, match=rf"x\.lis: has too many distinct blocks.*{error}.*larger blocks"):
+    with pytest.raises(InputError, match=rf"x\.lis: is too large to compile here.*{error}.*larger blocks"):
         open_trace(write(tmp_path / "x.lis", b"0 4 0 0\n"))
 
 

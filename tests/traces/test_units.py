@@ -65,10 +65,11 @@ TWITTER = "158399040012{row},k{row},2,100,1,get,0\n"
 @pytest.mark.parametrize(
     ("lines", "format", "notes", "remedies"),
     [
-        (SPC, "spc", ["8 of 8 values of size are no multiples of 512 bytes; are they in sectors"],
+        (SPC, "spc", ["8 of 8 values of size are not multiples of 512 bytes; are they in sectors"],
          {"size_unit": "sectors"}),
         (ALICLOUD, "alicloud", ["times are read in us, so that they begin in the year 1970; are they in s?",
-                                "7 of 8 values of offset are no multiples", "8 of 8 values of length are no multiples"],
+                                "7 of 8 values of offset are not multiples of 512",
+                                "8 of 8 values of length are not multiples of 512"],
          {"size_unit": "sectors", "address_unit": "sectors", "time_unit": "s"}),
         (MSR.replace("{row}096", "0"), "msr",
          ["times are read in 100ns, so that they begin in the year 1605; are they in us?"], {"time_unit": "us"}),
@@ -172,7 +173,7 @@ def test_another_separator_of_a_known_format_is_named(opened):
         opened(lines)
     trace = opened(lines, "spc", separator="blanks")
     assert (len(trace), trace.time.tolist()[-1]) == (8, 700_000_000)
-    with pytest.raises(InputError, match="from numbers alone"):
+    with pytest.raises(InputError, match="from the content alone"):
         opened(requests("{row} {address} 8 0 {disk}\n"))
 
 

@@ -24,8 +24,8 @@ URL = re.compile(r"https?://\S+/[^/\s?#]+")
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", text) or text.lower() in RESERVED:
         raise ValueError(
-            f"{text!r} is not a valid trace name; expected letters, digits, _ and -, a letter first, and none of"
-            f" {', '.join(RESERVED)}"
+            f"{text!r} is not a valid trace name; expected at most 64 letters, digits, _ and -, a letter first, and"
+            f" none of {', '.join(RESERVED)}"
         )
     return text
 
@@ -95,7 +95,9 @@ def parse_load(text: str) -> dict[str, Any]:
     if name == "speed" and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value) and float(value) > 0:
         return {name: float(value)}
     if text:
-        raise ParameterError(f"{text!r}; expected speed=0.5, clients=16, interval=1ms, or an empty cell")
+        raise ParameterError(
+            f"{text!r}; expected a load such as speed=0.5, clients=16 or interval=1ms, or an empty cell"
+        )
     return {}
 
 

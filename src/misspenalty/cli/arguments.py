@@ -70,7 +70,7 @@ def add_trace(command):
 def whole_number(text):
     """Parse a whole number of at most 18 digits, as an argparse type; unlike `int`, refuse underscores (``1_000``)."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at most 18 digits")
     return int(text)
 
 
@@ -322,7 +322,10 @@ def parse_prefetch(text):
     """
     name, _, settings = text.partition(":")
     if name.strip() not in sequential.KINDS:
-        raise ParameterError(f"--prefetch {text!r}; expected sequential, sequential:degree=16,trigger=8, or amp")
+        raise ParameterError(
+            f"--prefetch {text!r}; expected sequential or amp, with or without settings, as in"
+            " sequential:degree=16,trigger=8"
+        )
     given = dict(parse_setting(setting, "--prefetch") for setting in settings.split(",")) if settings else {}
     return given | {"kind": name.strip()}
 

@@ -61,9 +61,9 @@ def _check(options):
     results = conformance.read_results(options.subject)
     claimed = sorted({result.id.partition("/")[0] for result in results})
     if options.policy is None and len(claimed) != 1:
-        raise ParameterError(
-            f"{options.subject} has results of {', '.join(claimed) or 'no policy'}; choose one with --policy"
-        )
+        if not claimed:
+            raise ParameterError(f'{options.subject} has no results; a line with one is {{"id": …, "hits": …}}')
+        raise ParameterError(f"{options.subject} has results of {', '.join(claimed)}; choose one with --policy")
     suite = conformance.load_suite(options.policy or claimed[0])
     if suite.policy not in claimed:
         raise ParameterError(

@@ -121,7 +121,8 @@ def _run(arguments: Sequence[str]) -> int:
     except MissPenaltyError as error:
         return _refused(str(error))
     except MemoryError as error:
-        return _refused(f"out of memory ({error}); choose a smaller trace or cache")
+        why = f" ({error})" if str(error) else ""
+        return _refused(f"out of memory{why}; choose a smaller trace or cache")
     return result.status if isinstance(result, Described) else 0
 
 
@@ -158,7 +159,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"{argument!r} is negative; expected a number or size of at least 0")
         for path, option, known in unknown_options(completion.words(self), args):
             help_ = " ".join(["misspenalty", *path, "--help"])
-            self.error(f"no option {option}{did_you_mean(option, known)}; '{help_}' lists all")
+            self.error(f"no option {option}{did_you_mean(option, known)}; '{help_}' lists the options")
         return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:

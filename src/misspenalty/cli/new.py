@@ -55,7 +55,8 @@ def _new(options):
     name, kind = options.name, options.kind
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ParameterError(
-            f"{name!r} is not a valid name for a {kind}; expected lower-case letters, digits and _, such as my_{kind}"
+            f"{name!r} is not a valid name for a {kind}; expected lower-case letters, digits and _, such as my_{kind}:"
+            " at most 40 characters, a letter first, and no keyword of Python"
         )
     if name in KINDS[kind][1]():
         raise ParameterError(f"there already is a {kind} {name}; choose another name")

@@ -104,11 +104,12 @@ def overrun(table):
     waiting = (table["load"] == "open") & (table["queue_us"] > QUEUED * (table["queue_us"] + service))
     if not waiting.any():
         return None
-    devices = ", ".join(dict.fromkeys(table.loc[waiting, "device"]))
+    devices = list(dict.fromkeys(table.loc[waiting, "device"]))
+    serve, queue = ("serves", "its queue") if len(devices) == 1 else ("serve", "their queues")
     return (
-        f"misspenalty: requests arrive faster than {devices} serves them; nearly all their time is spent in its queue,"
-        " and grows with the trace: slow the trace (--speed 0.1), close the loop (--clients 16), or choose a faster"
-        " device"
+        f"misspenalty: requests arrive faster than {', '.join(devices)} {serve} them; nearly all the time of fetches is"
+        f" spent in {queue}, and grows with the trace: slow the trace (--speed 0.1), close the loop (--clients 16), or"
+        " choose a faster device"
     )
 
 

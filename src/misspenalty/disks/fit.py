@@ -88,7 +88,7 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     if requests.measured is None:
         raise ParameterError("the requests have no measured service times, which the fit needs")
     if not len(requests.lbn):
-        raise ParameterError("there are no requests; the fit needs at least one")
+        raise ParameterError("there are no requests to fit a drive to")
     highest = int((requests.lbn + requests.count).max())
     blocks = highest if blocks is None else blocks
     if blocks < highest:
@@ -140,11 +140,14 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     media[0] = False
     if np.count_nonzero(media) < LEAST:
         raise ParameterError(
-            f"{np.count_nonzero(media)} reads in the first half are far from the previous request; a fit needs {LEAST}"
+            f"of the reads in the first half, {np.count_nonzero(media)} begin far from the end of the previous request;"
+            f" a fit needs {LEAST}"
         )
     x, n, s = distance[media] / blocks, count[media].astype(float), requests.measured[media]
     if not np.median(s) > 0:
-        raise ParameterError("most of these reads took no time; a drive is fitted to measured service times")
+        raise ParameterError(
+            "most of the reads far from the previous request took no time; a drive is fitted to measured service times"
+        )
     place = lbn[media] / blocks
     low = s > 0.5 * np.median(s)  # faster reads were hits in the drive's cache
     x, n, s, place = x[low], n[low], s[low], place[low]

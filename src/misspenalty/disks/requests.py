@@ -83,7 +83,9 @@ def demerit(measured, simulated):
         The two differ in length, or are empty.
     """
     if len(measured) != len(simulated) or not len(measured):
-        raise ParameterError(f"{len(measured)} measured, {len(simulated)} simulated times; expected equal numbers")
+        raise ParameterError(
+            f"{len(measured)} measured, {len(simulated)} simulated times; expected equally many, at least one"
+        )
     return float(np.sqrt(np.mean((np.sort(measured) - np.sort(simulated)) ** 2)))
 
 
@@ -135,7 +137,8 @@ def read_requests(path):
                 asked = _request(fields)
                 if asked is None:
                     shown = line[:80].decode("utf-8", "replace").rstrip()
-                    raise InputError(f"{shown!r}", path=path, line=number, expected=FIELDS)
+                    expected = f"{FIELDS}, with at least one block and no number below 0"
+                    raise InputError(f"{shown!r}", path=path, line=number, expected=expected)
                 for column, value in zip((write, lbn, count, measured, delay), asked, strict=True):
                     column.append(value)
     except OSError as error:

@@ -273,7 +273,9 @@ def _load(trace, clients, think, speed, interval):
     """Return the arrival times of all references, ns, or the clients and their think time."""
     pause, speed = parse_time(think, "think"), check_positive("speed", speed)
     if clients is not None and (interval is not None or speed != 1):
-        raise ParameterError("clients, interval and speed: a closed loop has neither interval nor speed")
+        raise ParameterError(
+            "clients: a closed loop has neither interval nor speed; leave out clients, or interval and speed"
+        )
     if clients is not None:
         clients = check_whole("clients", clients, 1, MAX_CLIENTS)
     closed = clients is not None or (interval is None and trace.time is None)

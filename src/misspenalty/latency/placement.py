@@ -69,7 +69,7 @@ def find_target(device: "str | PathLike[str] | Kind", trace: Trace, scheduler: s
     if isinstance(device, str) and is_time(device):
         latency = parse_time(device, "device")
         if latency < 1:
-            raise ParameterError(f"device {device}: expected more than 0")
+            raise ParameterError(f"device {device}: expected at least 1 ns")
         return Target(device.strip(), lambda: FixedTime(latency), np.zeros(trace.blocks, np.int64), 1, "none")
     if isinstance(device, str) and re.fullmatch(r"\s*[0-9.]+\s*", device):
         raise ParameterError(

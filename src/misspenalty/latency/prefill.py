@@ -98,7 +98,7 @@ def bandwidth(place: str) -> float:
     if name not in PLACES:
         raise ParameterError(
             f"{place!r} is not a place for a cache of prompts{did_you_mean(name, PLACES)}; expected"
-            f" {', '.join(PLACES)}, or a bandwidth such as 25GB/s"
+            f" {', '.join(PLACES)}, or a bandwidth above 0, such as 25GB/s"
         )
     return PLACES[name]
 

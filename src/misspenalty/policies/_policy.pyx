@@ -92,11 +92,11 @@ cdef class Policy(Kernel):
         cdef block_t highest = 0
         cdef int64_t hits = 0
         if hit.shape[0] < n:
-            raise IndexError(f"hit has length {hit.shape[0]}, must be {n}")
+            raise IndexError(f"hit has length {hit.shape[0]}, must be at least {n}")
         if refresh is not None and refresh.shape[0] < n:
-            raise IndexError(f"refresh has length {refresh.shape[0]}, must be {n}")
+            raise IndexError(f"refresh has length {refresh.shape[0]}, must be at least {n}")
         if evicted is not None and evicted.shape[0] < n:
-            raise IndexError(f"evicted has length {evicted.shape[0]}, must be {n}")
+            raise IndexError(f"evicted has length {evicted.shape[0]}, must be at least {n}")
         if n > MOST_REFERENCES - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
         if n:

@@ -285,8 +285,10 @@ def load_class(text: str) -> type:
     own = [k for k, v in vars(module).items() if isinstance(v, type) and v.__module__ == module_name]
     if not name:
         policies = [each for each in own if hasattr(vars(module)[each], "access")]
-        if len(policies) != 1:
-            found = ", ".join(policies) or "none"
+        if not policies:
+            raise ParameterError(f"{file} has no class with a method access(block); a policy needs one")
+        if len(policies) > 1:
+            found = ", ".join(policies)
             raise ParameterError(f"{file} has {len(policies)} classes with access ({found}); name one, {file}:CLASS")
         name = policies[0]
     cls = getattr(module, name, None)

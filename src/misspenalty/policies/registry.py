@@ -74,9 +74,13 @@ class Parameter:
             return None
         if not is_number(value) or not self.minimum <= value <= self.maximum or self.kind(value) != value:
             kind = "a whole number" if self.kind is int else "a number"
-            extent = f"from {self.minimum:.10g} to {self.maximum:.10g}"
+            extent = f"from {_in_full(self.minimum)} to {_in_full(self.maximum)}"
             raise ParameterError(f"{policy}: {self.name} is {value!r}; expected {kind} {extent} ({self.doc})")
         return self.kind(value)
+
+
+def _in_full(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:.10g}"
 
 
 class Reference(ABC):
@@ -342,7 +346,7 @@ def register(
     def enter(reference: type) -> type:
         known = _policies.get(name)
         if name != name.lower() or not name.strip():
-            raise ParameterError(f"policy name {name!r}; expected lower case")
+            raise ParameterError(f"policy name {name!r}; expected a name in lower case")
         if known and (known.reference.__module__, known.reference.__qualname__) != (
             reference.__module__,
             reference.__qualname__,

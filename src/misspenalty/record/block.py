@@ -108,7 +108,8 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
         with lines.open(errors="replace") as stream:
             found = list(blkparse_lines(stream, str(output), begin, when))
     if not found:
-        raise CaptureError(f"{device or 'no device'} received no requests during the recording")
+        idle = "no block device received a request" if device is None else f"{device} received no requests"
+        raise CaptureError(f"{idle} during the recording")
     with atomic_path(output) as partial, open_output(partial) as stream:
         for line in found:
             stream.write(f"{line}\n".encode())

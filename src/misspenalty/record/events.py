@@ -166,7 +166,8 @@ def cut(events: Events, start: int, reads: int) -> Events:
     first = int(np.searchsorted(events.nanoseconds, start))
     positions = np.flatnonzero(~events.write[first:])
     if len(positions) < reads:
-        raise CaptureError(f"only {len(positions)} reads after the warm-up, expected {reads}: run for longer")
+        found = f"only {len(positions)} read{'s' * (len(positions) != 1)}"
+        raise CaptureError(f"{found} after the warm-up, expected {reads}: run for longer")
     return events.take(slice(first, first + int(positions[reads - 1]) + 1))
 
 

@@ -211,7 +211,7 @@ def _attached(gate, lines, probe, log):
         seen = {line[:1] for line in lines.read_bytes()[size:].decode(errors="replace").splitlines()}
         if {"F", "E", "X"} <= seen:
             return lines.stat().st_size
-    raise CaptureError(f"bpftrace saw nothing for {ATTACH_TRIES} s")
+    raise CaptureError(f"bpftrace did not see a test command in {ATTACH_TRIES} tries, one per second")
 
 
 def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=print):
@@ -262,7 +262,8 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
     finally:
         gate.close()
     if not accesses:
-        raise CaptureError(f"{command[0]} read and wrote no files (exit status {running.answer})")
+        status = f"exit status {running.answer}" if running.answer is not None else "stopped before its end"
+        raise CaptureError(f"{command[0]} read and wrote no files ({status})")
     with atomic_path(output) as partial, open_output(partial) as stream:
         for line in spc_lines(accesses):
             stream.write(f"{line}\n".encode())

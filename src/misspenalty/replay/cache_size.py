@@ -105,8 +105,8 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     if unit is None and any(plain):
         number = texts[plain.index(True)]
         raise ParameterError(
-            f"size {number} is a number of objects, and {texts[plain.index(False)]} is bytes: give all sizes in"
-            f" objects, or all in bytes ({number}B)"
+            f"size {number} is a number of objects, and {texts[plain.index(False)]} is not: give all sizes in objects,"
+            f" or all in bytes ({number}B)"
         )
     return CacheSizes(texts, [_bytes(t, s, trace) for t, s in zip(texts, given, strict=True)], True, None)
 
@@ -133,8 +133,9 @@ def _text(size: Any) -> str:
     return size if isinstance(size, str) else f"{size}"
 
 
-def _blocks(text: str, given: Any, block: int, trace: Trace) -> int:
-    return check_size(parse_size(text, block, trace.blocks) if isinstance(given, str) or "%" in text else given)
+def _blocks(text: str, given: Any, block: int, trace: Trace, counted: str = "block") -> int:
+    written = isinstance(given, str) or "%" in text
+    return check_size(parse_size(text, block, trace.blocks, counted) if written else given)
 
 
 def _objects(text: str, given: Any, trace: Trace) -> int:
@@ -143,10 +144,10 @@ def _objects(text: str, given: Any, trace: Trace) -> int:
             f"size {text}: objects of different sizes are counted, so bytes have no meaning; give a number of objects,"
             " or a share (5%)"
         )
-    return _blocks(text, given, 1, trace)
+    return _blocks(text, given, 1, trace, "object")
 
 
 def _bytes(text: str, given: Any, trace: Trace) -> int:
     if not isinstance(given, str) and "%" not in text:
         return check_whole("cache size", given, 1, LARGEST - 1, " bytes")
-    return check_whole("cache size", parse_size(text, 1, trace.footprint_bytes), 1, LARGEST - 1, " bytes")
+    return check_whole("cache size", parse_size(text, 1, trace.footprint_bytes, "byte"), 1, LARGEST - 1, " bytes")

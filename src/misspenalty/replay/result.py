@@ -110,7 +110,8 @@ def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
     for (policy, optimum), sizes in better.items():
         warnings.warn(
             f"{policy} has more hits than {optimum} at {', '.join(map(str, dict.fromkeys(sizes)))} blocks:"
-            f" {OPTIMA[optimum]} for part of the references (if writes or a warm-up are not counted), or for a sample",
+            f" {OPTIMA[optimum]} for part of the references (if writes or a warm-up are not counted), for a sample, or"
+            " if fetches take time",
             MissPenaltyWarning,
             stacklevel=3,
         )

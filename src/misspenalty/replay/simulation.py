@@ -114,7 +114,7 @@ def simulate(
     """
     definitions, settings, several = _policies(policy, parameters)
     if several and hits is not None:
-        raise ParameterError("hits requires a single policy; name one, or leave hits out")
+        raise ParameterError("hits requires a single policy, not a list; name one, or leave hits out")
     opened = as_trace(trace)
     right = getattr(hits, "dtype", None) == np.bool_ and getattr(hits, "shape", None) == (len(opened),)
     if hits is not None and not (right and hits.flags.writeable):

@@ -183,10 +183,11 @@ def _check_processes(processes, path):
     _stop(number != expected, path, "is not the next process of its run", "0, 1, 2, …")
     _stop((parent < -1) | (parent >= number), path, "has a parent that is not an earlier process")
     start, end = processes["start_us"].to_numpy(), processes["end_us"].to_numpy()
-    _stop((start < 0) | (end < start), path, "ends before it begins")
+    _stop(start < 0, path, "has an invalid start_us", f"0 to {(1 << 63) - 1}")
+    _stop(end < start, path, "ends before it begins")
     for name in ("cpu_us", "plain_us", "step", "status"):
-        values = processes[name].to_numpy()
-        _stop((values < 0) | (values >= 1 << 40), path, f"has an invalid {name}")
+        values, limit = processes[name].to_numpy(), 1 << (31 if name in NARROW else 40)
+        _stop((values < 0) | (values >= limit), path, f"has an invalid {name}", f"0 to {limit - 1}")
     return first
 
 

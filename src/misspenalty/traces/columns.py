@@ -38,7 +38,8 @@ def as_column(values: ArrayLike, name: str, dtype: type, kinds: str) -> np.ndarr
     """Return a copy of a column as `dtype`; raise a `ParameterError` if values are of another kind or too large."""
     given = unmasked(values, name)
     if given.dtype.kind not in kinds:
-        raise ParameterError(f"column {name} is of type {given.dtype}; expected {np.dtype(dtype).name}")
+        expected = "booleans" if kinds == "b" else "integers"
+        raise ParameterError(f"column {name} is of type {given.dtype}; expected {expected}")
     if given.dtype.kind == "u" and given.max(initial=0) > LARGEST_VALUE:
         at = int(given.argmax())
         raise ParameterError(f"column {name} is {given.flat[at]} at position {at}; expected at most {LARGEST_VALUE}")

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -63,7 +64,8 @@ def as_trace(source: TraceLike) -> Trace:
             return Trace.from_table(source)
         if not isinstance(source, list | tuple | np.ndarray) and not hasattr(source, "__array__"):
             raise ParameterError(
-                f"trace is a {type(source).__name__}; expected a Trace, a path, or an array of block addresses"
+                f"trace is of type {type(source).__name__}; expected a Trace, a path, an array of block addresses, or a"
+                " table"
             )
         source = Trace.from_blocks(source)
     source.check()
@@ -124,7 +126,9 @@ def open_trace(
     path = check_path(path)
     if _is_compiled(path):
         if format or block_bytes is not None or most_references is not None or options:
-            raise ParameterError(f"{path} is compiled: format, block size and options were chosen when it was made")
+            raise ParameterError(
+                f"{path} is compiled: its format, block size and options were chosen when it was made; leave them out"
+            )
         return _check_ids(_open_compiled(path, verify=True), path)
     if most_references is not None:
         most_references = check_whole("most_references", most_references, 1, MOST_REFERENCES)
@@ -158,10 +162,11 @@ def _open_raw(
             trace._known["checked"] = True  # the ids need no check, as the interner made them
             return trace
     except OSError as error:
-        raise InputError(f"compiling stopped ({error})", path=path, remedy="set TMPDIR to a larger disk") from error
+        remedy = "set TMPDIR to a folder that can be written to and has more space"
+        raise InputError(f"compiling stopped ({error})", path=path, remedy=remedy) from error
     except (MemoryError, OverflowError) as error:
         remedy = "choose larger blocks (--block-size, block_bytes=…) or a shorter trace"
-        raise InputError(f"has too many distinct blocks to compile here ({error})", path=path, remedy=remedy) from error
+        raise InputError(f"is too large to compile here ({error})", path=path, remedy=remedy) from error
 
 
 def _is_compiled(path: Path) -> bool:
@@ -234,7 +239,8 @@ def _compile(
 def _without_requests(reading: Reading | None, path: Path, form: Format) -> InputError:
     """Return the error about a file without requests, which says what the file contains instead."""
     passed = dict(reading.skipped) if reading else {}
-    actions = [reason.rpartition(" ")[2] for reason in passed if "s of action " in reason]
+    known = re.findall(r"\w+", form.options.get("action", ""))  # only these can be chosen
+    actions = [action for reason in passed if "s of action " in reason and (action := reason.split()[-1]) in known]
     ignored = {
         name: count for name, (what, count) in (reading.operations if reading else {}).items() if what == "ignore"
     }
@@ -307,7 +313,7 @@ def _check_references(references: int, most: int | None, path: Path) -> None:
     allowed = ALWAYS + PER_BYTE * stored if most is None else most
     if references > allowed:
         raise InputError(
-            f"{stored} bytes contain more than {allowed} references",
+            f"{stored} bytes contain more than {allowed} reference{'s' * (allowed != 1)}",
             path=path,
             remedy="if that is intended, allow more with --most-references (most_references=…)",
         )
@@ -323,7 +329,7 @@ def _references(requests: Requests, path: Path, before: int) -> int:
             f"request {before + int(odd[0]) + 1} has {int(count[odd[0]])} blocks",
             path=path,
             expected=f"1 to {LONGEST_REQUEST}",
-            remedy="fix or leave out the line, or choose larger blocks (--block-size, block_bytes=…)",
+            remedy="fix or leave out the request, or choose larger blocks (--block-size, block_bytes=…)",
         )
     return int(count.sum())
 

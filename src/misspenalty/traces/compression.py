@@ -177,7 +177,7 @@ def read_some(stream: BinaryIO, size: int, path: Path) -> bytes:
 
 def unreadable(error: Exception, path: Path) -> InputError:
     """Return the `InputError` for an exception from opening or reading `path`."""
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
         return InputError("no such file", path=path)
     if isinstance(error, IsADirectoryError):
         return InputError("is a folder", path=path, expected="a trace file or a compiled trace")

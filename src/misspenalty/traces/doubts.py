@@ -65,7 +65,7 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             )
         if place not in used and name.strip().lower() in FLAGS and found and found <= {"0", "1"}:
             yield (
-                f"column {name} (0, 1) may say which requests are writes",
+                f"column {name} ({', '.join(sorted(found))}) may say which requests are writes",
                 f"state it with --columns write={name} or read={name} (columns=…), or leave it out with ignore={name}",
             )
         if place not in used and name.strip().lower() in STEPS and len(found) > 1 and found <= BLKTRACE:

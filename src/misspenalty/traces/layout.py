@@ -89,7 +89,7 @@ class Layout:
     def grammar(self) -> str:
         """Return the expected form of a line, for messages."""
         if self.table.pattern:
-            return f"a line such as {self.table.example!r}"
+            return f"a line such as {self.table.example!r}" if self.table.example else "a line that matches the pattern"
         role_of = {place: role for role, places in self.roles.items() for place in places}
         shown = [f"{name}:{self._shown(role_of.get(place))}" for place, name in enumerate(self.names)]
         return "'" + self.table.separator.join(shown) + (" …" if self.table.open_ended else "") + "'"

@@ -55,10 +55,11 @@ class Batch:
     def error(self, row: int, place: int, what: str = "", remedy: str | None = None) -> InputError:
         """Return the error about a value that cannot be read."""
         number, line = self.line(row)
-        where = f"field {place + 1} ({self.layout.names[place]}) missing or malformed in {shown(line)!r}"
+        field = f"field {place + 1} ({self.layout.names[place]})"
         if what:
-            return InputError(f"{where}: {what}", path=self.path, line=number)
-        return InputError(where, path=self.path, line=number, expected=self.layout.grammar(), remedy=remedy)
+            return InputError(f"{field} in {shown(line)!r}: {what}", path=self.path, line=number)
+        wrong = f"{field} missing or malformed in {shown(line)!r}"
+        return InputError(wrong, path=self.path, line=number, expected=self.layout.grammar(), remedy=remedy)
 
     def line(self, row: int) -> tuple[int, bytes]:
         """Return the number and text of the line of a row."""

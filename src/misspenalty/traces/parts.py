@@ -89,7 +89,8 @@ def parse_selection(selection: str) -> dict[str, int]:
         else:
             raise ParameterError(f"selection {selection!r}: {text.strip()!r}; expected one of {ITEMS}")
         if name in items or (name in ("reads", "writes") and {"reads", "writes"} & items.keys()):
-            raise ParameterError(f"selection {selection!r}: {name} cannot be combined with another such item")
+            clash = f"{name} is given twice" if name in items else "reads and writes exclude each other"
+            raise ParameterError(f"selection {selection!r}: {clash}; leave one out")
         if name not in ("all", ""):
             items[name] = number
     return items

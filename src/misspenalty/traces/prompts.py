@@ -183,7 +183,8 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         time, tokens, output, ids, own = _request(line, path, number, limit, unit or "ms")
         if times and own != told:
             raise InputError(
-                f"block_size is {own}", path=path, line=number, expected=f"{told}, as on the lines before",
+                "block_size is missing" if own is None else f"block_size is {own}", path=path, line=number,
+                expected=f"{told or 'none'}, as on the lines before",
                 remedy="split the trace by block size",
             )  # fmt: skip
         told = own
@@ -202,7 +203,7 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
             )
         if times and time is not None and time < times[-1]:
             raise InputError(
-                f"timestamp {time:g} comes after {times[-1]:g}",
+                f"timestamp {time} comes after {times[-1]}",
                 path=path,
                 line=number,
                 expected="times that never fall",
@@ -216,7 +217,9 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
                     path=path,
                     line=number,
                     expected=f"{whole}, or one more or less, in blocks of {block_tokens} tokens",
-                    remedy="set the trace's actual block size, or leave it out",
+                    remedy="set --block-tokens (block_tokens=…) to the trace's actual block size, or leave it out"
+                    if asked
+                    else "the line may be damaged",
                 )
             least, most = 1, MAX_TOKENS
         else:
@@ -237,7 +240,8 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
         counts.append(len(ids))
         hashes.extend(ids)
     if not hashes:
-        raise InputError("contains no requests", path=path, expected=EXPECTED)
+        what = "no line has a number in hash_ids" if times else "contains no requests"
+        raise InputError(what, path=path, expected=EXPECTED)
     timed = times[0] is not None
     if unit and not timed:
         raise InputError(
@@ -261,7 +265,7 @@ def _since_first(times, unit, path):
     """Return times in ns since the first."""
     if times[-1] > LONGEST_TIME // UNITS[unit]:
         expected = f"at most {LONGEST_TIME // UNITS[unit]} {unit}"
-        raise InputError(f"timestamp {times[-1]:g} is out of range", path=path, expected=expected)
+        raise InputError(f"timestamp {times[-1]} is out of range", path=path, expected=expected)
     return np.array([round((time - times[0]) * UNITS[unit]) for time in times], np.int64)
 
 
@@ -297,7 +301,8 @@ def _request(line, path, number, limit, unit):
     time, tokens, output, ids = (entry.get(key, 0 if key == "output_length" else None) for key in KEYS)
     own = entry.get("block_size")
     if own is not None and (not _is_whole(own) or not 1 <= own <= MAX_BLOCK):
-        raise InputError(f"block_size is {own!r}", path=path, line=number, expected=f"tokens, from 1 to {MAX_BLOCK}")
+        expected = f"a whole number of tokens from 1 to {MAX_BLOCK}"
+        raise InputError(f"block_size is {own!r}", path=path, line=number, expected=expected)
     if "timestamp" in entry and (not _is_number(time) or not 0 <= time <= limit):
         raise InputError(
             f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, {unit}"

@@ -39,14 +39,16 @@ def parse_time(text: object, what: str = "time") -> int:
     match = TIME.fullmatch(str(text).lower())
     ns = round(float(match[1]) * UNITS[match[2]]) if match else LATEST
     if ns >= LATEST:
-        raise ParameterError(f"{what} is {text!r}; expected a time such as 5ms, 200us, 1.5s or 10m")
+        expected = "less than 2**59 ns (18 years)" if match else "a time such as 5ms, 200us, 1.5s or 10m"
+        raise ParameterError(f"{what} is {text!r}; expected {expected}")
     return ns
 
 
-def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
+def parse_size(text: str, block_bytes: int, blocks: int | None = None, counted: str = "block") -> int:
     """Return a cache size in blocks.
 
     ``65536`` is in blocks, ``512MB`` in bytes (1 MB = 2**20 bytes), and ``5%`` is a share of the footprint, `blocks`.
+    Messages call a block what `counted` says: ``block``, ``object`` or ``byte``.
 
     Raises
     ------
@@ -62,42 +64,46 @@ def parse_size(text: str, block_bytes: int, blocks: int | None = None) -> int:
         size = int(float(share[1]) / 100 * blocks + 0.5)
         if size < 1:
             raise ParameterError(
-                f"{text!r} is less than one of the {blocks} blocks of the footprint; choose a larger share"
+                f"{text!r} is less than one of the {blocks} {counted}s of the footprint; choose a larger share"
             )
         if float(share[1]) > 100:
             raise ParameterError(
-                f"{text!r} is more than the footprint of {blocks} blocks, which is 100%; name a larger cache in blocks"
-                " or bytes"
+                f"{text!r} is more than the footprint of {blocks} {counted}s, which is 100%; name a larger cache in"
+                f" {'blocks or bytes' if counted == 'block' else f'{counted}s'}"
             )
         return size
-    number, unit = _quantity(text, "blocks (65536)", " or a share of the footprint (5%)" if blocks is not None else "")
+    share_too = " or a share of the footprint (5%)" if blocks is not None else ""
+    number, unit = _quantity(text, f"{counted}s (65536)", share_too, bytes_too=counted != "object")
     size = int(number) if unit is None else int(float(number) * unit) // block_bytes
     if size < 1:
-        raise ParameterError(f"{text!r} is less than one block of {block_bytes} bytes; choose a larger size")
+        of = f" of {block_bytes} byte{'s' * (block_bytes != 1)}" if counted == "block" else ""
+        raise ParameterError(f"{text!r} is less than one {counted}{of}; choose a larger size")
     return size
 
 
-def parse_bytes(text: str, what: str) -> int:
-    """Return a size such as ``8192`` or ``8KB`` in bytes; `what` names it in messages.
+def parse_bytes(text: str, what: str, further: str = "") -> int:
+    """Return a size such as ``8192`` or ``8KB`` in bytes; messages use `what` as its name, and add `further` to what is
+    expected.
 
     Raises
     ------
     ParameterError
         The text is not a size, or is smaller than a byte.
     """
-    number, unit = _quantity(text, "bytes (8192)")
+    number, unit = _quantity(text, "bytes (8192)", further, name=f"{what} ")
     size = int(float(number) * (unit or 1))
     if size < 1:
-        raise ParameterError(f"{what} {text}; expected at least 1 byte")
+        raise ParameterError(f"{what} is {text!r}; expected at least 1 byte")
     return size
 
 
-def _quantity(text: str, plain: str, further: str = "") -> tuple[str, int | None]:
-    """Return the digits of a size and the bytes of its unit (or None); errors name `plain` and `further`."""
+def _quantity(
+    text: str, plain: str, further: str = "", *, name: str = "", bytes_too: bool = True
+) -> tuple[str, int | None]:
+    """Return the digits of a size and the bytes of its unit (or None); the other arguments are parts of messages."""
     match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([bkmgt]?)(?:i?b)?\s*", text.lower())
     unit = "" if match is None else text.lower().strip()[len(match[1]) :].strip()
     if match is None or (not unit and "." in match[1]):
-        raise ParameterError(
-            f"{text!r} is not a size; expected {plain} or bytes with a unit (512MB, 8KB, 1.5GB){further}"
-        )
+        with_unit = " or bytes with a unit (512MB, 8KB, 1.5GB)" if bytes_too else ""
+        raise ParameterError(f"{name}{text!r} is not a size; expected {plain}{with_unit}{further}")
     return match[1], BYTES[match[2]] if unit else None

@@ -116,7 +116,11 @@ def extents(device, start, size, write, time, block_bytes, path):
     first = start // block_bytes
     last = (start + np.maximum(size, 1) - 1) // block_bytes
     if last.size and last.max() >> DEVICE_SHIFT:
-        raise InputError(f"address {int(start.max())} is too high for blocks of {block_bytes} bytes", path=path)
+        raise InputError(
+            f"address {int(start.max())} is too high for blocks of {block_bytes} byte{'s' * (block_bytes > 1)}",
+            path=path,
+            remedy="choose larger blocks (--block-size, block_bytes=…)",
+        )
     return Requests((device << DEVICE_SHIFT | first).view("u8"), last - first + 1, write, time)
 
 
@@ -199,7 +203,7 @@ def records(path, dtype):
             done += whole * dtype.itemsize
     if rest:
         raise InputError(
-            f"the file ends {len(rest)} bytes into a record",
+            f"the file ends {len(rest)} byte{'s' * (len(rest) > 1)} into a record",
             path=path,
             byte=done,
             expected=f"records of {dtype.itemsize} bytes",
@@ -293,7 +297,7 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
         if len(possible) > 1 or (possible and not re.match(DRIVE_REQUESTS, head)):
             shown = "; ".join(f"{name} ({known[name].summary.removeprefix('text: ')})" for name in possible)
             raise InputError(
-                f"the format cannot be recognised from numbers alone; it could be {shown}", path=path,
+                f"the format cannot be recognised from the content alone; it could be {shown}", path=path,
                 remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
             )  # fmt: skip
         if not matching and (other := foreign.recognise(head)):
@@ -302,9 +306,9 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
             raise complaint
         if not matching and not re.match(DRIVE_REQUESTS, head) and b"\0" not in head:
             next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # raises the error about a table
-        remedy = "name it with --format (format=…); misspenalty trace formats lists them"
+        remedy = "name the format with --format (format=…); misspenalty trace formats lists all formats"
         if re.match(DRIVE_REQUESTS, head):
-            remedy = "these are requests timed on a drive: misspenalty disk replay DRIVE FILE compares them with one"
+            remedy = "they are requests timed on a drive; misspenalty disk replay DRIVE FILE compares a drive with them"
         raise InputError(f"the content {found}", path=path, remedy=remedy)
     return matching[0]
 
@@ -353,7 +357,7 @@ def _complaint(path, name, head, known):
     if not complaints:
         return None
     _, _, form, error = max(complaints, key=lambda complaint: complaint[:2])
-    remedy = f"read as {form}; if it is of another format, name it with --format (format=…)"
+    remedy = f"read as {form}; if the file is of another format, name that format with --format (format=…)"
     if error.remedy:
         remedy = f"{error.remedy}; {remedy}"
     return InputError(error.what, path=path, line=error.line, remedy=remedy)

@@ -28,8 +28,9 @@ def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str
     """Raise an `InputError` if a user's option is about a column that was not there, so that it had no effect."""
     for name, what in ABOUT.items():
         if options.get(name) is not None and not getattr(reading, name):
+            lacks = f"{'the table ' * (path is None)}has no column of {what}"
             raise InputError(
-                f"has no column of {what}, so that {name} would have no effect", path=path,
+                f"{lacks}, so that {name} would have no effect", path=path,
                 remedy=f"name it with --columns (columns=…), or leave out --{name.replace('_', '-')}"
                 f" ({name}=…)",
             )  # fmt: skip

@@ -224,7 +224,7 @@ class Rows:
             if 2 * odd > all_:
                 option = "--size-unit" if role == "size" else "--address-unit"
                 said.append(
-                    f"{odd:,} of {all_:,} values of {columns[role]} are no multiples of {SECTOR} bytes; are they in"
+                    f"{odd:,} of {all_:,} values of {columns[role]} are not multiples of {SECTOR} bytes; are they in"
                     f" sectors? ({option} sectors)"
                 )
         return said
@@ -238,10 +238,10 @@ class Rows:
         if self.first is None:
             self.first = int(when[0]) * ns
         for time in (int(when.min()), int(when.max())):
-            if abs(time * ns - self.first) > (LARGEST if self.table.from_start else LONGEST_TIME):
-                raise InputError(
-                    f"time {time} is out of range", path=self.path, expected=f"within {LONGEST_TIME} ns of the first"
-                )
+            limit = LARGEST if self.table.from_start else LONGEST_TIME
+            if abs(time * ns - self.first) > limit:
+                expected = f"within {limit} ns of {'0' if self.table.from_start else 'the first'}"
+                raise InputError(f"time {time} is out of range", path=self.path, expected=expected)
         whole, part = divmod(self.first, ns)
         return (when - whole) * ns - part
 
@@ -306,9 +306,10 @@ class Rows:
         elif role == "repeat":
             limit = MOST_REPEATS
         least = np.full(1, UNKNOWN if blanks else 0).astype(numbers.dtype)
-        odd = np.flatnonzero((numbers >= max(limit // unit, 1)) | (numbers < least))
+        most = max(limit // unit, 1)
+        odd = np.flatnonzero((numbers >= most) | (numbers < least))
         if odd.size:
-            raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {limit // unit - 1}")
+            raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {most - 1}")
         made = numbers.astype(np.int64) * unit
         if blanks:
             made[numbers == UNKNOWN] = UNKNOWN
@@ -394,7 +395,8 @@ def check_lifetimes(table: Table, roles: Roles, path: Path | None) -> None:
     """Raise an `InputError` if lifetimes are to be honoured, but the table has neither times to live nor deletes."""
     if table.lifetimes == "honour" and "ttl" not in roles and "delete" not in table.operations.values():
         raise InputError(
-            "has neither times to live nor deletes", path=path, expected="a column of times to live (s), or a delete",
+            f"{'the table ' * (path is None)}has neither times to live nor deletes", path=path,
+            expected="a column of times to live (s), or a delete",
             remedy="name them with --columns ttl=… or --operations DEL=delete (columns=…, operations=…), or leave out"
             " --lifetimes (lifetimes=…)",
         )  # fmt: skip

@@ -32,7 +32,7 @@ def check_stack(trace: Trace, writes: str, warm_up: int) -> int:
     if writes == "refresh":
         raise ParameterError(
             "writes is 'refresh': which writes reach the cache depends on its size, and one pass cannot give all sizes;"
-            " name the sizes, and leave out sample"
+            " choose another rule for writes, or name the sizes and leave out sample"
         )
     return warm_up
 

@@ -73,7 +73,7 @@ def _copy(path: Path, copy: Path, piped: bool) -> None:
             raise InputError(
                 f"copying stopped ({os.strerror(error.errno or 0)})",
                 path=shown,
-                remedy="set TMPDIR to a larger disk",
+                remedy="set TMPDIR to a folder that can be written to and has more space",
             ) from error
 
 

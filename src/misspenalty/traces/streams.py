@@ -172,5 +172,5 @@ def _slices(workload, end, left):
 def _check(name, value, low, high, whole=False):
     kinds = int | np.integer if whole else int | float | np.number
     if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
-        what = "whole number" if whole else "number"
-        raise ParameterError(f"streams: {name} is {value!r}; expected a {what} from {low:g} to {high:g}")
+        expected = f"a whole number from {low} to {high}" if whole else f"a number from {low:g} to {high:g}"
+        raise ParameterError(f"streams: {name} is {value!r}; expected {expected}")

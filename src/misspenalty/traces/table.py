@@ -192,10 +192,11 @@ def parse_operations(value: "str | dict[str, str]") -> dict[str, str]:
     for name, meaning in ((name.strip(), meaning.strip().lower()) for name, meaning in pairs):
         if meaning not in MEANINGS:
             raise ParameterError(
-                f"operations: {name}={meaning}{did_you_mean(meaning, MEANINGS)}; expected NAME={' or '.join(MEANINGS)}"
+                f"operations: {f'{name}={meaning}' if name else repr(meaning)}{did_you_mean(meaning, MEANINGS)};"
+                f" expected NAME={' or '.join(MEANINGS)}"
             )
         if made.setdefault(name, meaning) != meaning:
-            raise ParameterError(f"operations: {name} is named twice")
+            raise ParameterError(f"operations: {name} has two meanings, {made[name]} and {meaning}; expected one")
     return made
 
 
@@ -208,9 +209,9 @@ def _time_unit(value: object) -> str:
 
 
 def _bytes(name: str, value: object) -> int:
-    text = str(value).strip().lower()
+    text = str(value).strip()
     known = {"byte": 1, "bytes": 1, "sector": SECTOR, "sectors": SECTOR}
-    return known[text] if text in known else parse_bytes(text, name)
+    return known[text.lower()] if text.lower() in known else parse_bytes(text, name, ", or sectors")
 
 
 def _choice(name: str, value: object, known: tuple[str, ...]) -> str:
@@ -233,7 +234,9 @@ def _pattern(name: str, value: object) -> str:
 
 def _comment(value: object) -> str:
     if not isinstance(value, str) or not value.isascii() or re.search(r"\s", value):
-        raise ParameterError(f"comment is {value!r}; expected the first characters of lines to skip, such as '#'")
+        raise ParameterError(
+            f"comment is {value!r}; expected the first characters of lines to skip, such as '#': ASCII without blanks"
+        )
     return value
 
 

@@ -122,10 +122,10 @@ class Trace:
         interner = Interner()
         ids = interner.ids(np.ascontiguousarray(given, np.uint64))
         each = None if object_bytes is None else as_column(object_bytes, "object_bytes", np.int64, "iu")
-        if each is not None and (each.shape != ids.shape or each.min() < 0):
-            raise ParameterError(
-                f"object_bytes has shape {each.shape} or sizes below 0; expected {ids.shape}, 0 or more"
-            )
+        if each is not None and each.shape != ids.shape:
+            raise ParameterError(f"object_bytes has shape {each.shape}; expected {ids.shape}, one size per reference")
+        if each is not None and each.min() < 0:
+            raise ParameterError(f"object_bytes is {each.min()} at position {int(each.argmin())}; expected 0 or more")
         first, changing = object_sizes(ids, each)
         return cls(
             ids,

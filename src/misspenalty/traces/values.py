@@ -94,7 +94,11 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
         values = column.to_numpy(zero_copy_only=False)
         odd = np.flatnonzero(~np.isfinite(values) | (values != np.rint(values)) | (np.abs(values) > 2.0**53))
         if odd.size:
-            raise BadValueError(int(odd[0]), f"{values[odd[0]]} is not a whole number")
+            value = float(values[odd[0]])
+            if value.is_integer():
+                expected = "integers, text, or floating-point numbers up to 2**53, which are exact"
+                raise BadValueError(int(odd[0]), f"{value} may have lost digits", expected)
+            raise BadValueError(int(odd[0]), f"{value} is not a whole number")
         return values.astype(np.int64)
     if pa.types.is_decimal(kind):
         return _of_decimals(column, wrap)
@@ -196,7 +200,8 @@ def _check_nulls(hashes: np.ndarray, column: pa.Array) -> None:
     for null in _hashes(pa.array(NULLS)):
         if (rows := np.flatnonzero(hashes == null)).size:
             word = str(column[int(rows[0])])
-            raise BadValueError(int(rows[0]), f"{word} may be a missing key", f"a key; --key text (key=…) takes {word}")
+            expected = f"a key; --key text (key=…) accepts {word}"
+            raise BadValueError(int(rows[0]), f"{word} may be a missing key", expected)
 
 
 def _hashes(column: pa.Array) -> np.ndarray:
@@ -277,7 +282,8 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
         if pa.types.is_integer(kind):  # a date without separators, such as 20160201164604
             column, kind = column.cast(pa.string()), pa.string()
         if not pa.types.is_string(kind):
-            raise BadValueError(0, f"the column is of type {kind}", f"times as text ({unit})")
+            expected = f"times as text or whole numbers ({unit}), or timestamps"
+            raise BadValueError(0, f"the column is of type {kind}", expected)
         return _of_texts(texts(column), unit), 1
     power = TIME_UNITS[unit]
     if pa.types.is_integer(kind):
@@ -290,7 +296,7 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
         values = column.to_numpy(zero_copy_only=False)
         odd = np.flatnonzero(~np.isfinite(values))
         if odd.size:
-            raise BadValueError(int(odd[0]), f"time {values[odd[0]]}", "a number")
+            raise BadValueError(int(odd[0]), f"time {values[odd[0]]}", "a finite number")
         if (values == np.rint(values)).all() and (np.abs(values) < 2.0**62).all():
             return values.astype(np.int64), 10**power
         return _checked([int(decimal.Decimal(repr(float(value))).scaleb(power)) for value in values], unit), 1
@@ -302,7 +308,7 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
         odd = np.flatnonzero(words[1::2] != words[0::2] >> 63)
         if odd.size:
             raise BadValueError(
-                int(odd[0]), f"time {column[int(odd[0])]} is out of range", f"at most 2**63 ns, in {unit}"
+                int(odd[0]), f"time {column[int(odd[0])]} is out of range", f"within 2**63 ns of 0, in {unit}"
             )
         return words[0::2].copy(), 1
     if not pa.types.is_string(kind):
@@ -314,7 +320,7 @@ def _checked(made: list[int], unit: str) -> np.ndarray:
     odd = next((row for row, value in enumerate(made) if not -(1 << 63) <= value < 1 << 63), None)
     if odd is not None:
         raise BadValueError(
-            odd, f"time {made[odd] // 10 ** TIME_UNITS[unit]} is out of range", f"at most 2**63 ns, in {unit}"
+            odd, f"time {made[odd] // 10 ** TIME_UNITS[unit]} is out of range", f"within 2**63 ns of 0, in {unit}"
         )
     return np.array(made, np.int64)
 
@@ -339,8 +345,10 @@ def _of_texts(column: list[str], unit: str) -> np.ndarray:
                 if len(known) > 1 << 16:
                     known.clear()
                 known[text] = read(text)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             expected = "ISO 8601, 2024-05-31T12:00:00.5" if unit == "iso" else unit
+            if isinstance(error, OverflowError):
+                expected = "a time from 1677-09-22 to 2262-04-11"
             raise BadValueError(row, f"time {text[:40]!r}", expected) from error
         made.append(known[text])
     return np.array(made, np.int64)
@@ -371,7 +379,7 @@ def _iso(text: str) -> int:
 
 def _checked_ns(ns: int) -> int:
     if not -(1 << 63) <= ns < 1 << 63:
-        raise ValueError("the time does not fit 64 bits")
+        raise OverflowError("the time does not fit into 64 bits")
     return ns
 
 
@@ -422,6 +430,7 @@ def _expected_operations(unknown: list[str], known: dict[str, str], usual: dict[
     """Return which operations are expected instead of unknown ones, and what to do about the unknown ones."""
     words = known if usual is OPERATIONS else known | usual
     shown = [f"{name or 'blank'} ({what})" for name, what in words.items()][:MOST_SHOWN]
+    shown += ["…"] * (len(words) > MOST_SHOWN)
     shown += ["R or W, read or write, get or set"] if usual is OPERATIONS else []
     named = ",".join(f"{name}=read" for name in unknown[:MOST_SHOWN]) + ",…" * (len(unknown) > MOST_SHOWN)
     it_means = "it means" if len(unknown) == 1 else "they mean"

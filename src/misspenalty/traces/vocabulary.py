@@ -145,14 +145,15 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
         role = ALIASES.get(str(asked).strip().lower(), str(asked).strip().lower())
         if role not in known:
             raise ParameterError(
-                f"columns: unknown role {str(asked).strip()!r}{did_you_mean(role, known)}; expected role=column with"
-                f" {', '.join(known)}"
+                f"columns: unknown role {str(asked).strip()!r}{did_you_mean(role, (*known, *ALIASES))}; expected"
+                f" role=column with one of {', '.join((*known, *ALIASES))}"
             )
         names = tuple(str(name).strip() for name in (value if isinstance(value, list | tuple) else [value]))
         if not all(names):
             raise ParameterError(f"columns: {role} names no column; expected {role}=NAME or {role}=NUMBER")
         if role in given and role != IGNORE:
-            raise ParameterError(f"columns: {role} is given twice; join columns with +, such as device=host+disk")
+            instead = f"join columns with +, as in {role}=a+b" if role in COMBINED else "expected one column"
+            raise ParameterError(f"columns: {role} is given twice; {instead}")
         given[role] = given.get(role, ()) + names
     return given
 
@@ -202,7 +203,7 @@ def assign(
         if role in roles or (len(places) > 1 and not pair):
             columns = [names[place] for place in (*roles.get(role, ()), *places)]
             raise InputError(
-                f"columns {' and '.join(columns)} may both be the {role}",
+                f"columns {' and '.join(columns)} may {'both' if len(columns) == 2 else 'all'} be the {role}",
                 path=path,
                 line=line,
                 remedy=_both_of(role, columns),
@@ -211,12 +212,12 @@ def assign(
     for group in (PLACES, *EXCLUSIVE):
         if len(both := [role for role in group if role in roles]) > 1:
             columns = [names[place] for role in both for place in roles[role]]
-            what = f"the header names {', '.join(both)}" if group == PLACES else f"columns {' and '.join(columns)}"
+            what = f"columns {' and '.join(columns)} exclude each other"
             expected = f"one column of {', '.join(group)}"
             raise InputError(what, path=path, line=line, expected=expected, remedy=REMEDY)
     if not any(role in roles for role in PLACES):
         raise InputError(
-            f"the header ({', '.join(names)[:80]}) names no place of a request",
+            f"no column ({', '.join(names)[:80]}) gives the place of a request",
             path=path,
             line=line,
             expected=f"one column of {', '.join(PLACES)}",
@@ -268,8 +269,9 @@ def _places(role: str, columns: Iterable[str], names: Sequence[str], path: objec
                 same = [place for place, name in enumerate(names) if name == column]
                 if len(same) > 1:
                     raise InputError(
-                        f"two columns {column!r}", path=path, line=line, remedy=f"name one by its number: {role}=1"
-                    )
+                        f"{len(same)} columns {column!r}", path=path, line=line,
+                        remedy=f"name one by its number: {role}={same[0] + 1}",
+                    )  # fmt: skip
                 places += same
             elif re.fullmatch("[0-9]{1,9}", column):
                 if not 1 <= int(column) <= len(names):

@@ -86,7 +86,7 @@ def function_of(name):
     try:
         return getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(f"a rule names the function {name!r}, which does not exist: {error}") from error
+        raise ParameterError(f"a rule names the function {name!r}, which cannot be imported: {error}") from error
 
 
 def caption_of(function):

@@ -114,7 +114,8 @@ def build_site(out, root=".", *, extras=None, progress=lambda text: None):
         progress("links")
         if dead := dead_links(folder):
             shown = "; ".join(f"{page} to {link}" for page, link in dead[:5])
-            raise InputError(f"{len(dead)} links of the site lead nowhere: {shown}", path=out)
+            many = f"{len(dead)} links of the site lead" if len(dead) > 1 else "a link of the site leads"
+            raise InputError(f"{many} nowhere: {shown}", path=out)
 
 
 class _Site:

@@ -220,7 +220,7 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
     [
         ({"files_on": ["sparc10_hpp"]}, r"vlog\.files_on: no platform called sparc10_hpp; did you mean sparc10_hp\?"),
         ({"idle_ms": [50, 100]}, r"vlog\.idle_ms: 0 is missing"),
-        ({"large_file_mb": 500}, r"vlog\.large_file_mb: the file does not fit on the disk of sparc10_hp"),
+        ({"large_file_mb": 500}, r"vlog\.large_file_mb: the file takes more than 80 % of the room on sparc10_hp"),
         (
             {"workload": {"utilisation": 0.9999}},
             r"vlog\.workload\.utilisation: \d+ blocks do not fit; the virtual log on",

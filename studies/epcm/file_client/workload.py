@@ -115,7 +115,10 @@ def make_workload(
     initial = np.asarray(initial, np.int64)
     files = number if files is None else files
     if not number or len(initial) != number or not records:
-        raise InputError(f"{number} paths, {len(initial)} sizes and {len(records)} runs; expected some of each")
+        raise InputError(
+            f"{number} paths, {len(initial)} sizes and {len(records)} runs; expected at least one path and run, and one"
+            " size per path"
+        )
     for run, calls in enumerate(records):
         _check(calls, run, number, files)
     if order not in ORDERS:

@@ -252,7 +252,7 @@ def test_impossible_workloads_are_refused_with_a_message():
     ):
         with pytest.raises(InputError, match=message):
             client([good, wrong], [PAGE])
-    with pytest.raises(InputError, match="expected some of each"):
+    with pytest.raises(InputError, match="expected at least one path and run, and one size per path"):
         client([], [PAGE])
     with pytest.raises(ParameterError, match="larger drive"):
         client([good], [2**40 // 512])

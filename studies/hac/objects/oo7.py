@@ -77,7 +77,7 @@ class Parameters:
         if self.documents not in ("apart", "between"):
             raise ParameterError(f"documents is {self.documents!r}; expected apart or between")
         if self.levels > 12 or self.modules * self.composites * self.parts * (4 + 2 * self.connections) > 2**25:
-            raise ParameterError("the database would have more than 33 million objects")
+            raise ParameterError("the database would have more than 12 levels or more than 33 million objects")
 
     @property
     def complex_assemblies(self):

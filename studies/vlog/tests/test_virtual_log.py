@@ -228,7 +228,7 @@ def test_the_capacity_of_a_log_leaves_room_for_a_write_two_maps_and_the_tail(nam
 def test_a_slice_has_at_most_the_cylinders_of_the_outermost_zone():
     whole = disks.load("hp97560")  # 1,962 cylinders of 19 tracks of 72 sectors, all in one zone
     assert cut(whole, 1962).blocks == 1962 * 19 * 72
-    with pytest.raises(ParameterError, match="a slice of 1963 cylinders; hp97560's outermost zone has 1962"):
+    with pytest.raises(ParameterError, match=r"a slice of 1963 cylinders; expected 2 to 1962, .* of hp97560"):
         cut(whole, 1963)
 
 

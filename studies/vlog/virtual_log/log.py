@@ -129,7 +129,10 @@ def virtual_log(
     if media is not None and not aligned:
         raise ParameterError("media require aligned blocks; leave out media, or set aligned to True")
     if media is not None and (media.dtype != np.uint8 or media.shape != (tracks * sectors * SECTOR,)):
-        raise ParameterError(f"media have shape {media.shape}; expected uint8, {tracks * sectors * SECTOR}")
+        raise ParameterError(
+            f"media have shape {media.shape} and type {media.dtype}; expected {tracks * sectors * SECTOR} values of"
+            " type uint8 in one dimension"
+        )
     return CompactingLog(
         description.mechanics,
         tracks,

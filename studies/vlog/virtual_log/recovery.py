@@ -96,7 +96,10 @@ def recover(media, blocks, take_over=None):
         blocks.
     """
     if media.ndim != 1 or media.dtype != np.uint8 or media.size == 0 or media.size % SECTOR:
-        raise InputError(f"media of {media.size} bytes; expected whole sectors of {SECTOR} bytes")
+        raise InputError(
+            f"media of shape {media.shape} and type {media.dtype}; expected bytes (uint8) in one dimension, in whole"
+            f" sectors of {SECTOR}"
+        )
     reader = _Reader(media)
     root = reader.tail()
     from_tail = root is not None

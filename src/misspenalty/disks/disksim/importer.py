@@ -174,7 +174,8 @@ class _Part:
     def get(self, key, default=None):
         value = self.block.get(key, default)
         if value is None:
-            raise InputError(f"{self.block.type} {self.block.name or ''}: no {key!r}", path=self.path)
+            named = " ".join(filter(None, (self.block.type, self.block.name)))
+            raise InputError(f"{named}: no {key!r}", path=self.path)
         return value
 
     def number(self, key, default=None):
@@ -309,10 +310,11 @@ def seek_file(path):
         raise InputError(f"cannot be read: {error}", path=path) from error
     head = re.fullmatch(r"Seek distances measured:\s*(\d{1,9})", lines[0].strip()) if lines else None
     widths = (2, 3, 4) if head else (3, 4)
-    if not lines or len(lines) > MOST_POINTS or (not head and lines[0].count(",") + 1 not in widths):
-        raise InputError(
-            "does not begin with a seek curve", path=path, line=1, expected="Seek distances measured: COUNT"
-        )
+    if len(lines) > MOST_POINTS:
+        raise InputError(f"has {len(lines)} lines", path=path, expected=f"at most {MOST_POINTS}")
+    if not lines or (not head and lines[0].count(",") + 1 not in widths):
+        expected = "Seek distances measured: COUNT, or a distance, its milliseconds and their deviation"
+        raise InputError("does not begin with a seek curve", path=path, line=1, expected=expected)
     points = []
     for number, line in enumerate(lines[1:] if head else lines, 2 if head else 1):
         if line.strip():

@@ -128,7 +128,7 @@ class _Parser:
         if first == "source":
             blocks, _, _ = read(self.sibling(rest), self.depth + 1, self.opened)
             if len(blocks) != 1:
-                self.fail(f"{rest!r} holds {len(blocks)} blocks", "one block")
+                self.fail(f"source {rest!r} with {len(blocks)} blocks", "one block")
             return blocks[0]
         if not NUMBER.match(word):
             return word

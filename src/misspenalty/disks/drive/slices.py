@@ -40,7 +40,10 @@ def cut(description, cylinders, **changes):
     zone = description.data["geometry"]["zones"][0]
     available = zone["last_cylinder"] - zone["first_cylinder"] + 1
     if not 2 <= cylinders <= available:
-        raise ParameterError(f"a slice of {cylinders!r} cylinders; {description.name}'s outermost zone has {available}")
+        raise ParameterError(
+            f"a slice of {cylinders!r} cylinders; expected 2 to {available}, the number of cylinders in the"
+            f" outermost zone of {description.name}"
+        )
     unknown = sorted(set(changes) - set(CHANGES))
     if unknown:
         raise ParameterError(f"no change called {unknown[0]}; expected {', '.join(CHANGES)}")
@@ -80,5 +83,7 @@ def uniform(description):
     geometry, tracks = description.data["geometry"], description.mechanics.tracks
     zone, *others = geometry["zones"]
     if others or description.blocks != tracks * zone["sectors"]:
-        raise ParameterError(f"{description.name} has zones, spares, defects or unused sectors; expected a slice of it")
+        raise ParameterError(
+            f"{description.name} has several zones, spares, defects or unused sectors; expected a slice of it"
+        )
     return tracks, geometry["heads"], zone["sectors"]

@@ -70,7 +70,7 @@ cdef class Flash(Kernel):
         cdef uint8_t[::1] view = made.view(np.uint8)
         self.check(lbn, count, write)
         if not 0 <= now < LATEST or now < self.now:
-            raise ParameterError(f"a request at {now} ns; the drive is at {self.now}")
+            raise ParameterError(f"a request at {now} ns; the drive is at {self.now}; expected {self.now} to {LATEST - 1}")
         with self, nogil:
             self.serve(now, lbn, count, write, <record_t*>&view[0])
         return made[0]

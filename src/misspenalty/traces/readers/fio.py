@@ -105,7 +105,8 @@ def _row(line, version, names, counts, path, number):
         return None
     numbers = (time, *fields[2:])
     if not all(value.isdigit() and len(value) <= 18 for value in numbers):
-        raise InputError(f"{line[:60].decode('ascii', 'replace')!r}", path=path, line=number, expected="whole numbers")
+        expected = "whole numbers of at most 18 digits"
+        raise InputError(f"{line[:60].decode('ascii', 'replace')!r}", path=path, line=number, expected=expected)
     return int(time), names.setdefault(fields[0], len(names)), ACTIONS[action], int(fields[2]), int(fields[3])
 
 

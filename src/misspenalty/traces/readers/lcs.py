@@ -49,7 +49,7 @@ def read(path, block_bytes, lifetimes="ignore"):
     yield from found if lives is None else lives.apart(found)
     notes = [*([] if lives is None else [lives.note]), *unknown_sizes.notes(passed["unknown"])]
     if passed["lives"]:
-        notes.append(f"{passed['lives']:,} times to live ignored (--lifetimes honour)")
+        notes.append(f"{passed['lives']:,} time{'s' * (passed['lives'] > 1)} to live ignored (--lifetimes honour)")
     deletes = {"delete": ("ignore" if lives is None else "delete", passed["deletes"])} if passed["deletes"] else {}
     return Reading(time_unit="s", size_unit=1, operations=deletes, notes=tuple(notes))
 
@@ -72,8 +72,8 @@ def _batches(path, lives, passed):
             done += len(rows)
             yield _requests(rows, clock, path, lives, passed)
     if requests > 0 and done != requests:
-        what = f"holds {done} of the {requests} requests that its header counts"
-        raise InputError(what, path=path, remedy="it may be truncated")
+        what = f"holds {done} requests, but its header counts {requests}"
+        raise InputError(what, path=path, remedy=f"it may be {'truncated' if done < requests else 'damaged'}")
 
 
 def _requests(rows, clock, path, lives, passed):

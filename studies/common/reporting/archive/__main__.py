@@ -38,9 +38,13 @@ def main(arguments=None):
 
 def _tolerance(text):
     """Parse a relative difference from 0 to below 1; refuse all others: with nan, any two numbers would be equal."""
-    if not 0 <= float(text) < 1:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a relative difference; expected a number from 0 to below 1")
-    return float(text)
+    return number
 
 
 def _shown(text):

@@ -145,7 +145,8 @@ def _check_list(archive, stored, contents):
     )
     for name in sorted(listed.keys() | actual.keys()):
         if name not in actual:
-            raise InputError(f"{name or 'a file'} of {crate.LIST} is missing", path=archive, remedy="get it again")
+            remedy = "get the archive again"
+            raise InputError(f"{name or 'a file'} of {crate.LIST} is missing", path=archive, remedy=remedy)
         if name not in listed:
             raise InputError(f"{name} is not in {crate.LIST}", path=archive, remedy="do not use the archive")
         if listed[name] != actual[name]:

@@ -153,7 +153,7 @@ def replay(trace, policy, size, by_bytes, device, load, amount):
 
 def _whole(text):
     if not re.fullmatch("[0-9]{1,9}", text.strip()):
-        raise ParameterError(f"{text!r} clients; expected a whole number")
+        raise ParameterError(f"{text!r} clients; expected a whole number of at most 9 digits")
     return int(text)
 
 

@@ -48,7 +48,7 @@ def test_tables_are_read_in_the_form_that_a_function_takes(tmp_path):
     "name", ["nothing", "misspenalty.nothing.f", "misspenalty_studies.common.reporting.jobs.nothing", ""]
 )
 def test_a_function_that_does_not_exist_is_reported(name):
-    with pytest.raises(ParameterError, match=re.escape(f"a rule names the function {name!r}, which does not exist")):
+    with pytest.raises(ParameterError, match=re.escape(f"the function {name!r}, which cannot be imported")):
         jobs.function_of(name)
 
 
