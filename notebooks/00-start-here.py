@@ -81,8 +81,8 @@ for share, (_, row) in zip(sizes, table["hit_ratio"].iterrows(), strict=True):
     print(f"cache of {share} of the footprint: LRU hits {row['lru']:.0%}, OPT {row['opt']:.0%} of the reads")
 
 # %% [markdown]
-# The gap is what a better policy could gain; each of the papers closes a part of it, for some traces and sizes. How
-# many of their statements are reproduced, by study:
+# The gap is what a better policy could gain; the papers on replacement each close a part of it, for some traces and
+# sizes. The numbers of printed statements by verdict, for each study:
 
 # %%
 counts()

@@ -17,8 +17,8 @@
 # # Classics: what LRU misses in a loop
 #
 # LIRS (2002), ARC (2003), CAR (2004) and CLOCK-Pro (2005) were published within four years. All set out to be better
-# than LRU where a program reads more than the cache holds, again and again. **Do they all cope with a loop, and what
-# does a loop cost those that do not?**
+# than LRU where a program reads more than the cache holds, be it once (a scan) or again and again (a loop). **Do they
+# all cope with a loop, and what does a loop cost those that do not?**
 
 # %%
 # %matplotlib inline
@@ -42,8 +42,9 @@ misspenalty.simulate(loop, POLICIES, 999)[["policy", "hits", "hit_ratio"]]
 
 # %% [markdown]
 # LRU evicts each block just before it is requested. ARC and CAR adapt the share of recency and frequency, but in this
-# loop no block is ever used twice while it is in the cache, so there is nothing to learn from. LIRS and CLOCK-Pro
-# compare blocks by the distance between uses; all distances are equal here, so the blocks that came first stay.
+# loop no block is used again while the cache holds or remembers it, so there is nothing to learn from. LIRS and
+# CLOCK-Pro compare blocks by the distance between uses; all distances are equal here, so the blocks that came first
+# stay.
 #
 # ## 2. The loop with other work
 #
@@ -77,12 +78,14 @@ for name, table in (("with a loop", curve), ("popular blocks", popular)):
     print(f"{name}: points below OPT at 750 blocks: " + ", ".join(f"{p} {gap[p]:.0f}" for p in gap.index))
 
 # %% [markdown]
-# No: ARC and CAR find nothing in a pure loop, and stay behind LIRS and CLOCK-Pro where the loop is half of the work.
-# Without a loop, little separates the four. On the authors' own traces, ARC's printed hit ratios are reproduced:
+# No: ARC and CAR have no hits in a pure loop. Where the loop is half of the work, they are behind LIRS and CLOCK-Pro at
+# 750 blocks, but not behind LIRS in the smallest caches. Without a loop, little separates the four. On the authors' own
+# traces, ARC's printed hit ratios are reproduced:
 #
 # ![Published and reproduced hit ratios on ARC's OLTP trace](../results/classics/oltp.png)
 #
-# and so are the differences on looping traces:
+# No printed hit ratio on the looping traces could be read. There, the misses of LRU and OPT equal those of a program by
+# the authors of LIRS2, as do those of LIRS under that program's conventions. Our hit ratios:
 #
 # ![Hit ratios on the looping traces of the LIRS and CLOCK-Pro papers](../results/classics/looping.png)
 #
@@ -94,5 +97,5 @@ counts("classics")
 # %% [markdown]
 # ## Exercise
 #
-# LIRS gives one block in a hundred to those that it has seen once (`misspenalty policies` lists its parameters). How
-# does its curve for `mixed` change with a tenth, and at which sizes is that better?
+# LIRS reserves 1 % of the cache for blocks that were used once or whose last two uses were far apart (`misspenalty
+# policies` lists its parameters). How does its curve for `mixed` change with 10 %, and at which sizes is that better?

@@ -42,11 +42,12 @@ misspenalty.delayed_hits([7, 7, 7, 7], "lru", 1, 3)
 # %% [markdown]
 # The first request waits for the whole fetch, the next two for what is left of it, and the last one finds the block.
 #
-# ## 2. A bursty and a steady block
+# ## 2. Bursty and steady blocks
 #
-# One group of blocks is requested in bursts, the other evenly, and both equally often. A miss on a bursty block makes
-# every request of its burst wait; a miss on an even one makes a single request wait. **Predict**: which blocks should a
-# cache keep to minimise waiting, and does LRU keep them?
+# One group of blocks is requested in bursts, the other one request at a time, and both equally often. If a fetch takes
+# as long as a burst, a miss on a bursty block makes every request of its burst wait; a miss on a steady block rarely
+# delays more than one request. **Predict**: which blocks should a cache keep to minimise waiting, and does LRU keep
+# them?
 
 # %%
 def workload(bursty, even, length, burst, seed=1):
@@ -102,8 +103,9 @@ print(f"but a request waits {mad['mean wait']:.2f} steps under LRU-MAD and {lru[
 print(f"Latency changes the order: LRU-MAD saves {gain.min():.1f} % to {gain.max():.1f} % of LRU's waiting.")
 
 # %% [markdown]
-# No: here the policy with more hits makes requests wait longer. Hits and waiting agree only where a fetch takes one
-# step, because then there are no delayed hits. What came out of the paper's own statements:
+# No: here LRU-MAD has more hits than LRU, and yet its requests wait longer. The orders by hits and by waiting are
+# certain to agree only where a fetch takes one step, because then there are no delayed hits. The verdicts on the
+# paper's statements:
 
 # %%
 counts("delayed_hits")

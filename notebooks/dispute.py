@@ -16,9 +16,9 @@
 # %% [markdown]
 # # S3-FIFO and SIEVE: a dispute over simple policies
 #
-# S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) move a block as seldom as a FIFO queue does, and are said to miss less often
-# than W-TinyLFU, ARC, LIRS and 2Q. **Are they better than older, more complex policies, and on what does the answer
-# depend?**
+# S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) do not move a block on a hit, as FIFO does not, and are said to miss less
+# often than W-TinyLFU, ARC, LIRS and 2Q. **Are they better than older, more complex policies, and on what does the
+# answer depend?**
 
 # %%
 # %matplotlib inline
@@ -40,8 +40,9 @@ pd.options.display.precision = 1
 # - *drifting*: every 20,000 requests, all popular blocks are replaced by new ones;
 # - *TPC-C*: a recording of a database behind its own cache.
 #
-# The measure is the papers': by how many per cent a policy has fewer misses than FIFO, in a cache of a tenth of the
-# blocks. **Predict**: on which of the four is S3-FIFO worse than FIFO?
+# The measure: by how many per cent a policy has fewer misses than FIFO, in a cache of a tenth of the blocks. (The
+# script of S3-FIFO's authors divides a loss by the policy's own misses, so that it counts for less.) **Predict**: on
+# which of the four is S3-FIFO worse than FIFO?
 
 # %%
 rng = np.random.default_rng(1)
@@ -69,8 +70,8 @@ tenth.round(1)
 # %% [markdown]
 # ## 2. The mean over workloads
 #
-# A single number for each policy is a mean over traces. **Predict**: does the order of the policies stay if one of the
-# four workloads is left out?
+# A single number for each policy is a mean over traces. **Predict**: does the order of the policies stay the same if
+# one of the four workloads is left out?
 
 # %%
 means = {"all four": tenth.mean(axis=1)}

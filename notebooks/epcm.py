@@ -54,7 +54,7 @@ pd.DataFrame(steps).set_index("run")
 # ## 2. A build with noise
 #
 # The build consists of forty compilations. Each opens a source, four headers that others open as well, and eight files
-# of its own. Once in twenty times, another program opens a file in between. **Predict**: the last-successor model
+# of its own. Before one open in twenty, another program opens a file. **Predict**: the last-successor model
 # expects the file that followed last time. What share of the next files does it predict, and how much better does a
 # model with more context do?
 
@@ -115,11 +115,12 @@ for name, row in last.iterrows():
     print(f"  {name}: {row['first of those named']:.0f} % of the next files, {row['files named']:.1f} files at a time")
 
 # %% [markdown]
-# EPCM learns one file of a sequence per run, so after k runs it sees k files ahead. This gives the disk a head start
-# that a model of the next file alone cannot give. Whether the computer then waits less is another matter, because
-# prefetches and other reads share one disk. The paper's Figure 7 and ours, on recorded builds:
+# EPCM learns one file of a sequence per run, so after k runs it sees at most k files ahead. This gives the disk a head
+# start that a model of the next file alone cannot give. Whether the computer then waits less is another matter, because
+# prefetches and other reads share one disk. Our Figure 7, on four recorded workloads, with the values that the paper
+# prints:
 #
-# ![Published and reproduced times of the Andrew benchmark and a build, by predictor](../results/epcm/fig7.png)
+# ![Published and reproduced savings of each predictor on four workloads](../results/epcm/fig7.png)
 #
 # The verdicts on the paper's statements:
 

@@ -16,7 +16,7 @@
 # %% [markdown]
 # # HAC: pages where locality is good, objects where it is poor
 #
-# A client of an object store fetches pages of 8 KB and has memory for a few hundred of them. Caching pages wastes that
+# A client of an object store fetches pages of 8 KB and has memory for only a part of them. Caching pages wastes that
 # memory where a program uses only some objects of each page; caching objects costs work for every object. Castro, Adya,
 # Liskov and Myers (SOSP 1997) do both: *hybrid adaptive caching* fetches pages, and when it needs a frame, it keeps the
 # hot objects of a victim and discards the rest. **For which programs is that better than caching pages?**
@@ -47,8 +47,9 @@ print(f"{database.objects:,} objects on {len(database.pages)} pages of 8 KB")
 # %% [markdown]
 # ## 2. Two visits
 #
-# Traversal T6 reads the root part of each composite part: a few objects of every page. A cache of 200 KB has room for
-# about 25 of the pages. **Predict**: how many pages does HAC fetch in a second visit? And FPC, which caches pages?
+# Traversal T6 reads the root part of each composite part: a few objects of nearly every page. A cache of 200 KB has
+# room for about 25 of the pages. **Predict**: how many pages does HAC fetch in a second visit? And FPC, which caches
+# pages?
 
 # %%
 KB = 1024
@@ -87,8 +88,8 @@ plt.show()
 # %% [markdown]
 # ## 3. Four programs
 #
-# T6 reads a few objects of a page, T1- about half, T1 nearly all, and T1+ everything except documents. **Predict**: for
-# which of them does HAC keep the smallest part of a page, and where does it work like a page cache?
+# T6 reads a few objects of a page, T1- about a fifth of them, T1 about half, and T1+ nearly all. **Predict**: for which
+# of them does HAC keep the smallest part of a page, and where does it work most like a page cache?
 
 # %%
 rows = {}
@@ -131,8 +132,9 @@ for traversal in ("T6", "T1"):
     print(f"{traversal}: without a miss from {enough['HAC']} KB with HAC, from {enough['FPC']} KB with FPC")
 
 # %% [markdown]
-# HAC needs much less memory where a program uses few objects of a page, and does no harm where it uses nearly all. What
-# that costs at each miss, on the paper's machine, next to the paper's Figure 9:
+# HAC needs much less memory than FPC where a program uses few objects of a page (T6), and somewhat less where it uses
+# half of them (T1). The cost at each miss on the paper's machine, next to the values that the paper prints on its
+# Figure 9:
 #
 # ![Published and reproduced shares of the miss penalty, by traversal](../results/hac/fig9.png)
 #

@@ -40,7 +40,7 @@ print(f"{len(prompts):,} prompts of {prompts.input_tokens.mean():,.0f} tokens on
 #
 # Keys and values depend on all tokens before them. A block of a prompt saves work only if every block before it is in
 # the cache, too. **Predict**: of the blocks that are found in the cache, what share counts under LRU, and under a
-# policy that decides block by block whether it is popular enough to stay, such as W-TinyLFU? Under random replacement?
+# policy that decides for each block by itself whether to keep it, such as W-TinyLFU? Under random replacement?
 
 # %%
 sizes = [1000, 5000, 20_000, 50_000]
@@ -87,7 +87,7 @@ for place in ("dram", "ssd"):
 # %% [markdown]
 # A large cache in memory saves a third of the waiting; from flash it saves much less, because loading then takes nearly
 # as long as computing. At the largest size LRU is close to OPT. In a smaller cache the policy matters, and it has to
-# keep whole prefixes: a hit behind a gap saves nothing. The paper's Figure 9, next to ours:
+# keep whole prefixes: a hit behind a gap saves nothing. The hit rates of the paper's Figure 9, next to ours:
 #
 # ![Published hit rates by cache size, and three ways to count LRU's](../results/kvcache/capacity.png)
 #

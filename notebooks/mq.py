@@ -49,9 +49,9 @@ same = misspenalty.simulate(second, "lru", 2000)
 print(f"first cache: {first.hit_ratio:.0%} of {len(requests):,}; second: {same.hit_ratio:.0%} of {len(second):,}")
 
 # %% [markdown]
-# Why so few? A block that misses in the first cache was last used long ago, and after this miss the first cache keeps
-# it. The second cache sees it again only after the first one has evicted it. How many distinct blocks are used from one
-# use of a block to the next, in the stream that each cache sees:
+# Why so few? A block that misses in the first cache was last used long ago, if ever, and after this miss the first
+# cache keeps it. The second cache sees the block again only after the first one has evicted it. The number of distinct
+# blocks from one use of a block to the next, in the stream that each cache sees:
 
 # %%
 rows = {}
@@ -64,12 +64,13 @@ pd.DataFrame(rows).T.rename_axis(columns="% of re-uses, by blocks in between")
 # %% [markdown]
 # ## 2. How MQ works
 #
-# Near re-uses are gone, but some blocks are still wanted more often than others. MQ keeps several LRU queues. A block
-# with f accesses is in queue log2(f). A block that is not used for a *lifetime* moves down one queue; the victim is the
-# oldest block of the lowest queue that is not empty. A history of evicted blocks remembers their counts.
+# Near re-uses are gone, but some blocks are still wanted more often than others. MQ keeps several LRU queues. The f-th
+# access to a block puts it into queue log2(f), rounded down. A block that is not used for a *lifetime* moves down one
+# queue; the victim is the least recently used block of the lowest queue that is not empty. A history remembers the
+# counts of evicted blocks.
 #
-# Its definition is a Python class. **Predict**: in a cache of three blocks, A is used three times, and then D, E, F and
-# G once each. Is A still there when it is requested again? Would it be under LRU?
+# Its definition is a Python class. **Predict**: in a cache of three blocks, A is used three times and B once, and then
+# D, E, F and G once each. Is A still there when it is requested again? Would it be under LRU?
 
 # %%
 reference = misspenalty.policies()["mq"].reference(3, life_time=6)
@@ -92,7 +93,7 @@ curve = misspenalty.hit_ratio_curve(second, ["lru", "2q", "mq", "opt"], sizes)
 hit_ratio(curve, title="Behind a first cache of 2000 blocks")
 
 # %% [markdown]
-# A recorded stream, TPC-C behind a database's cache, shows the same:
+# On a recorded stream, TPC-C behind a database's cache, MQ leads as well:
 
 # %%
 recorded = misspenalty.open_trace(root() / "tests" / "data" / "tpcc_small.parquet")
@@ -109,8 +110,9 @@ print(f"MQ's lead over LRU is largest at {lead.idxmax()} blocks, {lead.max():.0f
 print(f"and at {lead.index[-1]} blocks it is {lead.iloc[-1]:.0f} points.")
 
 # %% [markdown]
-# The second cache should keep the blocks that are used *often*, because recently used ones are in the first cache. The
-# lead is largest near the size of the first cache. This is what the paper measured under TPC-C (its Table 4):
+# The second cache should keep the blocks that are used *often*, because recently used ones are in the first cache. In
+# this example, MQ's lead is largest where both caches are equally large. The paper's hit ratios under TPC-C behind a
+# first level of 128 MB (its Table 4), next to ours:
 #
 # ![Published and reproduced hit ratios of MQ and LRU at 128, 256 and 512 MB](../results/mq/table4.png)
 #

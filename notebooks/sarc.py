@@ -48,7 +48,7 @@ ROOT = root()
 # page in each. With *s* sequential misses since the last hit in the bottom ΔL pages of RANDOM, one more page is worth
 # about 2*s*/*L* misses in SEQ, which has *L* pages, and 1/ΔL in RANDOM. The **ratio** 2*s*ΔL/*L* compares the two
 # values: above 1, SEQ should grow; below 1, RANDOM should. *LRU Top* treats all tracks alike. *LRU Bottom* inserts
-# sequential ones near the end of its list.
+# sequential ones near the LRU end of its list.
 #
 # ## 3. See the lists adapt
 #

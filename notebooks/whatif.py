@@ -41,7 +41,8 @@ pd.options.display.precision = 3
 #
 # HAC saves the client page fetches, MQ saves the storage server disk reads, and SARC shortens a controller's response
 # time. A machine has a processor (in multiples of a PC of 1997), a network, and a device that serves some requests at a
-# time. **Predict**: which of the three gains still exceeds 5 % with a device of 65 µs, a flash drive of 2025?
+# time. **Predict**: which of the three gains still exceed 5 % with a device of 65 µs, about that of a flash drive of
+# 2025?
 
 # %%
 known = machines.load(root() / "studies" / "whatif" / "machine.yaml")
@@ -96,8 +97,8 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# A line ends where the load keeps the device busy at least 95 % of the time; no gain is given there. Try a machine of
-# your own:
+# SARC's line would end where the load keeps the device busy at least 95 % of the time; no gain is given there. Try a
+# machine of your own:
 
 # %%
 _ = widgets.interact(
@@ -119,8 +120,8 @@ for name, line in lines.items():
 
 # %% [markdown]
 # With a fast device a miss costs little, so saving misses gains little, unless a miss costs more than the device's
-# time: HAC also saves the network and the client's processor the work of a fetch. All five conclusions with every
-# machine and device, and with the ranges of assumed parameters:
+# time: HAC also saves the network and the client's processor the work of a fetch. All five conclusions, on every
+# machine and device:
 #
 # ![Gains of the five conclusions by machine and device](../results/whatif/summary.png)
 

@@ -16,9 +16,9 @@
 # %% [markdown]
 # # Your disk: what does a request wait for?
 #
-# A disk moves its arm, waits for the platter to come around, and transfers data; flash does none of these. **What does
-# a random request of 4 KB wait for, and what would a faster spindle or flash change?** Change one cell, and the
-# notebook answers for your drive.
+# A disk moves its arm, waits for the platter to come around, and transfers data; flash has neither arm nor platter.
+# **What does a random request of 4 KB wait for, and what would a faster spindle or flash change?** Change one cell, and
+# the notebook answers for your drive.
 
 # %%
 # %matplotlib inline
@@ -32,7 +32,7 @@ from misspenalty.disks.requests import Requests, read_requests, replay
 pd.options.display.precision = 2
 
 # %% [markdown]
-# `misspenalty disk list` names the drives. A description of your own is a YAML file in the same format; with
+# `misspenalty disk list` lists the drives. A description of your own is a YAML file in the same format; with
 # `like: hp97560`, everything that it leaves out is taken from that drive. DiskSim's parameter files are imported with
 # `misspenalty disk import mine.parv mine.yaml`.
 #
@@ -68,7 +68,7 @@ plt.show()
 # ## 2. Where the time goes
 #
 # Each request is issued after a given delay from the completion of the previous one. **Predict**: which part is the
-# largest for random requests of 4 KB? Which of them does a spindle of 15,000 revolutions per minute shorten, and by how
+# largest for random requests of 4 KB? Which parts does a spindle of 15,000 revolutions per minute shorten, and by how
 # much does the mean fall?
 
 # %%

@@ -47,7 +47,7 @@ DEVICE = "cheetah9lp"  # a drive that `misspenalty disk list` names, or a fixed 
 CLIENTS = 1  # requests that are under way at a time; None = the trace's own times, which a slow drive cannot keep
 POLICIES = ["lru", "arc", "mq", "lirs", "s3fifo"]
 SHARES = ["1%", "2%", "5%", "10%", "20%", "50%", "100%"]  # of the footprint, or sizes such as "64MB"
-ENOUGH = 0.8  # share of the longest possible saving with which you are content
+ENOUGH = 0.8  # share of the largest possible saving with which you are content
 
 # %% [markdown]
 # ## 1. What the trace is like
@@ -135,12 +135,12 @@ pd.DataFrame({"policy": ["yours", "CLOCK", "LRU", "OPT"], "hit ratio, %": [100 *
 #
 # ## The answer
 #
-# The longest possible saving is that of the best policy in the largest cache. The answer is the smallest cache that
-# saves enough of it, with the policy that is best there:
+# Savings are relative to the longest mean wait of any policy and size; the largest possible saving is that of the
+# shortest one. The answer is the smallest cache that saves enough of it, with the policy that is best there:
 
 # %%
 means = times.pivot(index="cache_blocks", columns="policy", values="mean_us") / 1000
-none = times["mean_us"].max() / 1000  # the worst policy in the smallest cache
+none = times["mean_us"].max() / 1000  # usually the worst policy in the smallest cache
 target = none - ENOUGH * (none - means.min(axis=None))
 size = means.index[means.min(axis=1) <= target][0]
 policy = means.loc[size].idxmin()
