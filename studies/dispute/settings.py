@@ -37,7 +37,10 @@ class ReplayedTrace(Settings):
 
     file: settings.Path = setting(what="A key of data/external.yaml, or the path of a file.")
     format: str | None = setting(None, "Its format, if not evident from the file; see `misspenalty trace formats`.")
-    kind: Literal["block", "web", "generated", "other"] = setting(what="What was recorded.")
+    kind: Literal["block", "web", "generated", "other"] = setting(
+        what="Origin. `block`: requests for blocks of storage; `web`: requests for objects of the web; `generated`: a "
+        "program; `other`: anything else."
+    )
 
 
 class DisputeSettings(Settings):
@@ -47,7 +50,7 @@ class DisputeSettings(Settings):
         TRACES,
         "Traces that are replayed, by names that become part of file names.",
         "The real traces that the project ships or registers, and three generated ones. Further recordings of the same "
-        "workloads (2mb-long and andrew_gnu) are left out.",
+        "workloads (2mb-long and andrew_gnu) and the sample of the delayed-hits study are left out.",
         block=True,
     )
     size_ratios: Distinct[InnerShare] = setting(

@@ -67,7 +67,8 @@ class WorkloadReadings(Settings):
     order: list[OnDisk] | None = setting(None, "Order of a directory's files on disk.")
     passes: list[Literal["last"]] | None = setting(
         None,
-        "Which openings are kept of a file that a run opens exactly twice; applies only to workloads that are walked.",
+        "Openings that are kept of a file that a run opens exactly twice. `last`: only the second one. Applies only to "
+        "workloads that are walked.",
         "The paper's indexer reads most files once; the one recorded reads a part of each, then each of them whole.",
     )
 
@@ -181,7 +182,7 @@ class EpcmSettings(Settings):
     measured_runs: Count = setting(
         20,
         "Maximum number of runs measured per workload; these are the last that were recorded.",
-        "The paper's; for glimpse and ssh, 5 were recorded.",
+        "The paper's; for glimpse and ssh, 5 runs were recorded for it.",
     )
     fig8: Figure8 = setting(
         {"partition_size": 64, "model_order": 45},
@@ -195,7 +196,7 @@ class EpcmSettings(Settings):
         "The paper says that Glimpse walks in directory order what has been static since it was installed; on ext2 "
         "that is the order of creation. The recording machine's file system lists names by their hash.",
     )
-    seed: int = setting(1, "Seed of the placement of directories on disk and of the phases of its rotation.", ge=0)
+    seed: int = setting(1, "Seed of the placement of directories on disk and of the disk's rotational phases.", ge=0)
     sensitivity: Readings = setting(
         {
             "runs": 3,
@@ -222,8 +223,9 @@ class EpcmSettings(Settings):
                 "resident": ["none", "names", "programs"],
             },
         },
-        "Every other reading of the paper, one at a time, on fewer measured runs. Parameters of the machine vary on "
-        "the workloads named here; model, workload and protocol vary on all, as far as runs were recorded.",
+        "Other readings of the paper, one at a time, on fewer measured runs. The machine's parameters vary as its file "
+        "lists on the workloads under `machine`, and as listed under `everywhere` on the others; model, workload and "
+        "protocol vary on all workloads, as far as runs were recorded.",
         block=True,
     )
 

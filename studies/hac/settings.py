@@ -25,7 +25,9 @@ class Database(Settings):
     fan_out: int | None = setting(None, "Children per assembly.", ge=1, le=20)
     levels: int | None = setting(None, "Levels of assemblies.", ge=1, le=12)
     composites_per_base: int | None = setting(None, "Private composite parts per base assembly.", ge=1, le=255)
-    documents: Literal["apart", "between"] | None = setting(None, "Where documents are placed.")
+    documents: Literal["apart", "between"] | None = setting(
+        None, "Where documents lie. `apart`: in an area of their own; `between`: each next to its composite part."
+    )
 
     @model_validator(mode="after")
     def check(self):
@@ -126,15 +128,15 @@ class HacSettings(Settings):
     )
     database: Database = setting(
         {"parts": 200, "connections": 3, "composites": 500, "documents": "between"},
-        "Sizes of OO7's database that differ from medium with 3 connections per part; keys are those of "
-        "misspenalty_studies.hac.objects.oo7.Parameters.",
+        "Parameters of OO7's database; those left out are those of medium with 3 connections per part. Keys are those "
+        "of misspenalty_studies.hac.objects.oo7.Parameters.",
         "The paper clusters objects by time of creation, and OO7 creates a document with its composite part.",
     )
     iterations: int = setting(
         2,
-        "Iterations of a traversal; the first is cold, hot is the mean of the others except the last, or the second of "
-        "two.",
-        "The benchmark's program leaves out the last one, so a third would change no number.",
+        "Iterations of a traversal. The first is cold; hot results are means over the others without the last, or "
+        "those of the second if there are two.",
+        "The benchmark's program leaves out the last iteration, so a third would change no number.",
         ge=2,
         le=100,
     )

@@ -20,8 +20,8 @@ class KvcacheSettings(Settings):
     trace: Path = setting(
         "data/raw/kvcache/conversation.jsonl.xz",
         "Trace of prompts, JSON lines as the Mooncake project releases them (format mooncake). The part of its name "
-        "before the first dot and `_trace` is the workload: the paper's claims on `conversation` are judged on that "
-        "one only, whereas this project's own statements are judged on any.",
+        "before the first dot and `_trace` is the workload: the paper's claims are judged on the workload "
+        "`conversation` only, this project's own statements on any.",
     )
     timestamps: Literal["ms", "s"] = setting(
         "ms",
@@ -52,14 +52,14 @@ class KvcacheSettings(Settings):
         [10_000, 100_000, 512_000, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000, 5_120_000, 8_000_000,
          10_000_000, 15_000_000, 15_360_000, 25_000_000, 25_600_000, 50_000_000, 51_200_000, 100_000_000],
         "Sizes of a single cache, tokens.",
-        "Those of the paper's Figure 9 up to the trace's end, its local cache of 3 M tokens, two in between, and the "
-        "1,000 to 100,000 blocks of Table 1 of the report that preceded it (arXiv 2407.00079).",
+        "Those of the paper's Figure 9 up to the first that holds the whole trace, its local cache of 3 M tokens, two "
+        "in between, and the 1,000 to 100,000 blocks of Table 1 of the report that preceded it (arXiv 2407.00079).",
     )  # fmt: skip
     first_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 5_120_000],
         "Sizes of the first level, LRU, tokens.",
-        "What 8 A800 hold next to the weights (1.52 M by studies/kvcache/machine.yaml), and 10,000 blocks of 512 "
-        "tokens.",
+        "About the room of 8 A800 next to the weights (1.52 M by studies/kvcache/machine.yaml), and 10,000 blocks of "
+        "512 tokens.",
     )
     second_level_tokens: Distinct[Tokens] = setting(
         [1_500_000, 3_000_000, 5_120_000, 10_000_000, 25_000_000, 50_000_000],

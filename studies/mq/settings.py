@@ -70,7 +70,7 @@ class Calibrated(Settings):
         ge=1,
     )
     shorter: Name | None = setting(
-        None, "Another capture over which the size is also calibrated, untruncated; that is a condition, not a result."
+        None, "Another capture, used whole, over which the size is also calibrated; that is a condition, not a result."
     )
     shown_mb: Distinct[Annotated[int, Field(ge=1, le=4096)]] = setting(
         what="Sizes of the first level, MB, for which hit ratios are shown next to those of the calibrated one."
@@ -113,7 +113,7 @@ class MqSettings(Settings):
         "How the storage cache treats a write. `count`: as an access, like a read; `ignore`: not at all; `refresh`: "
         "as an access if its block is in the cache, otherwise not at all.",
         "The paper does not say which its simulator did; it numbers temporal distances over all accesses to the "
-        "server's cache (section 3.1), so count is judged, and Tables 2 and 3 show all three. Hits are counted over "
+        "server's cache (section 3.1), so `count` is judged, and Tables 2 and 3 show all three. Hits are counted over "
         "reads in any case.",
     )
     warm_up: int = setting(
@@ -144,7 +144,7 @@ class MqSettings(Settings):
             "life_time_factor": "times the estimated peak temporal distance",
             "queues": "the paper: eight are enough",
             "history": "Qout, in multiples of the cache (the paper: 4)",
-            "recall_first": "1 = a miss looks its block up in Qout before it evicts, 0 = after (the paper's prose)",
+            "recall_first": "`1`: a miss looks its block up in Qout before it evicts; `0`: after (the paper's prose)",
         },
         block=True,
     )

@@ -81,7 +81,7 @@ class FitLimits(Settings):
         "doublings."
     )
     degree: Start = setting(what="Tracks of a prefetched group; strides are numbers of doublings.")
-    staging: Start = setting(what="What a random miss reads: 0 = the missing pages, 1 = the rest of the track.")
+    staging: Start = setting(what="Pages that a random miss reads. `0`: the missing ones; `1`: the rest of the track.")
 
 
 class Streams(Settings):
@@ -97,7 +97,7 @@ class Prefetchers(Settings):
     """AMP next to prefetchers of a fixed degree."""
 
     seeds: Distinct[Seed] = setting(what="Seeds, over which the intervals are taken.")
-    loads: Distinct[Load] = setting(what="Which of a configuration's six load points are run, counted from 0.")
+    loads: Distinct[Load] = setting(what="Load points that are run, of a configuration's six, counted from 0.")
     phases: Phases = setting(what="Phases of these runs; streams have no warm-up.")
     streams: Streams = setting(what="The streams.")
 
@@ -132,7 +132,7 @@ class SarcSettings(Settings):
         "Policies that the paper does not have, behind the same prefetcher on the same load; first seed only.",
     )
     values: dict[str, Scalar] = setting(
-        {}, "Parameters of studies/sarc/machine.yaml whose values replace the file's or the fitted ones."
+        {}, "Values of parameters of studies/sarc/machine.yaml that replace the file's or the fitted ones."
     )
     short: Phases = setting(
         {"warm_up_minutes": 10, "phase_minutes": 5, "discarded_minutes": 1},
@@ -196,16 +196,14 @@ class SarcSettings(Settings):
         "The more closely a scaled model's results agree across scales, the more it can be trusted.",
     )
     scale_loads: Distinct[Load] = setting(
-        [1, 3, 5], "Which of a configuration's six load points are run at each scale, counted from 0."
+        [1, 3, 5], "Load points that are run at each scale, of a configuration's six, counted from 0."
     )
     sensitivity: Distinct[Label] = setting(
         SENSITIVITY,
         "Parameters of studies/sarc/machine.yaml that are varied one at a time, over the values it lists.",
         block=True,
     )
-    sensitivity_load: Load = setting(
-        4, "Which of a configuration's six load points the sensitivity runs use, counted from 0."
-    )
+    sensitivity_load: Load = setting(4, "Load point of the sensitivity runs, of a configuration's six, counted from 0.")
     prefetchers: Prefetchers = setting(
         {
             "seeds": [1, 2, 3],

@@ -106,15 +106,16 @@ class VlogSettings(Settings):
     )
     workload: UpdateSettings = setting(
         {"utilisation": 0.68, "updates": 10000, "warm_up": 5, "seed": 1},
-        "Random synchronous updates: share of the disk's blocks that the file takes, number of updates measured, "
-        "number of updates before these in multiples of the disk's blocks, and seed.",
+        "Random synchronous updates. `utilisation`: share of the disk's blocks that the file takes; `updates`: number "
+        "of updates measured; `warm_up`: updates before these, in multiples of the disk's blocks; `seed`: of the order "
+        "of the blocks and of the compactor's choice of tracks.",
         "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs a warm_up of five.",
     )
     gap_seeds: int = setting(5, "Runs averaged per point of the exploration of Table 2.", ge=1, le=1000)
     host_factors: Distinct[Annotated[Number, Field(ge=0, le=1000)]] = setting(
         [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4],
-        "Multiples of all host times.",
-        "They show over what range the orders hold.",
+        "Factors on all host times.",
+        "They show over which range the orders hold.",
     )
     fig1_utilisations: Distinct[InnerShare] = setting(
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98], "Shares of the disk in use, Figure 1."
@@ -151,8 +152,8 @@ class VlogSettings(Settings):
             },
             "workload": {"utilisation": 0.8, "updates": 10000, "warm_up": 3, "seed": 1},
         },
-        "What if: updates like those of Table 2, but of a larger share of the blocks, on a disk and on flash drives of "
-        "2015, with a host of that time. No claim is judged on the results.",
+        "What if: updates like those of Table 2, but of a larger share of the blocks, on a disk and on flash drives "
+        "that were sold in 2015, with a host of that time. No claim is judged on the results.",
         block=True,
     )
 

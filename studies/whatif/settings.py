@@ -23,9 +23,12 @@ class SarcPoint(Settings):
 
     one_row: ClassVar[bool] = True
 
-    config: Literal["cache_sensitive", "cache_insensitive"] = setting(what="As in the study's tables.")
+    config: Literal["cache_sensitive", "cache_insensitive"] = setting(what="Configuration, as in the study's tables.")
     iops: Annotated[int, Field(ge=1)] = setting(what="Scaled IOPS; one of the study's loads.")
-    load: Literal["same requests", "same utilisation"] = setting(what="What stays the same with another back end.")
+    load: Literal["same requests", "same utilisation"] = setting(
+        what="Load with another back end. `same requests`: as many requests per second; `same utilisation`: as many as "
+        "keep the back end equally busy."
+    )
 
 
 POINTS = {
