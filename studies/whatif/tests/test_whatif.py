@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty_studies.whatif import figures, hac, machines, mq, runs, sarc, tables, vlog
+from misspenalty_studies.whatif import epcm, figures, hac, machines, mq, runs, sarc, tables, vlog
 from misspenalty_studies.whatif.machines import Device
 
 ROOT = Path(__file__).parents[3]
@@ -211,6 +211,18 @@ def test_the_virtual_log_needs_an_arm(found):
     assert on["nvme"]["written_ratio"] == pytest.approx(14.6384 / 6.9568)
     gains = [conclusion.measures(found, era, runs.any_device(us), case)["gain_pct"] for us in (1, 100, 10_000)]
     assert gains == sorted(gains) and gains[0] < 0 < gains[-1]
+
+
+def test_a_device_that_is_known_by_its_time_reads_8_kb_in_that_time(found):
+    """However fast the device, its transfer must not take longer than its time."""
+    study = ROOT / "studies" / "epcm"
+    settings = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["epcm"]
+    files = study / "machine.yaml", study / "machine_today.yaml"
+    conclusion = epcm.Conclusion({}, *files, table("epcm/fit.csv"), table("epcm/today.csv"), settings, 1)
+    for us in runs.DEVICE_US:
+        machine = conclusion.machine(found, found.eras[2025], runs.any_device(us))
+        assert machine.device_access_us + 8192 / machine.device_mb_per_s == pytest.approx(us)
+        assert machine.device_mb_per_s >= epcm.MB_PER_S["disk"]
 
 
 def test_figures_draw_archived_tables():
