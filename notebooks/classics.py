@@ -85,7 +85,8 @@ for name, table in (("with a loop", curve), ("popular blocks", popular)):
 # ![Published and reproduced hit ratios on ARC's OLTP trace](../results/classics/oltp.png)
 #
 # No printed hit ratio on the looping traces could be read. There, the misses of LRU and OPT equal those of a program by
-# the authors of LIRS2, as do those of LIRS under that program's conventions. Our hit ratios:
+# the authors of LIRS2, as do those of LIRS under that program's conventions. Our hit ratios, and on gli those that an
+# independent program has for LRU:
 #
 # ![Hit ratios on the looping traces of the LIRS and CLOCK-Pro papers](../results/classics/looping.png)
 #

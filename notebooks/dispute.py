@@ -16,9 +16,9 @@
 # %% [markdown]
 # # S3-FIFO and SIEVE: a dispute over simple policies
 #
-# S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) do not move a block on a hit, as FIFO does not, and are said to miss less
-# often than W-TinyLFU, ARC, LIRS and 2Q. **Are they better than older, more complex policies, and on what does the
-# answer depend?**
+# Like FIFO, S3-FIFO (SOSP 2023) and SIEVE (NSDI 2024) do not move a block on a hit; they are said to miss less often
+# than W-TinyLFU, ARC, LIRS and 2Q. **Are they better than older, more complex policies, and on what does the answer
+# depend?**
 
 # %%
 # %matplotlib inline

@@ -41,8 +41,8 @@ pd.options.display.precision = 3
 #
 # HAC saves the client page fetches, MQ saves the storage server disk reads, and SARC shortens a controller's response
 # time. A machine has a processor (in multiples of a PC of 1997), a network, and a device that serves some requests at a
-# time. **Predict**: which of the three gains still exceed 5 % with a device of 65 µs, about that of a flash drive of
-# 2025?
+# time. **Predict**: which of the three gains still exceed 5 % with a device time of 65 µs, about that of a flash drive
+# of 2025?
 
 # %%
 known = machines.load(root() / "studies" / "whatif" / "machine.yaml")
