@@ -93,7 +93,7 @@ def write_claims(results="results", out=None, *, root=".", variant=""):
 
 
 def headlines(claims, calibrated):
-    """Return a sentence per study that says whether the paper's conclusion holds and, if not, why.
+    """Return each study's headline, which says whether the paper's conclusion holds and, if not, why.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def headlines(claims, calibrated):
     -------
     dict of str to str
         By study. Each ``study.yaml`` names the verdicts that its headline rests on; if the tables have other verdicts,
-        the sentence is followed by the claims concerned, with their verdicts.
+        the headline is followed by the claims concerned, with their verdicts.
     """
     verdicts = dict(zip(claims["id"], claims["verdict"], strict=True))
     verdicts |= {f"calibrated: {id}": v for id, v in zip(calibrated["id"], calibrated["verdict"], strict=True)}

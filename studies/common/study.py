@@ -73,7 +73,7 @@ class Study(_Entry):
         Tables and figures that are reproduced.
     papers : tuple of Paper
     headline : str
-        A sentence that says whether the paper's conclusion holds and, if not, why.
+        One to three sentences that say whether the paper's conclusion holds and, if not, why.
     rests_on : dict of str to str
         Verdicts that the headline rests on, by id; ``calibrated: id`` is judged in the calibrated variant.
     look_at : Shown, optional

@@ -182,7 +182,7 @@ class EpcmSettings(Settings):
     measured_runs: Count = setting(
         20,
         "Maximum number of runs measured per workload; these are the last that were recorded.",
-        "The paper's; for glimpse and ssh, 5 runs were recorded for it.",
+        "The paper's; of glimpse and ssh, only 5 runs were recorded after the training runs.",
     )
     fig8: Figure8 = setting(
         {"partition_size": 64, "model_order": 45},
@@ -223,9 +223,9 @@ class EpcmSettings(Settings):
                 "resident": ["none", "names", "programs"],
             },
         },
-        "Other readings of the paper, one at a time, on fewer measured runs. The machine's parameters vary as its file "
-        "lists on the workloads under `machine`, and as listed under `everywhere` on the others; model, workload and "
-        "protocol vary on all workloads, as far as runs were recorded.",
+        "Other readings of the paper, one at a time, on fewer measured runs. The machine's parameters vary as listed "
+        "in its file on the workloads under `machine`, and as listed under `everywhere` on the others; model, workload "
+        "and protocol vary on all workloads, as far as runs were recorded.",
         block=True,
     )
 

@@ -14,7 +14,7 @@ Size = Annotated[Number, Field(ge=0.016, le=2047)]
 
 
 class Database(Settings):
-    """Parameters of an OO7 database; those left out are those of the medium database with 3 connections."""
+    """Parameters of an OO7 database; those that are not given are as in the medium database with 3 connections."""
 
     one_row: ClassVar[bool] = True
     parts: int | None = setting(None, "Atomic parts per composite part.", ge=1, le=100_000)
@@ -128,8 +128,8 @@ class HacSettings(Settings):
     )
     database: Database = setting(
         {"parts": 200, "connections": 3, "composites": 500, "documents": "between"},
-        "Parameters of OO7's database; those left out are those of medium with 3 connections per part. Keys are those "
-        "of misspenalty_studies.hac.objects.oo7.Parameters.",
+        "Parameters of OO7's database; those that are not given are as in medium with 3 connections per part. Keys "
+        "are those of misspenalty_studies.hac.objects.oo7.Parameters.",
         "The paper clusters objects by time of creation, and OO7 creates a document with its composite part.",
     )
     iterations: int = setting(

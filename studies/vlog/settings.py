@@ -70,7 +70,7 @@ class UpdateSettings(Settings):
     warm_up: Number = setting(
         5, "Updates of the virtual log before the measured ones, in multiples of the disk's blocks.", ge=0, le=1000
     )
-    seed: int = setting(1, "Seed of the order of the blocks and of the compactor's choice of tracks.", ge=0)
+    seed: int = setting(1, "Seed of the random choice of blocks, and of tracks by the compactor.", ge=0)
 
 
 class WhatIf(Settings):
@@ -107,8 +107,8 @@ class VlogSettings(Settings):
     workload: UpdateSettings = setting(
         {"utilisation": 0.68, "updates": 10000, "warm_up": 5, "seed": 1},
         "Random synchronous updates. `utilisation`: share of the disk's blocks that the file takes; `updates`: number "
-        "of updates measured; `warm_up`: updates before these, in multiples of the disk's blocks; `seed`: of the order "
-        "of the blocks and of the compactor's choice of tracks.",
+        "of updates measured; `warm_up`: updates before these, in multiples of the disk's blocks; `seed`: of the "
+        "random choice of blocks, and of tracks by the compactor.",
         "The paper's 80 % is what df shows, including the reserve of 12 %. Steady state needs a warm_up of five.",
     )
     gap_seeds: int = setting(5, "Runs averaged per point of the exploration of Table 2.", ge=1, le=1000)
