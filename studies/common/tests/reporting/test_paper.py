@@ -155,7 +155,10 @@ def test_prose_follows_the_data(copy):
     assert "They do not rank by cache size" in before and "They rank by cache size" in after
     fit = pd.read_csv(copy / "results" / "mq" / "fit.csv").assign(at_bound=True)
     fit.to_csv(copy / "results" / "mq" / "fit.csv", index=False)
-    assert "The model cannot reach it" in text_of(copy, document="supplement") and "cannot reach it" not in after
+    assert (
+        "The model cannot reach this value" in text_of(copy, document="supplement")
+        and "cannot reach this value" not in after
+    )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
