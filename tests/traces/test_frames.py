@@ -77,6 +77,8 @@ def test_columns_and_operations_of_the_user():
         ({"key": [1, 2], "op": ["R"]}, {}, ParameterError, "the table cannot be used"),
         ({"key": []}, {}, ParameterError, "no rows with requests"),
         ({"key": [1]}, {"separator": ","}, ParameterError, "separator applies only to text files"),
+        ({"key": [1]}, {"colums": "key=key"}, ParameterError, "no option 'colums', did you mean 'columns'.; they have"),
+        ({"key": [1]}, {"columns": ["key"]}, ParameterError, r"columns is \['key'\]; expected text such as key=url"),
         ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
     ],
 )

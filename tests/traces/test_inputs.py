@@ -20,7 +20,7 @@ from misspenalty import InputError, ParameterError, hit_ratio_curve, open_trace,
 from misspenalty.characterize.rows import read_rows
 from misspenalty.cli.arguments import parse_policies
 from misspenalty.cli.main import main
-from misspenalty.traces.dialects import dialects, load
+from misspenalty.traces.dialects import LISTS, dialects, load
 from misspenalty.traces.parts import select, warm_up
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import ACTION, ALIASES, IGNORE, ROLES, SPACE, STATUS
@@ -291,6 +291,19 @@ def test_invalid_numbers_in_a_dialect_are_named(tmp_path, key, value, expected):
     assert (load(path).block_bytes, load(path).table.optional) == (4096, 0)
     path.write_text(f"{right}{key}: {value}\n")
     with pytest.raises(InputError, match=f"mine.yaml: {expected}"):
+        load(path)
+
+
+@pytest.mark.parametrize("key", LISTS)
+def test_lists_in_a_dialect_are_lists(tmp_path, key):
+    """Text would be taken for a list of its letters."""
+    (path := tmp_path / "mine.yaml").write_text(
+        f"summary: s\nsource: s\nexample: e\ncolumns: {{block: a}}\n{key}: .a\n"
+    )
+    with pytest.raises(InputError, match=rf"mine.yaml: {key} is '.a'; expected a list, such as \[a, b\]"):
+        load(path)
+    path.write_text(path.read_text().replace(": .a\n", ": 5\n"))
+    with pytest.raises(InputError, match=rf"mine.yaml: {key} is 5; expected a list"):
         load(path)
 
 

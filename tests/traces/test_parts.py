@@ -1,5 +1,7 @@
 """Test selections, joined traces and warm-up."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,12 @@ def test_a_warm_up_that_leaves_nothing_is_refused(text, given):
 def test_a_negative_warm_up_is_refused(text, said):
     with pytest.raises(ParameterError, match=rf"warm-up is {said}; expected a number of references \(100000\)"):
         warm_up(TRACE, text)
+
+
+@pytest.mark.parametrize("value", [None, 2.5, True, [2], b"2"])
+def test_a_warm_up_of_another_type_is_refused(value):
+    with pytest.raises(ParameterError, match=rf"warm-up is {re.escape(repr(value))}; expected a number of references"):
+        warm_up(TRACE, value)
 
 
 def test_another_trace_warms_up(tmp_path):

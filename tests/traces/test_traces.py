@@ -614,3 +614,11 @@ def test_sizes_whose_sum_passes_64_bits_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"its sizes add up to 9.22e\+18 bytes"):
         open_trace(path, columns="block=key,size=size")
     assert Trace.from_blocks([1, 1], object_bytes=[2**61, 2**61]).footprint_bytes == 2**61
+
+
+def test_the_first_references_are_a_whole_number_of_them():
+    trace = Trace.from_blocks([7, 8, 7])
+    assert [len(trace.head(number)) for number in (0, 2, np.int64(2), 10**12)] == [0, 2, 2, 3]
+    for wrong in ("5", 2.5, 9.5, None, True, -1):
+        with pytest.raises(ParameterError, match=r"references is .*; expected a whole number from 0"):
+            trace.head(wrong)

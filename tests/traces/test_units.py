@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from misspenalty import InputError, Trace, open_trace, simulate
+from misspenalty import InputError, ParameterError, Trace, open_trace, simulate
 from misspenalty.cli.main import main
 
 IOSNOOP = (
@@ -204,6 +204,36 @@ def test_a_sixth_column_of_spc_that_cannot_be_decimals_is_another_column(opened)
     lines = "".join(f"0,{1000 + 8 * i},4096,R,{i // 3},{i % 7 + 10}\n" for i in range(30))
     trace = opened(lines, name="six.spc")
     assert (trace.format, len(trace)) == ("spc", 30) and trace.time[-1] == 9 * 10**9
+
+
+def test_a_column_that_a_format_uses_cannot_be_left_out(opened):
+    """The message about an unknown operation advises it only where it has an effect."""
+    lines = "".join(f"{i},k{i},17,213,4,{'touch' if i else 'get'},0\n" for i in range(2))
+    with pytest.raises(InputError, match=r"say what it means with --operations touch=read [^,]*, or ignore; [^,]*$"):
+        opened(lines, format="twitter")
+    with pytest.raises(ParameterError, match=r"ignore=operation would have no effect.*describe all columns yourself"):
+        opened(lines, format="twitter", columns="ignore=6")
+    assert len(opened(lines, format="twitter", columns="ignore=client", operations="touch=read")) == 2
+    header = "time,key,op\n0,1,touch\n"
+    with pytest.raises(InputError, match=r"or leave the column out with --columns ignore=… \(columns=…\)$"):
+        opened(header)
+    assert opened(header, columns="ignore=op").write is None
+
+
+@pytest.mark.parametrize("options", [{"columns": "ignore=op"}, {"columns": "ignore=2"}])
+def test_a_group_of_a_formats_pattern_cannot_be_left_out(opened, options):
+    line = '1.1.1.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.0" 200 2326\n'
+    assert len(opened(line, format="access_log")) == 1
+    with pytest.raises(ParameterError, match="ignore=op would have no effect"):
+        opened(line, format="access_log", **options)
+
+
+def test_hexadecimal_keys_have_neighbours(opened):
+    lines = "block,count\n1f,2\n30,1\n"
+    trace = opened(lines, key="hex")
+    assert trace.address[trace.ids].tolist() == [0x1F, 0x20, 0x30]
+    with pytest.raises(InputError, match="keys that are text have no neighbours"):
+        opened(lines, key="text")
 
 
 def test_a_space_takes_the_place_of_a_formats_devices(opened):

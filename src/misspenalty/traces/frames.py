@@ -21,12 +21,11 @@ from misspenalty.traces.reader import Requests
 from misspenalty.traces.reading import Reading, check_heeded
 from misspenalty.traces.rows import Rows, check_lifetimes
 from misspenalty.traces.source import Source, expand
-from misspenalty.traces.table import Table
+from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import TIMES, Roles, assign
 
 BATCH = 1 << 20  # rows at a time
-OF_TEXT = ("separator", "header", "comment", "pattern", "skip")  # options that have no meaning here
 
 
 def read_columns(

@@ -1,12 +1,13 @@
 """Select parts of a trace, join two traces, and find the references that warm up a cache."""
 
 import dataclasses
+import numbers
 import os
 import re
 
 import numpy as np
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, is_number
 from misspenalty.traces._compile import Interner
 from misspenalty.traces.columns import object_sizes
 from misspenalty.traces.compiled import as_trace
@@ -177,8 +178,10 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
         else:
             other = _other(text)
             trace, references = join(other, trace), len(other)
-    else:
+    elif isinstance(text, str) or (is_number(text) and isinstance(text, numbers.Integral)):
         references = int(text)
+    else:
+        raise ParameterError(f"warm-up is {text!r}; expected {WARM_UP}")
     if references < 0:
         raise ParameterError(f"warm-up is {text}; expected {WARM_UP}")
     if references >= len(trace):

@@ -126,7 +126,8 @@ class Rows:
             codes = None
             if role:
                 usual = SAID[role] if self.table.usual else {}
-                codes = values.operations(columns[role][0], self.operations, self.counts, usual)
+                of_format = bool(self.table.example)  # which then needs the column
+                codes = values.operations(columns[role][0], self.operations, self.counts, usual, of_format)
                 if (codes == IGNORED).any():
                     keep = np.flatnonzero(codes != IGNORED)
                     kept, codes = (keep if kept is None else kept[keep]), codes[keep]
@@ -136,7 +137,7 @@ class Rows:
             if (
                 "count" in columns
                 and "block" in columns
-                and self.table.key != "number"
+                and self.table.key not in ("number", "hex")
                 and values.is_text(columns["block"][0])
             ):
                 raise InputError(

@@ -49,6 +49,7 @@ OPTIONS = {
     "pattern": "instead of a separator, a regular expression of a line whose named groups are columns",
     "skip": "with pattern, a regular expression of the beginning of lines to leave out",
 }
+OF_TEXT = ("separator", "header", "comment", "pattern", "skip")  # options that have a meaning only for tables of text
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,12 @@ class Table:
         >>> Table().changed(columns="block=key", separator="tab", operations="GET=read").separator
         '\\t'
         """
+        if unknown := next((name for name in options if name not in OPTIONS), None):
+            raise ParameterError(
+                f"tables have no option {unknown!r}{did_you_mean(unknown, OPTIONS)}; they have"
+                f" {', '.join(name for name in OPTIONS if name not in OF_TEXT)}, and tables of text also"
+                f" {', '.join(OF_TEXT)}"
+            )
         parsed = {name: _PARSERS[name](value) for name, value in options.items() if value is not None}
         if "columns" in parsed:
             replaced = ("device",) if SPACE in parsed["columns"] else ()  # spaces replace devices

@@ -321,6 +321,11 @@ class Trace:
     def head(self, references: int = 5) -> Any:
         """Return the first references as a pandas DataFrame; columns as in `to_numpy`.
 
+        Raises
+        ------
+        ParameterError
+            `references` is not a whole number from 0 on.
+
         Examples
         --------
         >>> Trace.from_blocks([7, 8, 7]).head(2)["block"].tolist()
@@ -328,7 +333,7 @@ class Trace:
         """
         import pandas as pd
 
-        first = slice(0, check_whole("references", references, 0, len(self)) if references <= len(self) else len(self))
+        first = slice(0, check_whole("references", references, 0, LARGEST_VALUE))
         columns = {"block": self.address[self.ids[first]]}
         for name in ("write", "time"):
             if getattr(self, name) is not None:

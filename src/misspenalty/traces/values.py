@@ -24,6 +24,7 @@ CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3, "delete": 4}
 LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
 LONGEST = 64  # maximum number of characters of a number
 MOST_SHOWN = 8  # operations in a message
+LEAVE_OUT = ", or leave the column out with --columns ignore=… (columns=…)"
 
 
 class BadValueError(ValueError):
@@ -384,7 +385,11 @@ def _checked_ns(ns: int) -> int:
 
 
 def operations(
-    column: pa.Array, known: dict[str, str], counts: dict[str, tuple[str, int]], usual: dict[str, str]
+    column: pa.Array,
+    known: dict[str, str],
+    counts: dict[str, tuple[str, int]],
+    usual: dict[str, str],
+    needed: bool = False,
 ) -> np.ndarray:
     """Return the codes of the operations of a column, uint8 as in `CODES`.
 
@@ -397,6 +402,8 @@ def operations(
         Maps operations to their meanings and numbers of rows so far; updated.
     usual : dict of str to str
         As `known`, for operations that `known` does not match.
+    needed : bool
+        Whether the column cannot be left out, because the format uses it.
 
     Raises
     ------
@@ -419,7 +426,9 @@ def operations(
         if meaning is None and present[place]:
             unknown = [each for each, what, many in zip(names, meanings, present, strict=True) if many and what is None]
             raise BadValueError(
-                int(np.argmax(index == place)), f"operation {name!r}", _expected_operations(unknown, known, usual)
+                int(np.argmax(index == place)),
+                f"operation {name!r}",
+                _expected_operations(unknown, known, usual) + ("" if needed else LEAVE_OUT),
             )
         if meaning is not None and present[place]:
             counts[name] = (meaning, counts.get(name, (meaning, 0))[1] + int(present[place]))
@@ -434,10 +443,7 @@ def _expected_operations(unknown: list[str], known: dict[str, str], usual: dict[
     shown += ["R or W, read or write, get or set"] if usual is OPERATIONS else []
     named = ",".join(f"{name}=read" for name in unknown[:MOST_SHOWN]) + ",…" * (len(unknown) > MOST_SHOWN)
     it_means = "it means" if len(unknown) == 1 else "they mean"
-    return (
-        f"{', '.join(shown)}; say what {it_means} with --operations {named} (or write, or ignore; operations=…), or"
-        " leave the column out with --columns ignore=… (columns=…)"
-    )
+    return f"{', '.join(shown)}; say what {it_means} with --operations {named} (or write, or ignore; operations=…)"
 
 
 def meaning_of(name: str, known: dict[str, str]) -> str | None:

@@ -126,7 +126,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
     Raises
     ------
     ParameterError
-        A role is unknown, is given twice, or names no column.
+        `columns` is neither text nor a dict, or a role is unknown, is given twice, or names no column.
 
     Examples
     --------
@@ -137,8 +137,10 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
         return {}
     if isinstance(columns, str):
         pairs = [pair.partition("=")[::2] for pair in columns.split(",")]
-    else:
+    elif isinstance(columns, dict):
         pairs = [(role, value) for role, value in columns.items()]  # type: ignore[misc]
+    else:
+        raise ParameterError(f"columns is {columns!r}; expected text such as key=url,time=when, or a dict")
     given: dict[str, tuple[str, ...]] = {}
     known = (*ROLES, ACTION, SPACE, STATUS, IGNORE)
     for asked, value in pairs:
@@ -180,7 +182,8 @@ def assign(
         No column gives the place of a request, two columns have the same role or roles that exclude each other, or a
         column that the user names does not exist or is ambiguous.
     ParameterError
-        The user gives two roles to a column, or several columns to a role that allows only one.
+        The user gives two roles to a column, several columns to a role that allows only one, or leaves out a column
+        that a format uses.
     """
     roles: Roles = {role: _places(role, columns, names, path, line) for role, columns in given.items()}
     taken = {place for places in roles.values() for place in places}
@@ -188,6 +191,11 @@ def assign(
     twice = [place for place in taken if sum(place in each for each in roles.values()) + (place in dropped) > 1]
     if recognise and twice:
         raise ParameterError(f"columns: column {names[twice[0]]!r} has two roles; expected one")
+    if kept := [names[place] for place in twice if place in dropped]:
+        raise ParameterError(
+            f"columns: {IGNORE}={kept[0]} would have no effect, as the format uses this column; leave {IGNORE} out, or"
+            " describe all columns yourself, with --format csv (format=…)"
+        )
     found: dict[str, list[int]] = {}
     for place, name in enumerate(names if recognise else ()):
         if (known := meaning(name)) is not None and place not in taken:

@@ -56,6 +56,7 @@ KEYS = {
     "not_bytes": "columns that together have some value that is not a multiple of 512",
     "fractions": "columns in each of which some value has a decimal point",
 }
+LISTS = ("actions", "fields", "header_has", "unknown_sizes", "suffixes", "zero", "steady", "not_bytes", "fractions")
 
 
 @dataclass(frozen=True)
@@ -226,6 +227,8 @@ def load(path: Path) -> Dialect:
         raise InputError(f"unknown key {unknown[0]!r}", path=path, expected=", ".join([*KEYS, *OPTIONS]))
     if missing := [key for key in ("summary", "source", "example", "columns") if not entries.get(key)]:
         raise InputError(f"no {missing[0]}", path=path, expected="summary, source, example and columns")
+    if single := [key for key in LISTS if not isinstance(entries.get(key, []), list)]:
+        raise InputError(f"{single[0]} is {entries[single[0]]!r}", path=path, expected="a list, such as [a, b]")
     fields = [str(each).partition(":")[::2] for each in entries.get("fields", ())]
     try:
         for _, kind in fields:

@@ -3,11 +3,11 @@
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.frames import BATCH, OF_TEXT, read_columns
+from misspenalty.traces.frames import BATCH, read_columns
 from misspenalty.traces.layout import LOOKED_AT
 from misspenalty.traces.reader import Format, register
 from misspenalty.traces.readers import capture, files
-from misspenalty.traces.table import OPTIONS, Table
+from misspenalty.traces.table import OF_TEXT, OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES
 
 
