@@ -4,6 +4,8 @@ import argparse
 import itertools
 import json
 import lzma
+import subprocess
+import sys
 from collections import OrderedDict
 from pathlib import Path
 
@@ -150,6 +152,37 @@ def test_the_command(capsys):
     assert "hit ratio" in capsys.readouterr().out
     assert main([*asked, "--sample", "0.1"]) == 2
     assert "--prefix cannot be combined with --sample" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("policy", ["lru", "opt"])
+def test_a_warm_up_that_leaves_only_prompts_without_blocks_is_refused(policy):
+    prompts = Prompts(None, np.array([32, 8]), np.zeros(2), np.array([2, 0]), np.array([1, 2], np.uint64), 16)
+    assert prefix_hit_ratio_curve(prompts, policy, 4)["requests"].tolist() == [2]
+    with pytest.raises(ParameterError, match="a warm-up of 1 prompt leaves only prompts without blocks"):
+        prefix_hit_ratio_curve(prompts, policy, 4, warm_up=1)
+
+
+@pytest.mark.parametrize("command", ["curve", "penalty"])
+def test_prompts_are_read_from_standard_input(command):
+    """A dash is standard input, as for other traces."""
+    options = ["--prefix", "--policy", "lru", "--size", "4", "--json", *DEVICE[command]]
+    text = (INPUTS / "31_prefix.jsonl").read_bytes()
+    done = [
+        subprocess.run(
+            [sys.executable, "-m", "misspenalty", command, path, *options], input=text, capture_output=True, check=False
+        )
+        for path in ("-", INPUTS / "31_prefix.jsonl")
+    ]
+    assert [(each.returncode, each.stderr) for each in done] == [(0, b"")] * 2
+    assert done[0].stdout == done[1].stdout != b""
+
+
+@pytest.mark.parametrize("command", ["curve", "penalty"])
+def test_a_compiled_trace_of_prompts_is_refused(tmp_path, capsys, command):
+    open_trace(INPUTS / "31_prefix.jsonl").save(tmp_path / "prompts.trace")
+    assert main([command, str(tmp_path / "prompts.trace"), "--prefix", "--size", "4", *DEVICE[command]]) == 2
+    said = capsys.readouterr().err
+    assert "prompts.trace: is a folder; expected a file of prompts" in said and "name the file that it was made" in said
 
 
 def options_of(command):

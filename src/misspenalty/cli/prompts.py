@@ -9,9 +9,11 @@ from misspenalty.cli.tables import render, with_sizes
 from misspenalty.errors import ParameterError
 from misspenalty.latency.prefill import Server, time_to_first_token
 from misspenalty.replay.prefix import prefix_hit_ratio_curve, prefix_sizes
+from misspenalty.traces.compression import check_path
 from misspenalty.traces.parts import SHARE
 from misspenalty.traces.prompts import read_prompts
 from misspenalty.traces.readers.mooncake import whole_tokens
+from misspenalty.traces.spool import spooled
 
 # options that prompts heed: of both commands (how the table is printed, too), of `curve`, and of `penalty`
 READ = ("prefix", "policy", "size", "warm_up", "format", "format_unit", "format_block_tokens", "json", "csv", "wide")
@@ -64,7 +66,8 @@ def _refuse_others(options, command, read):
 def _opened(options):
     if options.format is not None and options.format.lower() != "mooncake":
         raise ParameterError(f"--prefix reads prompts of the format mooncake; leave out --format {options.format}")
-    prompts = read_prompts(options.trace, options.format_unit, whole_tokens(options.format_block_tokens))
+    with spooled(check_path(options.trace)) as (path, _):
+        prompts = read_prompts(path, options.format_unit, whole_tokens(options.format_block_tokens))
     return prompts, prefix_sizes(prompts, options.size.split(","))
 
 

@@ -74,8 +74,8 @@ def prefix_hit_ratio_curve(
     InputError
         The trace cannot be read.
     ParameterError
-        A policy other than ``opt`` looks into the future, looks at neighbours or exists only in Python, or a size or
-        another argument is invalid.
+        A policy other than ``opt`` looks into the future, looks at neighbours or exists only in Python, the prompts
+        after the warm-up have no blocks, or a size or another argument is invalid.
 
     Examples
     --------
@@ -92,6 +92,11 @@ def prefix_hit_ratio_curve(
     sizes = cache_sizes(given.trace, cache_blocks).sizes
     warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
     length, possible = int(np.asarray(asked.count)[warm_up:].sum()), given.possible(warm_up)
+    if not length:
+        raise ParameterError(
+            f"a warm-up of {warm_up} prompt{'s' * (warm_up > 1)} leaves only prompts without blocks (hash_ids) to be"
+            " counted; choose a shorter one"
+        )
     tokens = np.asarray(asked.input_tokens)
 
     def one(definition: Definition, size: int) -> Callable[[Callable[[int], Any]], dict[str, Any]]:

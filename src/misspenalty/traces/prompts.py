@@ -11,6 +11,7 @@ common prefix instead of hashes, is not read, because we found no public definit
 """
 
 import json
+import os
 from dataclasses import dataclass
 from os import PathLike
 
@@ -171,6 +172,11 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     (512, [512, 188, 512, 8])
     """
     path = check_path(path)
+    if os.path.isdir(path):
+        raise InputError(
+            "is a folder", path=path, expected="a file of prompts, one JSON object per line",
+            remedy="a compiled trace does not have the prompts, only their blocks: name the file that it was made from",
+        )  # fmt: skip
     if unit is not None:
         check_choice("unit", unit, UNITS)
     if block_tokens is not None:

@@ -113,6 +113,7 @@ def find_sized(policy: Any) -> SizedPolicy:
             find_policy(name)
         raise ParameterError(
             f"policy {name!r} is not defined for objects of different sizes{did_you_mean(name, SIZED)}; policies that"
-            f" are: {', '.join(SIZED)} (and opt, as bounds); or give the cache a size in objects, such as 1000"
+            f" are: {', '.join(SIZED)} (and opt, as bounds of hit ratios only); or give the cache a size in objects,"
+            " such as 1000"
         )
     return SIZED[name]
