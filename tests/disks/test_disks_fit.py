@@ -93,6 +93,8 @@ def test_too_little_is_refused():
         fit(Requests(few.lbn, few.count, few.write, few.delay))
     with pytest.raises(ParameterError, match="there are no requests to fit a drive to"):
         fit(Requests(*(array[:0] for array in (few.lbn, few.count, few.write, few.delay, few.measured))))
+    with pytest.raises(ParameterError, match="in the first half, 0 begin far"):
+        fit(Requests(*(array[:1] for array in (few.lbn, few.count, few.write, few.delay, few.measured))))
     instant = timed("hp97560", 1000)
     with pytest.raises(ParameterError, match="most of the reads far from the previous request took no time"):
         fit(Requests(instant.lbn, instant.count, instant.write, instant.delay, np.zeros(1000)))

@@ -242,6 +242,13 @@ def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
     assert [mechanics.seek(distance) for distance in (0, 1, 3, 9)] == [0, 2_500_000, 2_500_000, 2_500_000]
 
 
+def test_a_drive_may_have_one_cylinder(made):
+    """Its seek curve still says how long a head switch takes: as long as a seek over one cylinder."""
+    model = MODEL.replace("cylinders = 10", "cylinders = 1").replace("= 9,", "= 0,").replace("= 8.0", "= 20.0")
+    assert check(importer.from_disksim(made(model=model)))["mechanics"]["head_switch_ms"] == 1.5
+    assert check(importer.from_disksim(made(model=model), literal=True))["mechanics"]["head_switch_ms"] == 1.0
+
+
 @pytest.mark.parametrize("value", [10**400, float("inf"), float("nan")])
 def test_a_seek_table_rejects_numbers_beyond_float(value):
     kind = disks.load("cheetah9lp")

@@ -137,7 +137,7 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     end = np.concatenate([[0], lbn[:-1] + count[:-1]])
     distance = np.abs(lbn - end).astype(float)
     media = ~write & (distance > 4 * count)
-    media[0] = False
+    media[:1] = False  # there may be none
     if np.count_nonzero(media) < LEAST:
         raise ParameterError(
             f"of the reads in the first half, {np.count_nonzero(media)} begin far from the end of the previous request;"

@@ -122,7 +122,8 @@ def from_disksim(path, name=None, bus=None, literal=False):
             "caching": disk.whole("Enable caching in buffer", 0),
             "write_water": disk.number("Low (write) water mark", 0),
         }
-        decide(data, facts, seek_table(data["mechanics"]["seek"], data["geometry"]["cylinders"])[1].item() / 1e6)
+        seeks = seek_table(data["mechanics"]["seek"], max(data["geometry"]["cylinders"], 2))
+        decide(data, facts, seeks[1].item() / 1e6)
     check(data, path)
     return data
 
