@@ -9,6 +9,7 @@ import numpy as np
 from misspenalty.errors import InputError
 
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # constants of Knuth's MMIX
+MOST_DIGITS = 19  # of an object's number
 SEEDS = {"syn_zipf": 20261123, "syn_bursts": 20261124}
 
 
@@ -70,7 +71,7 @@ def read_steps(path):
     Raises
     ------
     InputError
-        The file cannot be read, or a line has another format.
+        The file cannot be read, a line has another format, or an object's number does not fit into 64 bits.
     """
     try:
         lines = Path(path).read_text("ascii").splitlines()
@@ -81,6 +82,9 @@ def read_steps(path):
         _, mark, name = line.partition(";")
         if line and not (mark and name.isdecimal()):
             raise InputError(f"{line[:80]!r}", path=path, line=number + 1, expected="step;object or an empty line")
+        if line and (len(name) > MOST_DIGITS or int(name) >= 1 << 63):
+            expected = f"a number below 2**63, of at most {MOST_DIGITS} digits"
+            raise InputError(f"object {name[:80]} is out of range", path=path, line=number + 1, expected=expected)
         if line:
             made[number] = int(name)
     return made

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common import settings
-from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, nearest, setting
+from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, nearest, setting
 from misspenalty_studies.common.settings.types import Share, Unique
 from misspenalty_studies.epcm.runs import BASELINES, definition_of, settings_of
 
@@ -275,11 +276,26 @@ class EpcmSettings(Settings):
 
 def _check_training(name, path, training):
     """Check that a capture has a run left to measure, if the capture program's facts are next to it."""
-    facts = path.with_name("captures.yaml")
-    runs = read_yaml(facts).get(path.stem, {}).get("runs", {}) if facts.is_file() else {}
+    with at("captures", name):
+        runs = _recorded_runs(path.with_name("captures.yaml"), path.stem)
     recorded = sum(map(len, runs.values()))
     if runs and recorded <= training:
         raise SettingError(
             f"{training}, but {name} has only {recorded} run{'s' * (recorded != 1)}; leave at least one to measure",
             "training_runs",
         )
+
+
+def _recorded_runs(facts, capture):
+    """Return the numbers of a capture's runs by their purpose; an empty dict if the facts do not describe it."""
+    described = read_yaml(facts) if facts.is_file() else {}
+    entry = described.get(capture, {}) if isinstance(described, dict) else None
+    runs = entry.get("runs", {}) if isinstance(entry, dict) else None
+    if not isinstance(runs, dict) or not all(isinstance(numbers, list) for numbers in runs.values()):
+        raise InputError(
+            f"does not say which runs {capture} has",
+            path=facts,
+            expected=f"{capture}: {{runs: {{training: [1, 2, 3], measured: [4, 5]}}}}",
+            remedy="restore the file that data/capture/builds/builds.py wrote, or remove it",
+        )
+    return runs

@@ -323,6 +323,16 @@ def test_impossible_settings_of_epcm_are_refused(changes, message):
         check("epcm", **changes)
 
 
+@pytest.mark.parametrize(
+    "facts", ["- andrew\n", "", "andrew: [1]\n", "andrew: {runs: 3}\n", "andrew: {runs: {a: 3}}\n"]
+)
+def test_facts_of_another_form_next_to_a_capture_of_epcm_are_refused(tmp_path, facts):
+    (tmp_path / "captures.yaml").write_text(facts)
+    sensitivity = {**CONFIG["epcm"]["sensitivity"], "machine": ["andrew"]}
+    with pytest.raises(ParameterError, match=r"captures\.andrew: .*captures\.yaml: does not say which runs andrew has"):
+        check("epcm", captures={"andrew": str(tmp_path / "andrew.parquet")}, sensitivity=sensitivity)
+
+
 def test_a_calibration_without_a_studys_fit_is_refused(tmp_path):
     (tmp_path / "studies").symlink_to(ROOT / "studies")
     data = tmp_path / "data"

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import misspenalty
+from misspenalty.errors import InputError
 from misspenalty.latency.steps import POLICIES
 from misspenalty_studies.common.claims import judge, load_ledger
 from misspenalty_studies.delayed_hits import claims, figures, runs, tables
@@ -24,6 +25,15 @@ def test_the_traces_are_those_of_the_published_runs():
     """The published sizes are shares of the maximum number of objects active at once, which must be 242 and 65."""
     assert runs.most_active(read_steps(DATA / "sample.csv")) == 242
     assert runs.most_active(bursts()) == 65
+
+
+@pytest.mark.parametrize("name", [str(2**63), "9" * 20, "9" * 5000])
+def test_an_object_beyond_64_bits_is_refused(tmp_path, name):
+    (path := tmp_path / "steps.csv").write_text(f"0;7\n\n2;{2**63 - 1}\n")
+    assert read_steps(path).tolist() == [7, -1, 2**63 - 1]
+    path.write_text(f"0;7\n1;{name}\n")
+    with pytest.raises(InputError, match=r"steps\.csv, line 2: object [0-9]{19,80} is out of range; expected a number"):
+        read_steps(path)
 
 
 def test_step_runs_equal_the_authors_runs(steps):

@@ -239,9 +239,12 @@ def _compare_manifest(text, here, contents, command):
     try:
         manifest = _read_object(text)
         outputs = {name: (one["bytes"], one["sha256"]) for name, one in manifest["outputs"].items()}
-        known = _read_object(here) if here is not None else manifest
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return "different", f"cannot be used ({type(error).__name__}: {error})"
+    try:
+        known = _read_object(here) if here is not None else manifest
+    except ValueError as error:
+        return "different", f"this checkout's cannot be used ({error}): `{command}` writes it again"
     if wrong := sorted(name for name, one in outputs.items() if contents.get(name, one) != one):
         return "different", f"lists {wrong[0]} with {outputs[wrong[0]]}; the archive has {contents[wrong[0]]}"
     parts = (known.keys() | manifest.keys()) - OF_A_RUN

@@ -485,6 +485,10 @@ def test_a_manifest_is_compared_as_far_as_runs_agree(archive, checkout, tmp_path
     assert "lists results/mq/table4.csv with" in verdict(manifest(outputs={TABLE: {"bytes": 1, "sha256": ""}}))[1]
     assert verdict(None)[0] == "not compared"
     text = (checkout / name).read_bytes()
+    (checkout / name).write_text("[]")
+    broken = "this checkout's cannot be used (is a list, not an object): `make reproduce` writes it again"
+    assert verdict(text) == ("different", broken)
+    assert verdict(b"[]") == ("different", "cannot be used (ValueError: is a list, not an object)")
     (checkout / name).unlink()
     assert verdict(text) == ("not compared", "this checkout has none: `make reproduce` writes it")
 
