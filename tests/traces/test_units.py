@@ -258,7 +258,7 @@ def test_an_option_about_a_column_that_is_not_there_is_refused(tmp_path, option,
     said = f"has no column of {what}, so that {option} would have no effect; name it with --columns"
     with pytest.raises(InputError, match=f"x.csv: {said}"):
         open_trace(tmp_path / "x.csv", **{option: value})
-    with pytest.raises(InputError, match=f"^{said}"):
+    with pytest.raises(InputError, match=f"^the table {said}"):
         Trace.from_table({"key": [1]}, **{option: value})
     assert len(open_trace(tmp_path / "y.csv", **{option: value})) == 1
     assert len(Trace.from_table({name: [7] for name in names}, **{option: value})) == 1

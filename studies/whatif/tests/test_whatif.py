@@ -219,6 +219,7 @@ def test_a_device_that_is_known_by_its_time_reads_8_kb_in_that_time(found):
     settings = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())["epcm"]
     files = study / "machine.yaml", study / "machine_today.yaml"
     conclusion = epcm.Conclusion({}, *files, table("epcm/fit.csv"), table("epcm/today.csv"), settings, 1)
+    assert len(runs.DEVICE_US) > 3
     for us in runs.DEVICE_US:
         machine = conclusion.machine(found, found.eras[2025], runs.any_device(us))
         assert machine.device_access_us + 8192 / machine.device_mb_per_s == pytest.approx(us)
