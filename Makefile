@@ -65,7 +65,10 @@ test: build $(VENV)/.test  ## run the tests, including an end-to-end run on a sm
 
 # This build has bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer, which also finds overflows. Two reports are off:
 # leaks, because Python does not free all its memory at exit, and mismatches of new and free, which libCacheSim's binding has.
-SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py
+SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/replay tests/traces tests/fuzz tests/project/test_kernels.py \
+  $(wildcard $(addprefix studies/,hac/tests/test_object*.py hac/tests/test_oo7.py mq/tests/test_storage_server*.py \
+  epcm/tests/test_file_client*.py vlog/tests/test_virtual_log*.py vlog/tests/test_file_systems.py vlog/tests/test_eager_models.py \
+  sarc/tests/test_array*.py))
 test-sanitizers: build $(VENV)/.test  ## run the kernels' tests on a build with sanitizers, bounds and overflow checks
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
 	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root

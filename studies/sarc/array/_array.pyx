@@ -331,7 +331,8 @@ cdef class Array(BackEnd):
         return 0
 
     cdef uint8_t held(self, int64_t track) noexcept nogil:
-        return self.cache.cached(track)
+        """Return a mask of a track's cached pages; the last stripe may have tracks beyond the volume, which has none."""
+        return self.cache.cached(track) if track < self.cache.tracks else 0
 
     cdef int drained(self, int64_t now) except -1 nogil:
         while self.stalled.first != NOBODY and self.fits(self.stalled.first):

@@ -106,6 +106,26 @@ def test_kernel_equals_the_reference_to_the_nanosecond(controller, load, policy,
     assert got.state["backlog"] == 0 and not reference.on_the_way
 
 
+def test_the_last_stripe_may_extend_beyond_the_volume():
+    """A parity computed from the cache must not look up tracks beyond the volume."""
+    pages, n = 256, 60  # 3.2 stripes
+    controller = replace(
+        SHARK, cache_mb=0.25, write_cache_mb=0.5, arrays=1, array_members=6, strip_kb=64, stripes_per_turn=1,
+        host_stripe_kb=0, drive_scheduler="fcfs", destage_low=0.0, destage_high=0.1, parity_from_cache=True,
+    )  # fmt: skip
+    controller = replace(controller, host_slots=4, controller_us=100, contention_us=0, staging=0)
+    cache = track_cache("lru_top", controller.cache_pages, pages // TRACK, track_pages=TRACK, prefetch=PREFETCH)
+    slow = find_policy("lru_top").reference(controller.cache_pages, track_pages=TRACK, **PREFETCH)
+    rng = np.random.default_rng(1)
+    load = np.arange(n) * 2 * MS, rng.integers(0, pages - 1, n), np.ones(n, int), rng.random(n) < 0.7
+    fast, reference = StorageController(controller, DRIVE, cache, pages), Reference(controller, DRIVE, slow, pages)
+    for either in (fast, reference):
+        either.load(300)
+    got, expected = fast.run(*load, 60_000 * MS), reference.run(*load, 60_000 * MS)
+    assert got.counts == {name: expected.counts.get(name, 0) for name in got.counts} and got.counts["destages"] > 0
+    assert got.response_ns == expected.response_ns
+
+
 def test_a_read_that_waits_for_a_set_makes_amp_fetch_the_next_one_sooner():
     # One stream requests a track each millisecond, more than the drives deliver at first. Sets arrive while reads wait
     # for them, so the distance of the trigger grows beyond the one that a miss sets.
