@@ -71,7 +71,7 @@ def test_lcs_operations_and_damage(tmp_path):
     (tmp_path / "empty.lcs").write_bytes(bytes(head) + b"".join(sizes))
     assert open_trace(tmp_path / "empty.lcs").object_bytes.tolist() == [0, 1, 2]  # an object may be empty
     (tmp_path / "short.lcs").write_bytes(bytes(head) + rows[0])
-    with pytest.raises(InputError, match="holds 1 of the 3 requests"):
+    with pytest.raises(InputError, match="holds 1 request, but its header counts 3"):
         open_trace(tmp_path / "short.lcs")
     (tmp_path / "cut.lcs").write_bytes(bytes(head) + rows[0] + rows[1][:5])
     with pytest.raises(InputError, match="byte 8220: the file ends within a record"):
@@ -255,7 +255,7 @@ def test_a_parquet_block_is_any_number_of_64_bits(tmp_path, keys):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"x": [1]}, "no place of a request"),
+        ({"x": [1]}, "no column .x. gives the place"),
         ({"key": [1, None]}, "row 2, column key: a value is missing"),
         ({"offset": [-1, 2]}, "row 1, column offset: -1 is out of range"),
         ({"key": [1], "op": ["?"]}, "column op: operation '\\?'; expected R or W"),

@@ -225,7 +225,7 @@ def test_captures_that_lack_columns_or_values(tmp_path):
     pd.DataFrame(CAPTURE).drop(columns="block").to_parquet(tmp_path / "c.parquet")
     with pytest.raises(InputError, match="no column block"):
         open_trace(tmp_path / "c.parquet", "capture")
-    with pytest.raises(InputError, match="no place of a request"):  # it is Parquet, but of which format?
+    with pytest.raises(InputError, match="gives the place of a request"):  # it is Parquet, but of which format?
         open_trace(tmp_path / "c.parquet")
     with pytest.raises(InputError, match="lacks a value"):
         open_trace(capture(tmp_path / "d.parquet", relation=["stock", None, "item"]))

@@ -72,7 +72,7 @@ def _batches(path, lives, passed):
             done += len(rows)
             yield _requests(rows, clock, path, lives, passed)
     if requests > 0 and done != requests:
-        what = f"holds {done} requests, but its header counts {requests}"
+        what = f"holds {done} request{'s' * (done != 1)}, but its header counts {requests}"
         raise InputError(what, path=path, remedy=f"it may be {'truncated' if done < requests else 'damaged'}")
 
 

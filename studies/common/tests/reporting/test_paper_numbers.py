@@ -223,7 +223,7 @@ def in_paper_surviving():
         ],
         "delayed_hits": [
             f"In {every.mean_differs_pct:.0f} % of {every.comparisons:.0f} combinations",
-            f"{every.p99_differs_pct:.0f} % the lower 99th percentile",
+            f"{every.p99_differs_pct:.0f} % the lowest 99th percentile",
             f"with fetches of 50 ms the former share is {shares.mean_differs_pct['device', '50ms']:.0f} %",
         ],
         "kvcache": [
@@ -249,7 +249,7 @@ def costs():
     return [
         f"takes {jobs['cpu_s'].sum() / 60:.0f} minutes of processor time",
         f"Of the {len(lost)} claims of the five papers that are not reproduced",
-        f"and {unexplained} under no condition tried",
+        f"and {unexplained} under no such",
     ]
 
 
