@@ -309,7 +309,7 @@ def test_impossible_values_are_named(name, parameter):
         message = str(error.value)
         assert message.startswith(f"{name}: {parameter.name} is {value!r}; expected a")
         low, high = re.search(r" from (\S+) to (\S+)", message).groups()
-        assert (float(low), float(high)) == (parameter.minimum, parameter.maximum)
+        assert (float(low), float(high)) == (float(parameter.minimum), float(parameter.maximum))
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -106,7 +106,7 @@ cdef class Traversals(Kernel):
         """
         cdef int64_t met = 0
         with self, nogil:
-            met = self.wander(start, &steps[0], steps.shape[0])
+            met = self.wander(start, &steps[0] if steps.shape[0] else NULL, steps.shape[0])
         return met
 
     @property
