@@ -242,7 +242,7 @@ def request(row):
 
 
 def write_profile(rules, path=PROFILE):
-    """Put the requests of all measured rules into the SLURM profile."""
+    """Write the resource requests of all measured rules into the SLURM profile."""
     asked = {row.rule: request(row) for row in rules.dropna().sort_values("rule").itertuples()}
     lines = "".join(f"  {rule}: {yaml.safe_dump(a, default_flow_style=True)}" for rule, a in asked.items() if a)
     head = path.read_text().split("set-resources:")[0]

@@ -106,7 +106,7 @@ def meetings(found):
 
 
 def ink(page):
-    """Return where a page in PNG is not white: bool, shape (rows, columns)."""
+    """Return where a page, given as PNG, is not white: bool, shape (rows, columns)."""
     return np.asarray(Image.open(io.BytesIO(page)).convert("L")) < 250
 
 

@@ -81,9 +81,9 @@ def aggregate(table, resamples, seed):
     -------
     dict of str to DataFrame
         ``reductions`` from `reductions` and ``datasets`` from `datasets`, with a column ``selection``: the traces that
-        the authors' rules choose (``authors``), every trace (``all``), or those that their rules choose in the seven
-        sources of the SIEVE paper (``sieve``); ``selection`` from `selection`; ``examples`` from `examples`;
-        ``always_missed`` from `always_missed.always_missed`.
+        the authors' rules choose (``authors``), every trace on which FIFO misses (``all``), or those that the authors'
+        rules choose from the seven sources of the SIEVE paper (``sieve``); ``selection`` from `selection`;
+        ``examples`` from `examples`; ``always_missed`` from `always_missed.always_missed`.
     """
     results = read(table)
     web = results[results["dataset"].isin(SIEVE_SOURCES)]

@@ -26,7 +26,7 @@ PROCESSORS = ("controller", "adapter_queue", "adapter")
 SERVICE = ("disk_overhead", "seek", "rotation", "disk_transfer", "disk_bus", "disk_cache", "in_flight")
 WAITS = ("disk_queue", "host_queue", "write_cache")
 BASELINES = ("lru_top", "lru_bottom")
-SATURATED = 0.95  # utilisation from which on no response time is computed
+SATURATED = 0.95  # utilisation at and above which no response time is computed
 SAME, SCALED = "same requests", "same utilisation"
 
 

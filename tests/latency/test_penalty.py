@@ -294,7 +294,7 @@ def test_rows_and_threads():
         ({"warm_up": 4}, "warm_up is 4; expected a whole number from 0 to 3"),
         ({"queues": 2}, "lru has no parameter 'queues'"),
         ({"device": "0ms"}, "device 0ms: expected at least 1 ns"),
-        ({"device": []}, "no policy or device given"),
+        ({"device": []}, "no device given"),
         ({"cache_blocks": []}, "no cache size given"),
         ({"policy": "best"}, "unknown policy 'best'"),
         ({"speed": 1e-15}, "the last request arrives after"),

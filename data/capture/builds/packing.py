@@ -272,7 +272,7 @@ def process_table(decoded: list[Decoder], plain: list[list[int]], files: FileTab
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Write a table as small as Parquet allows: in long pages, the compressor finds what runs have in common."""
+    """Write a table compactly: pages are so long that the compressor finds what the runs have in common."""
     differences = [name for name in table.schema.names if name == "time_us"]
     spread = [name for name in table.schema.names if name not in ("time_us", "file", "offset", "path", "normal_path")]
     pq.write_table(

@@ -175,7 +175,7 @@ def penalty(
     given, policies, devices = cache_sizes(trace, cache_blocks, unit), listed(policy), listed(device)
     check_size_changes(size_changes, given.in_bytes)
     if not (policies and devices):
-        raise ParameterError("no policy or device given")
+        raise ParameterError(f"no {'device' if policies else 'policy'} given")
     policies = [find_policy(name) for name in policies]
     settings = [_settings(definition, parameters, len(policies), given.in_bytes) for definition in policies]
     for name in parameters:

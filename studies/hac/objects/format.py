@@ -57,7 +57,7 @@ class Class:
         return sum(1 << (i + 1) for i, field in enumerate(self.fields) if field in self.references)
 
     def word(self, field):
-        """Return the index of the word of an object that holds a field."""
+        """Return the index of the word that holds a field of an object."""
         return self.fields.index(field) + 1
 
 

@@ -168,7 +168,7 @@ class Controller(MachineParameters):
             ge=0,
         ),
     ]
-    slices: int = field(default=1, kw_only=True)  # the machine has this many times the arrays, but the same processors
+    slices: int = field(default=1, kw_only=True)  # the machine has `slices` times as many arrays
 
     @property
     def cache_pages(self):

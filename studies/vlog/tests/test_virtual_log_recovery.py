@@ -231,6 +231,6 @@ def test_a_forged_tree_is_refused():
     disk, media = fresh(8, 300)
     disk.power_down()
     root = int(np.flatnonzero(disk.tree()["parent"] == -1)[0])
-    media[:512] = 0  # now the map is recovered by a scan, which finds records that no other points to
+    media[:512] = 0  # without the tail, a scan recovers the map
     forge(media, int(disk.tree()["address"][root]), pointers=0)
     refuse(media, "no newer map sector points to piece")

@@ -1,4 +1,4 @@
-"""Check the accessibility rules of pages."""
+"""Find the accessibility rules that a page breaks."""
 
 
 def broken(page, axe):

@@ -85,7 +85,7 @@ class Reference:
         self.clock_ns = 0  # total duration of the completed transactions, measured by the clock
 
     def run(self):
-        """Simulate until no read is left or, live, until everything is served.
+        """Simulate until a terminal finds no read left or, in a live run, until everything is served.
 
         Returns
         -------

@@ -89,7 +89,7 @@ class Reference:
         return self.mechanics.locate(track * self.sectors + sector)[3]
 
     def passing(self, track, sector, count, now):
-        """Return the time at which the sectors of a track have passed, if the first of them begins now."""
+        """Return when `count` sectors of a track, from `sector` on, have passed, if the first of them begins now."""
         return self.mechanics.move(track, now, track * self.sectors + sector, count)[0]
 
     def read(self, now, block, part, count, spent):
