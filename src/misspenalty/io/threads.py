@@ -73,7 +73,7 @@ def map_in_threads(function: Callable[[Item], Made], items: Iterable[Item], thre
     Parameters
     ----------
     function : callable
-        Called with one item; it must not modify shared state.
+        Called with one item; it must not modify shared state, except under a lock.
     items : iterable
     threads : int or None
         The number of threads; None for one per processor.
