@@ -61,7 +61,7 @@ smoke: build  ## make the first results of make reproduce, and compare them with
 
 test: build $(VENV)/.test  ## run the tests, including an end-to-end run on a small trace
 	HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis PYTHONDONTWRITEBYTECODE=1 \
-	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile --durations 20 $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -o cache_dir=build/pytest_cache --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 20 $(PYTEST_ARGS)
 
 # This build has bounds checks, AddressSanitizer and UndefinedBehaviorSanitizer, which also finds overflows. Two reports are off:
 # leaks, because Python does not free all its memory at exit, and mismatches of new and free, which libCacheSim's binding has.

@@ -16,6 +16,12 @@ from misspenalty.traces._compile import Interner
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 PERMITTED = Path(__file__).parent / "tests" / "permitted_skips.txt"
+LONGEST = ("tests/project/", "studies/common/tests/")  # folders of the files that take minutes
+
+
+def pytest_collection_modifyitems(items):
+    """Start the longest files first, so that all workers finish at about the same time."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def is_permitted(reason):
