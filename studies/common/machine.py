@@ -1,12 +1,12 @@
 """Read the parameters of a machine from its study's ``machine.yaml``: each has a value, a unit, a status and a source.
 
-A study declares its parameters once, as the fields of a dataclass: ``Annotated[<type>, declared(<unit>, <meaning>)]``.
+A study declares its parameters once, as the fields of a dataclass: ``<name>: <type> = declared(<unit>, <meaning>)``.
 The file is checked against this declaration, and an instance of the dataclass holds the file's values for the model.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -119,26 +119,8 @@ class Machine:
         return pd.DataFrame(rows, columns=["parameter", *COLUMNS])
 
 
-@dataclass(frozen=True)
-class Declared:
-    """Declaration of a machine's parameter, written next to its type and made by `declared`.
-
-    Attributes
-    ----------
-    unit : str
-    what : str
-        Meaning of the parameter.
-    constraints : dict
-        Constraints of `pydantic.Field`.
-    """
-
-    unit: str
-    what: str
-    constraints: dict
-
-
 def declared(unit, what, **constraints):
-    """Return the declaration of a parameter.
+    """Declare a parameter, as the value of a field of a dataclass.
 
     Parameters
     ----------
@@ -151,9 +133,10 @@ def declared(unit, what, **constraints):
 
     Returns
     -------
-    Declared
+    dataclasses.Field
+        A field without a default, with the declaration in its metadata.
     """
-    return Declared(unit, what, constraints)
+    return field(metadata={"unit": unit, "what": what, "constraints": constraints})
 
 
 class MachineParameters:
@@ -241,13 +224,14 @@ def model_of(kind):
     type
     """
     rules = {name: getattr(kind, name) for name in ("statuses", "varied", "nullable")}
-    hints, found = get_type_hints(kind, include_extras=True), {}
-    for field in fields(kind):
-        own, *notes = get_args(hints[field.name]) or (None,)
-        for note in notes:
-            if isinstance(note, Declared):
-                entry = entry_of(own, note.unit, **rules, **note.constraints)
-                found[field.name] = (entry, Field(description=note.what))
+    found = {
+        one.name: (
+            entry_of(one.type, one.metadata["unit"], **rules, **one.metadata["constraints"]),
+            Field(description=one.metadata["what"]),
+        )
+        for one in fields(kind)
+        if one.metadata
+    }
     return create_model(kind.__name__, __base__=Settings, __module__=kind.__module__, __doc__=kind.__doc__, **found)
 
 

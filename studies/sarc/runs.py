@@ -3,7 +3,7 @@
 import itertools
 import sys
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, get_type_hints
+from typing import get_type_hints
 
 import pandas as pd
 
@@ -74,67 +74,46 @@ class Shark(Controller):
     one array, drive or track are not. `prefetcher` is "sequential", which has a fixed degree, or "amp".
     """
 
-    drive: Annotated[
-        str, declared("data/drives", "Name of a described drive, or a file that describes one", min_length=1)
-    ]
-    threshold: Annotated[
-        int, declared("tracks", "Length of a run that is taken for a sequential stream, seqThreshold", ge=1, le=255)
-    ]
-    degree: Annotated[int | None, declared("tracks", "Tracks of a prefetched group, m", ge=0, le=256)]
-    trigger: Annotated[
-        float,
-        declared(
-            "share of the group, from its end",
-            "Distance of a group's asynchronous trigger from its end, rounded down to whole tracks; negative = none, "
-            "so that only misses prefetch",
-            ge=-1,
-            lt=1,
-        ),
-    ]
-    remedy: Annotated[
-        bool,
-        declared(
-            "boolean",
-            "Whether a trigger also moves the unread rest of its own group to the MRU end; for all policies but "
-            "LRU Top and LRU Bottom",
-        ),
-    ]
-    remedy_lru: Annotated[bool, declared("boolean", "The same for LRU Top and LRU Bottom")]
-    writes_sequential: Annotated[bool, declared("boolean", "Whether written tracks of a run enter as sequential data")]
-    delta: Annotated[float, declared("share of the cache", "Size of the bottom of a list, deltaL", gt=0, le=1)]
-    count_writes: Annotated[
-        bool, declared("boolean", "Whether a write hit in RANDOM's bottom ends the interval of the ratio")
-    ]
-    large_ratio: Annotated[
-        float, declared("ratio", "Ratio from which SEQ grows at a hit in its bottom, LargeRatio", ge=0)
-    ]
-    insertion: Annotated[
-        float | None,
-        declared("share of the cache above the LRU end", "Where LRU Bottom inserts sequential tracks", ge=0, le=1),
-    ]
-    footprint_sensitive_gb: Annotated[
-        float | None, declared("2^30 bytes", "Space of the three units together, cache-sensitive configuration", gt=0)
-    ]
-    footprint_insensitive_gb: Annotated[
-        float | None, declared("2^30 bytes", "Space of the three units together, cache-insensitive configuration", gt=0)
-    ]
-    load_factor: Annotated[
-        float | None, declared("requests/s per scaled IOPS", "Requests per second per scaled IOPS, full size", gt=0)
-    ]
-    climb: Annotated[
-        float, declared("probability", "Probability that the random walk climbs one more level", ge=0, le=1)
-    ]
-    round_writes: Annotated[
-        bool, declared("boolean", "Whether random walks write only to every eighth leaf, 256 KB apart")
-    ]
-    warm_up_minutes: Annotated[
-        int, declared("minutes", "Time before the first phase, in which the caches fill", ge=0, le=1440)
-    ]
-    warm_up_share: Annotated[float, declared("share of the peak load", "Load during the warm-up", gt=0, le=1)]
-    phase_minutes: Annotated[int, declared("minutes", "Length of a phase of the load schedule", ge=1, le=1440)]
-    discarded_minutes: Annotated[
-        int, declared("minutes", "Minutes at the start of a phase that are not counted", ge=0, le=1440)
-    ]
+    drive: str = declared("data/drives", "Name of a described drive, or a file that describes one", min_length=1)
+    threshold: int = declared(
+        "tracks", "Length of a run that is taken for a sequential stream, seqThreshold", ge=1, le=255
+    )
+    degree: int | None = declared("tracks", "Tracks of a prefetched group, m", ge=0, le=256)
+    trigger: float = declared(
+        "share of the group, from its end",
+        "Distance of a group's asynchronous trigger from its end, rounded down to whole tracks; negative = none, so "
+        "that only misses prefetch",
+        ge=-1,
+        lt=1,
+    )
+    remedy: bool = declared(
+        "boolean",
+        "Whether a trigger also moves the unread rest of its own group to the MRU end; for all policies but LRU Top "
+        "and LRU Bottom",
+    )
+    remedy_lru: bool = declared("boolean", "The same for LRU Top and LRU Bottom")
+    writes_sequential: bool = declared("boolean", "Whether written tracks of a run enter as sequential data")
+    delta: float = declared("share of the cache", "Size of the bottom of a list, deltaL", gt=0, le=1)
+    count_writes: bool = declared("boolean", "Whether a write hit in RANDOM's bottom ends the interval of the ratio")
+    large_ratio: float = declared("ratio", "Ratio from which SEQ grows at a hit in its bottom, LargeRatio", ge=0)
+    insertion: float | None = declared(
+        "share of the cache above the LRU end", "Where LRU Bottom inserts sequential tracks", ge=0, le=1
+    )
+    footprint_sensitive_gb: float | None = declared(
+        "2^30 bytes", "Space of the three units together, cache-sensitive configuration", gt=0
+    )
+    footprint_insensitive_gb: float | None = declared(
+        "2^30 bytes", "Space of the three units together, cache-insensitive configuration", gt=0
+    )
+    load_factor: float | None = declared(
+        "requests/s per scaled IOPS", "Requests per second per scaled IOPS, full size", gt=0
+    )
+    climb: float = declared("probability", "Probability that the random walk climbs one more level", ge=0, le=1)
+    round_writes: bool = declared("boolean", "Whether random walks write only to every eighth leaf, 256 KB apart")
+    warm_up_minutes: int = declared("minutes", "Time before the first phase, in which the caches fill", ge=0, le=1440)
+    warm_up_share: float = declared("share of the peak load", "Load during the warm-up", gt=0, le=1)
+    phase_minutes: int = declared("minutes", "Length of a phase of the load schedule", ge=1, le=1440)
+    discarded_minutes: int = declared("minutes", "Minutes at the start of a phase that are not counted", ge=0, le=1440)
     divisor: int = 1
     prefetcher: str = "sequential"
 

@@ -37,7 +37,7 @@ Deviations and decisions:
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -66,64 +66,42 @@ class ClientMachine(MachineParameters):
     varied = ()
     nullable = True  # null = a copy time that is not fitted yet, or a prefetch without limit
 
-    memory_mb: Annotated[
-        float, declared("MB", "Memory for the page cache and the buffer cache together", ge=0.25, le=65536)
-    ]
-    block_kb: Annotated[Literal[1, 2, 4], declared("KB", "Block of the file system, the unit of buffer-to-page copies")]
-    separate_buffers: Annotated[
-        bool,
-        declared(
-            "boolean",
-            "Whether written data stays in a buffer cache of its own, so that reading it copies buffers to pages",
-        ),
-    ]
-    cluster_pages: Annotated[
-        int, declared("pages", "Pages of 4 KB in the aligned cluster of a page fault", ge=1, le=4096)
-    ]
-    least_ahead_pages: Annotated[
-        int, declared("pages", "Smallest read-ahead of a file read in sequence", ge=0, le=4096)
-    ]
-    most_ahead_pages: Annotated[int, declared("pages", "Largest read-ahead", ge=0, le=4096)]
-    read_call_us: Annotated[float, declared("us", "Processor time of a read call, without moving data", ge=0)]
-    copy_us_per_kb: Annotated[float | None, declared("us/KB", "Processor time to copy 1024 bytes to the reader", ge=0)]
-    buffer_copy_us_per_kb: Annotated[
-        float | None, declared("us/KB", "Processor time to copy 1024 bytes from a buffer to a page", ge=0)
-    ]
-    engine_us: Annotated[
-        float, declared("us", "Processor time of model and prefetch engine per open and exec, without copies", ge=0)
-    ]
-    writeback_age_s: Annotated[float, declared("s", "Age at which dirty blocks are written", ge=0)]
-    writeback_interval_s: Annotated[float, declared("s", "Time between two searches for old dirty blocks", gt=0)]
-    request_sectors: Annotated[
-        int, declared("sectors", "Maximum number of sectors of 512 bytes in one request", ge=8, le=65536)
-    ]
-    demand_first: Annotated[
-        bool, declared("boolean", "Whether requests that a process waits for overtake the others in the queue")
-    ]
-    host_us: Annotated[
-        float,
-        declared(
-            "us",
-            "Time from the decision to serve a request, or the completion of the one before, to its start at the disk",
-            ge=0,
-        ),
-    ]
-    prefetch_kb: Annotated[int | None, declared("KB", "Maximum amount prefetched of a file; null = all of it", ge=1)]
-    drive: Annotated[
-        str,
-        declared(
-            "name",
-            "The disk, by its name in data/drives; none = the fixed-service device",
-            pattern="^[a-z0-9_]+$",
-        ),
-    ]
-    device_depth: Annotated[
-        int, declared("requests", "Requests that the fixed-service device serves at a time", ge=1, le=1024)
-    ]
-    device_access_us: Annotated[
-        float, declared("us", "Time of the fixed-service device for a request, without the transfer", ge=0)
-    ]
-    device_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Transfer rate of the fixed-service device", gt=0)]
+    memory_mb: float = declared("MB", "Memory for the page cache and the buffer cache together", ge=0.25, le=65536)
+    block_kb: Literal[1, 2, 4] = declared("KB", "Block of the file system, the unit of buffer-to-page copies")
+    separate_buffers: bool = declared(
+        "boolean", "Whether written data stays in a buffer cache of its own, so that reading it copies buffers to pages"
+    )
+    cluster_pages: int = declared("pages", "Pages of 4 KB in the aligned cluster of a page fault", ge=1, le=4096)
+    least_ahead_pages: int = declared("pages", "Smallest read-ahead of a file read in sequence", ge=0, le=4096)
+    most_ahead_pages: int = declared("pages", "Largest read-ahead", ge=0, le=4096)
+    read_call_us: float = declared("us", "Processor time of a read call, without moving data", ge=0)
+    copy_us_per_kb: float | None = declared("us/KB", "Processor time to copy 1024 bytes to the reader", ge=0)
+    buffer_copy_us_per_kb: float | None = declared(
+        "us/KB", "Processor time to copy 1024 bytes from a buffer to a page", ge=0
+    )
+    engine_us: float = declared(
+        "us", "Processor time of model and prefetch engine per open and exec, without copies", ge=0
+    )
+    writeback_age_s: float = declared("s", "Age at which dirty blocks are written", ge=0)
+    writeback_interval_s: float = declared("s", "Time between two searches for old dirty blocks", gt=0)
+    request_sectors: int = declared("sectors", "Maximum number of sectors of 512 bytes in one request", ge=8, le=65536)
+    demand_first: bool = declared(
+        "boolean", "Whether requests that a process waits for overtake the others in the queue"
+    )
+    host_us: float = declared(
+        "us",
+        "Time from the decision to serve a request, or the completion of the one before, to its start at the disk",
+        ge=0,
+    )
+    prefetch_kb: int | None = declared("KB", "Maximum amount prefetched of a file; null = all of it", ge=1)
+    drive: str = declared(
+        "name", "The disk, by its name in data/drives; none = the fixed-service device", pattern="^[a-z0-9_]+$"
+    )
+    device_depth: int = declared("requests", "Requests that the fixed-service device serves at a time", ge=1, le=1024)
+    device_access_us: float = declared(
+        "us", "Time of the fixed-service device for a request, without the transfer", ge=0
+    )
+    device_mb_per_s: float = declared("10^6 bytes/s", "Transfer rate of the fixed-service device", gt=0)
 
     def kernel(self):
         """Return the parameters in the kernel's units: frames, sectors, ns.

@@ -1,7 +1,7 @@
 """Declare the closed-loop storage server's parameters: processors, messages and disks of the MQ paper's testbed."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.machine import MachineParameters, declared
@@ -15,52 +15,35 @@ class StorageServerTestbed(MachineParameters):
     members whose names end in ``_ns``.
     """
 
-    terminals: Annotated[
-        int, declared("processes", "Database processes that run transactions in a closed loop", ge=1, le=100000)
-    ]
-    think_time_us: Annotated[float, declared("us", "Time between a process's transactions", ge=0)]
-    database_cpus: Annotated[
-        int, declared("processors", "Processors of the database's PC, one FCFS queue for all", ge=1, le=1024)
-    ]
-    database_cpu_us: Annotated[
-        float | None,
-        declared("us per transaction", "Database processor time of a transaction, spread evenly over its reads", ge=0),
-    ]
-    message_latency_us: Annotated[float, declared("us", "One-way latency of a message", ge=0)]
-    interrupt_us: Annotated[
-        float, declared("us", "Processor time per interrupt, from a message or from a disk that has finished", ge=0)
-    ]
-    network_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Bandwidth of the database's link, each way", gt=0)]
-    block_bytes: Annotated[int, declared("bytes", "Size of a block", ge=1)]
-    storage_servers: Annotated[
-        int,
-        declared(
-            "PCs",
-            "PCs of the storage server, one processor each; disk d belongs to PC d modulo their number",
-            ge=1,
-            le=256,
-        ),
-    ]
-    server_request_us: Annotated[
-        float, declared("us", "Storage server processor time per request, beyond interrupts", ge=0)
-    ]
-    disks: Annotated[int, declared("disks", "Data disks, one FCFS queue per disk", ge=1, le=256)]
-    disk_access_ms: Annotated[float, declared("ms", "Positioning time of a random access", ge=0, le=1000)]
-    disk_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Transfer rate of a disk", gt=0)]
-    disk_time: Annotated[
-        Literal["constant", "exponential"],
-        declared("distribution", "Distribution of a disk's service time about its mean"),
-    ]
-    stripe_blocks: Annotated[
-        int, declared("blocks", "Consecutive blocks on one disk before the next disk follows", ge=1)
-    ]
-    write_through: Annotated[bool, declared("boolean", "Whether written blocks go to disk")]
-    warm_up_share: Annotated[
-        float,
-        declared(
-            "share of the references", "Share of the references at the head of the trace that is not timed", ge=0, lt=1
-        ),
-    ]
+    terminals: int = declared("processes", "Database processes that run transactions in a closed loop", ge=1, le=100000)
+    think_time_us: float = declared("us", "Time between a process's transactions", ge=0)
+    database_cpus: int = declared(
+        "processors", "Processors of the database's PC, one FCFS queue for all", ge=1, le=1024
+    )
+    database_cpu_us: float | None = declared(
+        "us per transaction", "Database processor time of a transaction, spread evenly over its reads", ge=0
+    )
+    message_latency_us: float = declared("us", "One-way latency of a message", ge=0)
+    interrupt_us: float = declared(
+        "us", "Processor time per interrupt, from a message or from a disk that has finished", ge=0
+    )
+    network_mb_per_s: float = declared("10^6 bytes/s", "Bandwidth of the database's link, each way", gt=0)
+    block_bytes: int = declared("bytes", "Size of a block", ge=1)
+    storage_servers: int = declared(
+        "PCs", "PCs of the storage server, one processor each; disk d belongs to PC d modulo their number", ge=1, le=256
+    )
+    server_request_us: float = declared("us", "Storage server processor time per request, beyond interrupts", ge=0)
+    disks: int = declared("disks", "Data disks, one FCFS queue per disk", ge=1, le=256)
+    disk_access_ms: float = declared("ms", "Positioning time of a random access", ge=0, le=1000)
+    disk_mb_per_s: float = declared("10^6 bytes/s", "Transfer rate of a disk", gt=0)
+    disk_time: Literal["constant", "exponential"] = declared(
+        "distribution", "Distribution of a disk's service time about its mean"
+    )
+    stripe_blocks: int = declared("blocks", "Consecutive blocks on one disk before the next disk follows", ge=1)
+    write_through: bool = declared("boolean", "Whether written blocks go to disk")
+    warm_up_share: float = declared(
+        "share of the references", "Share of the references at the head of the trace that is not timed", ge=0, lt=1
+    )
 
     @property
     def request_ns(self):

@@ -45,7 +45,7 @@ to the drives. A drive gives reads and destages equal priority. Nothing fails, a
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -69,105 +69,77 @@ class Controller(MachineParameters):
     statuses = ("stated", "derived", "secondary", "assumed", "fitted")
     varied = ()
 
-    cache_mb: Annotated[float, declared("MB", "Read cache", gt=0)]
-    write_cache_mb: Annotated[float, declared("MB", "Non-volatile write cache", gt=0)]
-    arrays: Annotated[int, declared("RAID-5 arrays", "RAID-5 arrays", ge=1, le=4096)]
-    array_members: Annotated[
-        int, declared("drives", "Working drives of an array, including the parity drive, without spares", ge=3, le=16)
-    ]
-    strip_kb: Annotated[
-        Literal[32, 64, 96, 128, 160, 192, 224, 256],
-        declared("KB", "Consecutive data on one drive, whole tracks of 32 KB"),
-    ]
-    stripes_per_turn: Annotated[
-        int, declared("stripes", "Consecutive stripes on one array before the next array's turn", ge=1, le=1048576)
-    ]
-    host_slots: Annotated[
-        int | None,
-        declared(
-            "requests per array",
-            "Maximum number of requests per array that the host has in progress; the others wait in the host",
-            ge=1,
-            le=1048576,
-        ),
-    ]
-    controller_us: Annotated[float | None, declared("us", "Controller's time for a request", ge=0)]
-    processors: Annotated[int, declared("processors", "Processors of the controller", ge=1, le=256)]
-    processor_queue: Annotated[
-        Literal["none", "shared", "own"],
-        declared(
-            "queue",
-            "Whether requests wait in one queue for all processors (shared) or in one queue per processor (own), "
-            "each of which then serves certain arrays; none = the controller's time is a constant delay",
-        ),
-    ]
-    host_stripe_kb: Annotated[
-        int,
-        declared(
-            "KB",
-            "Length of the strips that the host puts on one array after the other, unknown to the controller; "
-            "0 = no striping",
-            ge=0,
-            le=1048576,
-        ),
-    ]
-    host_stripe_arrays: Annotated[int, declared("RAID-5 arrays", "Arrays that the host stripes over", ge=2, le=256)]
-    adapter_mb_per_s: Annotated[float, declared("10^6 bytes/s", "Rate of each array's host adapter", gt=0)]
-    drive_scheduler: Annotated[
-        Literal["fcfs", "sstf", "look", "clook", "sptf"], declared("order", "Order in which a drive serves its queue")
-    ]
-    drive_window: Annotated[
-        int,
-        declared("operations", "Number of oldest operations that a drive chooses from; others wait", ge=1, le=1048576),
-    ]
-    destage_low: Annotated[
-        float, declared("share of the write cache", "Fill of the write cache above which destages begin", ge=0, lt=1)
-    ]
-    destage_high: Annotated[
-        float,
-        declared(
-            "share of the write cache",
-            "Fill at which the number of destages reaches its maximum, rising linearly from destage_low on",
-            gt=0,
-            le=1,
-        ),
-    ]
-    destages: Annotated[
-        int, declared("stripes per array", "Maximum number of destages of one array at a time", ge=1, le=1048576)
-    ]
-    destage_unit: Annotated[
-        Literal["stripe", "strip"],
-        declared(
-            "extent of a destage",
-            "Whether a destage writes all dirty strips of a stripe, with one write of its parity, or a single strip",
-        ),
-    ]
-    destage_order: Annotated[
-        Literal["last", "first"],
-        declared(
-            "write that sets a stripe's age",
-            "Whether a stripe's age counts from its last or from its first write; the oldest stripe is destaged first",
-        ),
-    ]
-    parity_from_cache: Annotated[
-        bool, declared("boolean", "Whether parities are computed from the read cache's contents where it holds them")
-    ]
-    staging: Annotated[
-        Literal[0, 1, 2] | None,
-        declared(
-            "0 pages, 1 rest of the track, 2 track",
-            "Pages that a miss outside a stream reads: the missing ones (0), also the later ones of their track (1), "
-            "or the whole track (2)",
-        ),
-    ]
-    contention_us: Annotated[
-        float | None,
-        declared(
-            "us per 1000 requests/s",
-            "Delay at the end of every request, per 1000 requests per second to the whole machine",
-            ge=0,
-        ),
-    ]
+    cache_mb: float = declared("MB", "Read cache", gt=0)
+    write_cache_mb: float = declared("MB", "Non-volatile write cache", gt=0)
+    arrays: int = declared("RAID-5 arrays", "RAID-5 arrays", ge=1, le=4096)
+    array_members: int = declared(
+        "drives", "Working drives of an array, including the parity drive, without spares", ge=3, le=16
+    )
+    strip_kb: Literal[32, 64, 96, 128, 160, 192, 224, 256] = declared(
+        "KB", "Consecutive data on one drive, whole tracks of 32 KB"
+    )
+    stripes_per_turn: int = declared(
+        "stripes", "Consecutive stripes on one array before the next array's turn", ge=1, le=1048576
+    )
+    host_slots: int | None = declared(
+        "requests per array",
+        "Maximum number of requests per array that the host has in progress; the others wait in the host",
+        ge=1,
+        le=1048576,
+    )
+    controller_us: float | None = declared("us", "Controller's time for a request", ge=0)
+    processors: int = declared("processors", "Processors of the controller", ge=1, le=256)
+    processor_queue: Literal["none", "shared", "own"] = declared(
+        "queue",
+        "Whether requests wait in one queue for all processors (shared) or in one queue per processor (own), each of "
+        "which then serves certain arrays; none = the controller's time is a constant delay",
+    )
+    host_stripe_kb: int = declared(
+        "KB",
+        "Length of the strips that the host puts on one array after the other, unknown to the controller; 0 = no "
+        "striping",
+        ge=0,
+        le=1048576,
+    )
+    host_stripe_arrays: int = declared("RAID-5 arrays", "Arrays that the host stripes over", ge=2, le=256)
+    adapter_mb_per_s: float = declared("10^6 bytes/s", "Rate of each array's host adapter", gt=0)
+    drive_scheduler: Literal["fcfs", "sstf", "look", "clook", "sptf"] = declared(
+        "order", "Order in which a drive serves its queue"
+    )
+    drive_window: int = declared(
+        "operations", "Number of oldest operations that a drive chooses from; others wait", ge=1, le=1048576
+    )
+    destage_low: float = declared(
+        "share of the write cache", "Fill of the write cache above which destages begin", ge=0, lt=1
+    )
+    destage_high: float = declared(
+        "share of the write cache",
+        "Fill at which the number of destages reaches its maximum, rising linearly from destage_low on",
+        gt=0,
+        le=1,
+    )
+    destages: int = declared("stripes per array", "Maximum number of destages of one array at a time", ge=1, le=1048576)
+    destage_unit: Literal["stripe", "strip"] = declared(
+        "extent of a destage",
+        "Whether a destage writes all dirty strips of a stripe, with one write of its parity, or a single strip",
+    )
+    destage_order: Literal["last", "first"] = declared(
+        "write that sets a stripe's age",
+        "Whether a stripe's age counts from its last or from its first write; the oldest stripe is destaged first",
+    )
+    parity_from_cache: bool = declared(
+        "boolean", "Whether parities are computed from the read cache's contents where it holds them"
+    )
+    staging: Literal[0, 1, 2] | None = declared(
+        "0 pages, 1 rest of the track, 2 track",
+        "Pages that a miss outside a stream reads: the missing ones (0), also the later ones of their track (1), or "
+        "the whole track (2)",
+    )
+    contention_us: float | None = declared(
+        "us per 1000 requests/s",
+        "Delay at the end of every request, per 1000 requests per second to the whole machine",
+        ge=0,
+    )
     slices: int = field(default=1, kw_only=True)  # the machine has `slices` times as many arrays
 
     @property
