@@ -35,7 +35,7 @@ else:
         "classics_replays",
         "classics.runs.replay_file",
         inputs=dict(trace=classics_trace),
-        outputs=dict(table="results/classics/runs/{surviving}.csv"),
+        outputs="runs/{surviving}",
         threads=2,
     )
 
@@ -53,7 +53,6 @@ plan.table(
     published="studies/classics/published/program.csv",
 )
 plan.figure(
-    "classics.figures.oltp",
     "oltp",
     "Table 1",
     "hit ratios on OLTP",
@@ -61,20 +60,13 @@ plan.figure(
     published="studies/classics/published/hit_ratios.csv",
 )
 plan.figure(
-    "classics.figures.looping",
     "looping",
     "LIRS, CLOCK-Pro",
     "hit ratios on four traces",
     table="hit_ratios",
     published="studies/classics/published/hit_ratios.csv",
 )
-plan.figure(
-    "classics.figures.program",
-    "program",
-    "Authors' program",
-    "differences from it",
-    table="program",
-)
+plan.figure("program", "Authors' program", "differences from it", table="program")
 plan.read += [
     "data/external.yaml",
     "studies/classics/published/hit_ratios.csv",
@@ -91,10 +83,7 @@ plan.simulation(
         replays="results/classics/replays.csv",
         published="studies/classics/published/program.csv",
     ),
-    outputs=dict(
-        hit_ratios="results/classics/runs/conditions/hit_ratios.csv",
-        program="results/classics/runs/conditions/program.csv",
-    ),
+    outputs={item: f"runs/conditions/{item}" for item in plan.conditions},
 )
 
 

@@ -93,7 +93,8 @@ class Plan:
         Tables that take little time to make, and figures, each in the order in which they are made; see `table`,
         `figure`.
     outputs, further : list of str
-        Tables of simulations that `make reproduce` makes, and those that `make supplement` adds.
+        Files of simulations that `make reproduce` makes, and those that `make supplement` adds; `simulation` adds its
+        own.
     measured : list of str
         Files with times measured on this machine. They are made, but neither archived nor listed in the manifest.
     read : list of str
@@ -132,9 +133,14 @@ class Plan:
             return {key: self.path(one) for key, one in name.items()}
         if not isinstance(name, str):
             return [self.path(one) for one in name]
-        return f"results/{self.study}/{name}.csv" if Path(name).name == name else name
+        return self._made(name) if Path(name).name == name else name
 
-    def simulation(self, name, function, *, outputs, inputs=None, params=None, threads=1, priority=0):
+    def _made(self, name):
+        """Return the path of a file of this study; a name without a suffix is that of a CSV file."""
+        path = f"results/{self.study}/{name}"
+        return path if Path(name).suffix else f"{path}.csv"
+
+    def simulation(self, name, function, *, outputs, inputs=None, params=None, threads=1, priority=0, part=None):
         """Declare a simulation: rule `name` calls `function` and writes `outputs`.
 
         Parameters
@@ -143,8 +149,10 @@ class Plan:
             Name of the rule; it begins with the name of the study.
         function : str
             Dotted name, see `job`; called with `inputs`, `params`, and the wildcards and ``threads`` that it accepts.
-        outputs : dict of str
-            Table that the function returns -> file. If the function returns a single table, the key is ``table``.
+        outputs : str, list of str, or dict of str to str
+            Names below ``results/<study>/``, without ``.csv``: of the only table that the function returns; of its
+            tables, if they are called like their files; or table -> name of its file. Tables outside ``runs`` whose
+            names have no wildcards are added to `outputs` or `further`.
         inputs : dict, optional
             Argument -> file or files. ``drives`` and ``files`` are read by other means and are not passed.
         params : dict, optional
@@ -153,6 +161,8 @@ class Plan:
             Maximum number of threads that the function can use.
         priority : int or callable, optional
             Jobs of higher priority start first.
+        part : {None, "further"}, optional
+            When the tables outside ``runs`` are made, see `PARTS`.
 
         Raises
         ------
@@ -160,13 +170,18 @@ class Plan:
             The simulation has no inputs, but an output outside ``runs``: an archived table there would be mistaken for
             its result.
         """
-        if not inputs and (archived := [path for path in outputs.values() if "/runs/" not in path]):
+        outputs = {"table": outputs} if isinstance(outputs, str) else outputs
+        names = outputs if isinstance(outputs, dict) else dict(zip(outputs, outputs, strict=True))
+        files = {table: self._made(file) for table, file in names.items()}
+        archived = [path for path in files.values() if "/runs/" not in path]
+        if archived and not inputs:
             raise ParameterError(
                 f"{name}: has no inputs, so Snakemake would not remake {archived[0]} of an earlier run; "
                 f"write it to results/{self.study}/runs/"
             )
+        (self.further if part == "further" else self.outputs).extend(path for path in archived if "{" not in path)
         called = job(self.sources, function)
-        self.simulations.append(Simulation(name, called, inputs or {}, outputs, params or {}, threads, priority))
+        self.simulations.append(Simulation(name, called, inputs or {}, files, params or {}, threads, priority))
 
     def table(self, function, *names, part=None, options=None, **inputs):
         """Declare tables that take little time to make; one job per study and part makes them one after another.
@@ -198,25 +213,26 @@ class Plan:
         """Declare a table that concatenates tables of runs; see `table`."""
         self.table("common.points.stacked", name, part=part, runs=runs)
 
-    def figure(self, function, name, item, shows, part=None, options=None, **inputs):
+    def figure(self, name, item, shows, function=None, part=None, options=None, **inputs):
         """Declare a figure.
 
         Parameters
         ----------
-        function : str
-            Dotted name, see `job`; called with tables, it returns a Matplotlib figure.
         name : str
             The figure's files are ``results/<study>/<name>.pdf``, ``.svg`` and ``.png``; a figure whose name has a
             folder is not archived.
         item, shows : str
             The figure's name in the paper and what it shows, for lists of figures.
+        function : str, optional
+            Dotted name, see `job`; called with tables, it returns a Matplotlib figure. The default is
+            ``<study>.figures.<name>``.
         part, options, **inputs
             See `table`.
         """
         self.figures.append(
             {
                 "part": part,
-                "job": job(self.sources, function),
+                "job": job(self.sources, function or f"{self.study}.figures.{name}"),
                 "output": f"results/{self.study}/{name}",
                 "archived": Path(name).name == name,
                 "caption": f"results/{self.study}/runs/captions/{Path(name).name}.rst",

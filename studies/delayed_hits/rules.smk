@@ -13,20 +13,8 @@ plan.table(
 )
 plan.table("delayed_hits.tables.winners", "winners", times="times")
 plan.table("delayed_hits.tables.disagreement", "disagreement", winners="winners")
-plan.figure(
-    "delayed_hits.figures.gains",
-    "gains",
-    "Gains",
-    "ranking by aggregate delay",
-    table="gains",
-)
-plan.figure(
-    "delayed_hits.figures.disagreement",
-    "disagreement",
-    "Disagreement",
-    "most hits or fastest",
-    table="winners",
-)
+plan.figure("gains", "Gains", "ranking by aggregate delay", table="gains")
+plan.figure("disagreement", "Disagreement", "most hits or fastest", table="winners")
 plan.read += [
     "data/raw/delayed_hits/sample.csv",
     "data/raw/delayed_hits/authors_runs.csv",
@@ -40,7 +28,7 @@ plan.simulation(
     "delayed_hits_steps",
     "delayed_hits.runs.step_runs",
     inputs=dict(sample="data/raw/delayed_hits/sample.csv"),
-    outputs=dict(table="results/delayed_hits/runs/steps.csv"),
+    outputs="runs/steps",
 )
 
 
@@ -48,7 +36,7 @@ plan.simulation(
     "delayed_hits_under_conditions",
     "delayed_hits.runs.under_conditions",
     inputs=dict(sample="data/raw/delayed_hits/sample.csv"),
-    outputs=dict(runs="results/delayed_hits/runs/conditions/runs.csv"),
+    outputs={item: f"runs/conditions/{item}" for item in plan.conditions},
 )
 
 
@@ -59,6 +47,6 @@ plan.simulation(
         files=list(dict.fromkeys(config["captures"].values())),
         drives=drive_files("dc_p3700", "cheetah9lp"),
     ),
-    outputs=dict(table="results/delayed_hits/runs/times.csv"),
+    outputs="runs/times",
     params=dict(captures=config["captures"]),
 )

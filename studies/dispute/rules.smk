@@ -52,11 +52,8 @@ else:
         "dispute_replays",
         "dispute.runs.replay_file",
         inputs=dict(trace=dispute_trace),
-        outputs=dict(table="results/dispute/runs/{replayed}.csv"),
-        params=dict(
-            traces=DISPUTE["traces"],
-            size_ratios=DISPUTE["size_ratios"],
-        ),
+        outputs="runs/{replayed}",
+        params=dict(traces=DISPUTE["traces"], size_ratios=DISPUTE["size_ratios"]),
         threads=2,
     )
 
@@ -74,7 +71,6 @@ plan.table(
     published="studies/dispute/published/program.csv",
 )
 plan.figure(
-    "dispute.figures.means",
     "means",
     "SOSP 2023, Figure 6",
     "mean reduction from FIFO",
@@ -82,7 +78,6 @@ plan.figure(
     published=DISPUTE_STATED,
 )
 plan.figure(
-    "dispute.figures.worse",
     "worse",
     "Worse than FIFO",
     "share of the traces",
@@ -90,14 +85,9 @@ plan.figure(
     published=DISPUTE_STATED,
 )
 plan.figure(
-    "dispute.figures.datasets",
-    "datasets",
-    "SOSP 2023, Figure 7",
-    "mean reduction per data set",
-    table="datasets",
+    "datasets", "SOSP 2023, Figure 7", "mean reduction per data set", table="datasets"
 )
 plan.figure(
-    "dispute.figures.sieve",
     "sieve",
     "NSDI 2024, Figure 1",
     "SIEVE, on published results and replays",
@@ -124,22 +114,8 @@ plan.seed = DISPUTE["seed"]
 plan.simulation(
     "dispute_varied",
     "dispute.conditions.conditions",
-    inputs=dict(
-        reductions="results/dispute/reductions.csv",
-        datasets="results/dispute/datasets.csv",
-        selection="results/dispute/selection.csv",
-        replayed_reductions="results/dispute/replayed_reductions.csv",
-        program="results/dispute/program.csv",
-        examples="results/dispute/examples.csv",
-    ),
-    outputs=dict(
-        reductions="results/dispute/runs/conditions/reductions.csv",
-        datasets="results/dispute/runs/conditions/datasets.csv",
-        selection="results/dispute/runs/conditions/selection.csv",
-        replayed_reductions="results/dispute/runs/conditions/replayed_reductions.csv",
-        program="results/dispute/runs/conditions/program.csv",
-        examples="results/dispute/runs/conditions/examples.csv",
-    ),
+    inputs={item: f"results/dispute/{item}.csv" for item in plan.conditions},
+    outputs={item: f"runs/conditions/{item}" for item in plan.conditions},
 )
 
 
@@ -154,17 +130,10 @@ if DISPUTE_TABLE is None:
         "python -m misspenalty.io.external dispute, or name a folder with copies, --config mirror=…"
     )
 else:
-    plan.outputs += [f"results/dispute/{item}.csv" for item in AGGREGATED]
-
     plan.simulation(
         "dispute_aggregate",
         "dispute.published.aggregate",
         inputs=dict(table=str(DISPUTE_TABLE)),
-        outputs=dict(
-            **{item: f"results/dispute/{item}.csv" for item in AGGREGATED},
-        ),
-        params=dict(
-            resamples=DISPUTE["resamples"],
-            seed=DISPUTE["seed"],
-        ),
+        outputs=AGGREGATED,
+        params=dict(resamples=DISPUTE["resamples"], seed=DISPUTE["seed"]),
     )

@@ -27,12 +27,10 @@ plan.table(
     options=EPCM["fig8"],
 )
 plan.stacked(
-    "accuracy",
-    runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS),
+    "accuracy", runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS)
 )
 plan.stacked(
-    "workloads",
-    runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS),
+    "workloads", runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS)
 )
 plan.stacked(
     "sensitivity",
@@ -42,13 +40,9 @@ plan.stacked(
 for item in ("surface", "learning", "recordings"):
     plan.stacked(item, runs=[f"results/epcm/runs/{item}.csv"])
 plan.stacked(
-    "limits",
-    runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS),
+    "limits", runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS)
 )
-plan.stacked(
-    "today",
-    runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS),
-)
+plan.stacked("today", runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS))
 plan.stacked(
     "fit",
     runs=[
@@ -65,7 +59,6 @@ plan.table(
     options=EPCM["fig8"],
 )
 plan.figure(
-    "epcm.figures.fig7",
     "fig7",
     "Figure 7",
     "elapsed time, read latency",
@@ -73,9 +66,8 @@ plan.figure(
     baselines="studies/epcm/published/baselines.csv",
     reductions="studies/epcm/published/reductions.csv",
 )
-plan.figure("epcm.figures.fig8", "fig8", "Figure 8", "read calls by time", table="fig8")
+plan.figure("fig8", "Figure 8", "read calls by time", table="fig8")
 plan.figure(
-    "epcm.figures.components",
     "components",
     "Components",
     "where the time goes",
@@ -83,47 +75,35 @@ plan.figure(
     table="components",
 )
 plan.figure(
-    "epcm.figures.sensitivity",
-    "sensitivity",
-    "Readings",
-    "I/O wait removed",
-    part="further",
-    table="sensitivity",
+    "sensitivity", "Readings", "I/O wait removed", part="further", table="sensitivity"
 )
 plan.figure(
-    "epcm.curves.surface",
     "surface",
     "Training",
     "training runs and head start",
+    function="epcm.curves.surface",
     part="further",
     table="surface",
 )
 plan.figure(
-    "epcm.curves.learning",
     "learning",
     "Learning",
     "I/O wait removed run by run",
+    function="epcm.curves.learning",
     part="further",
     table="learning",
 )
 plan.figure(
-    "epcm.curves.limits",
     "limits",
     "Limits",
     "perfect foresight",
+    function="epcm.curves.limits",
     part="further",
     table="limits",
     bars="fig7",
     reductions="studies/epcm/published/reductions.csv",
 )
-plan.figure(
-    "epcm.figures.today",
-    "today",
-    "Today",
-    "the same builds on NVMe",
-    part="further",
-    table="today",
-)
+plan.figure("today", "Today", "the same builds on NVMe", part="further", table="today")
 plan.read += [
     *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
     *EPCM_OTHERS,
@@ -147,11 +127,8 @@ plan.simulation(
         drives=EPCM_DRIVES,
         calibration="data/calibration.yaml",
     ),
-    outputs=dict(table="results/epcm/runs/copy.csv"),
-    params=dict(
-        build="andrew",
-        settings=EPCM,
-    ),
+    outputs="runs/copy",
+    params=dict(build="andrew", settings=EPCM),
     priority=3,  # every other job of the study waits for it
 )
 
@@ -168,12 +145,12 @@ plan.simulation(
         published="studies/epcm/published/workloads.csv",
     ),
     outputs=dict(
-        scale="results/epcm/runs/scale_{build}.csv",
-        linux22="results/epcm/runs/{build}_linux22.csv",
-        linux24="results/epcm/runs/{build}_linux24.csv",
-        accuracy="results/epcm/runs/accuracy_{build}.csv",
-        workload="results/epcm/runs/workload_{build}.csv",
-        today="results/epcm/runs/today_{build}.csv",
+        scale="runs/scale_{build}",
+        linux22="runs/{build}_linux22",
+        linux24="runs/{build}_linux24",
+        accuracy="runs/accuracy_{build}",
+        workload="runs/workload_{build}",
+        today="runs/today_{build}",
     ),
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
@@ -194,7 +171,7 @@ plan.simulation(
     "epcm_limits",
     "epcm.builds.foresee",
     inputs=EPCM_BUILD,
-    outputs=dict(table="results/epcm/runs/limits_{build}.csv"),
+    outputs="runs/limits_{build}",
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
     priority=2,
@@ -205,7 +182,7 @@ plan.simulation(
     "epcm_sensitivity",
     "epcm.builds.vary",
     inputs=EPCM_BUILD,
-    outputs=dict(table="results/epcm/runs/sensitivity_{build}.csv"),
+    outputs="runs/sensitivity_{build}",
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
     priority=2,
@@ -216,7 +193,7 @@ plan.simulation(
     "epcm_other_workloads",
     "epcm.builds.judge_others",
     inputs=EPCM_BUILD,
-    outputs=dict(table="results/epcm/runs/conditions_{build}.csv"),
+    outputs="runs/conditions_{build}",
     params=dict(settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
     priority=2,  # epcm_under_conditions waits for it
@@ -242,16 +219,12 @@ plan.simulation(
         scale="results/epcm/runs/scale_andrew.csv",
     ),
     outputs=dict(
-        fig7="results/epcm/runs/conditions/fig7.csv",
-        fig8="results/epcm/runs/conditions/fig8.csv",
-        surface="results/epcm/runs/surface.csv",
-        learning="results/epcm/runs/learning.csv",
-        recordings="results/epcm/runs/recordings.csv",
+        **{i: f"runs/conditions/{i}" for i in plan.conditions},
+        surface="runs/surface",
+        learning="runs/learning",
+        recordings="runs/recordings",
     ),
-    params=dict(
-        build="andrew",
-        settings=EPCM,
-    ),
+    params=dict(build="andrew", settings=EPCM),
     threads=8,  # settings of a study that are replayed in parallel
     priority=1,
 )

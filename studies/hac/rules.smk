@@ -7,6 +7,7 @@ include: "inputs.smk"
 
 HAC_MACHINE = "studies/hac/machine.yaml"
 HAC_DRIVES = machine_drives(HAC_MACHINE)
+HAC_PRICED = dict(machine=HAC_MACHINE, drives=HAC_DRIVES, fit="results/hac/fit.csv")
 HAC_SWEEPS = collect(
     "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
 )
@@ -55,24 +56,13 @@ plan.table(
     fit="fit_calibrated",
 )
 plan.figure(
-    "hac.figures.fig9",
-    "fig9",
-    "Figure 9",
-    "miss penalty by component",
-    table="fig9",
-    published=HAC_PENALTY,
+    "fig9", "Figure 9", "miss penalty by component", table="fig9", published=HAC_PENALTY
 )
 plan.figure(
-    "hac.figures.fig10",
-    "fig10",
-    "Figure 10",
-    "replacement overhead",
-    table="fig10",
-    published=HAC_PENALTY,
+    "fig10", "Figure 10", "replacement overhead", table="fig10", published=HAC_PENALTY
 )
-plan.figure("hac.figures.fig11", "fig11", "Figure 11", "fetch time", table="fig11")
+plan.figure("fig11", "Figure 11", "fetch time", table="fig11")
 plan.figure(
-    "hac.figures.misses",
     "misses",
     "Misses",
     "HAC, FPC and a dual buffer over cache size",
@@ -81,7 +71,6 @@ plan.figure(
     dynamic="dynamic",
 )
 plan.figure(
-    "hac.figures.peaks",
     "peaks",
     "Peaks",
     "replacement over cache size",
@@ -91,7 +80,6 @@ plan.figure(
     published=HAC_PENALTY,
 )
 plan.figure(
-    "hac.figures.projections",
     "projections",
     "Projections",
     "other networks, servers, processors",
@@ -99,15 +87,14 @@ plan.figure(
     table="projections",
 )
 plan.figure(
-    "hac.figures_hit_time.hit_time",
     "hit_time",
     "Table 3",
     "hit time",
+    function="hac.figures_hit_time.hit_time",
     table="hit_time",
     published=HAC_HIT_TIME,
 )
 plan.figure(
-    "hac.figures.elapsed",
     "elapsed",
     "Elapsed time",
     "foreground and background replacement",
@@ -115,7 +102,6 @@ plan.figure(
     table="elapsed",
 )
 plan.figure(
-    "hac.figures.sensitivity",
     "sensitivity",
     "Sensitivity",
     "unit costs and parameters",
@@ -124,38 +110,19 @@ plan.figure(
     algorithm="sensitivity",
 )
 plan.figure(
-    "hac.figures_hit_time.hit_time_measured",
     "runs/hit_time_measured",
     "Table 3, measured",
     "hit time on this machine",
+    function="hac.figures_hit_time.hit_time_measured",
     part="further",
     table="results/hac/runs/hit_time_measured.csv",
     priced="hit_time",
     published=HAC_HIT_TIME,
 )
-plan.outputs += collect(
-    "results/hac/{item}.csv",
-    item=[
-        "fit",
-        "projections",
-        "projections_by_seed",
-        "elapsed",
-        "hit_time",
-        "updates",
-        "server",
-        "cost_sensitivity",
-        "dynamic",
-    ],
-)
-plan.further += ["results/hac/layouts.csv", "results/hac/server_claims.csv"]
 HAC_VARIANT = ["fit", "hit_time"] + [
     f"{item}{by_seed}"
     for item in ("fig9", "fig10", "fig11", "projections")
     for by_seed in ("", "_by_seed")
-]
-plan.outputs += [
-    "results/hac/server_fit.csv",
-    *collect("results/hac/{item}_calibrated.csv", item=HAC_VARIANT),
 ]
 plan.read += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
 plan.measured += [
@@ -171,9 +138,9 @@ plan.simulation(
     "hac.runs.sweeps",
     inputs=dict(machine=HAC_MACHINE),
     outputs=dict(
-        total="results/hac/runs/total_{traversal}.parquet",
-        frames="results/hac/runs/frames_{traversal}.parquet",
-        others="results/hac/runs/others_{traversal}.csv",
+        total="runs/total_{traversal}.parquet",
+        frames="runs/frames_{traversal}.parquet",
+        others="runs/others_{traversal}",
     ),
     params=dict(
         seeds=HAC["seeds"],
@@ -194,8 +161,8 @@ plan.simulation(
     "hac.runs.sweeps",
     inputs=dict(machine=HAC_MACHINE),
     outputs=dict(
-        total="results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
-        frames="results/hac/runs/layouts/{layout}/frames_{traversal}.parquet",
+        total="runs/layouts/{layout}/total_{traversal}.parquet",
+        frames="runs/layouts/{layout}/frames_{traversal}.parquet",
     ),
     params=dict(
         seeds=HAC["seeds"],
@@ -213,7 +180,7 @@ plan.simulation(
     "hac_calls",
     "hac.runs.sweeps",
     inputs=dict(machine=HAC_MACHINE),
-    outputs=dict(total="results/hac/runs/calls/{layout}.parquet"),
+    outputs=dict(total="runs/calls/{layout}.parquet"),
     params=dict(
         traversal=BY_CALLS,
         seeds=HAC["seeds"],
@@ -235,11 +202,8 @@ plan.simulation(
         drives=HAC_DRIVES,
         calibration="data/calibration.yaml",
     ),
-    outputs=dict(table="results/hac/fit.csv"),
-    params=dict(
-        cache_mb=HAC["points_mb"]["T1"],
-        sizes=HAC["database"],
-    ),
+    outputs="fit",
+    params=dict(cache_mb=HAC["points_mb"]["T1"], sizes=HAC["database"]),
     priority=1,
 )
 
@@ -247,17 +211,8 @@ plan.simulation(
 plan.simulation(
     "hac_points",
     "hac.jobs.at_points",
-    inputs=dict(
-        sweeps=HAC_SWEEPS,
-        machine=HAC_MACHINE,
-        drives=HAC_DRIVES,
-        fit="results/hac/fit.csv",
-    ),
-    outputs=dict(
-        projections="results/hac/projections.csv",
-        projections_by_seed="results/hac/projections_by_seed.csv",
-        elapsed="results/hac/elapsed.csv",
-    ),
+    inputs=dict(sweeps=HAC_SWEEPS, **HAC_PRICED),
+    outputs=["projections", "projections_by_seed", "elapsed"],
     params=dict(
         points_mb=HAC["points_mb"],
         iterations=HAC["iterations"],
@@ -269,19 +224,8 @@ plan.simulation(
 plan.simulation(
     "hac_variants",
     "hac.jobs.other_tables",
-    inputs=dict(
-        sweeps=HAC_SWEEPS,
-        machine=HAC_MACHINE,
-        drives=HAC_DRIVES,
-        fit="results/hac/fit.csv",
-    ),
-    outputs=dict(
-        hit_time="results/hac/hit_time.csv",
-        updates="results/hac/updates.csv",
-        server="results/hac/server.csv",
-        cost_sensitivity="results/hac/cost_sensitivity.csv",
-        dynamic="results/hac/dynamic.csv",
-    ),
+    inputs=dict(sweeps=HAC_SWEEPS, **HAC_PRICED),
+    outputs=["hit_time", "updates", "server", "cost_sensitivity", "dynamic"],
     params=dict(
         points_mb=HAC["points_mb"],
         hit_time_mb=HAC["hit_time_mb"],
@@ -299,11 +243,9 @@ plan.simulation(
     "hac_layouts",
     "hac.layouts.layouts",
     inputs=dict(calibration="data/calibration.yaml"),
-    outputs=dict(table="results/hac/layouts.csv"),
-    params=dict(
-        seeds=HAC["seeds"],
-        sizes=HAC["database"],
-    ),
+    outputs="layouts",
+    params=dict(seeds=HAC["seeds"], sizes=HAC["database"]),
+    part="further",
 )
 
 
@@ -326,17 +268,9 @@ plan.simulation(
         calls=collect(
             "results/hac/runs/calls/{layout}.parquet", layout=["study", *HAC_LAYOUTS]
         ),
-        machine=HAC_MACHINE,
-        drives=HAC_DRIVES,
-        fit="results/hac/fit.csv",
+        **HAC_PRICED,
     ),
-    outputs=dict(
-        fig9="results/hac/runs/conditions/fig9.csv",
-        fig10="results/hac/runs/conditions/fig10.csv",
-        fig11="results/hac/runs/conditions/fig11.csv",
-        projections="results/hac/runs/conditions/projections.csv",
-        hit_time="results/hac/runs/conditions/hit_time.csv",
-    ),
+    outputs={item: f"runs/conditions/{item}" for item in plan.conditions},
     params=dict(
         points_mb=HAC["points_mb"],
         hit_time_mb=HAC["hit_time_mb"],
@@ -368,10 +302,7 @@ plan.simulation(
     "hac_calibrated",
     "hac.calibrated.calibrated",
     inputs=HAC_VARIANT_OF,
-    outputs=dict(
-        server_fit="results/hac/server_fit.csv",
-        **{item: f"results/hac/{item}_calibrated.csv" for item in HAC_VARIANT},
-    ),
+    outputs={"server_fit": "server_fit"} | {i: f"{i}_calibrated" for i in HAC_VARIANT},
     params=dict(**HAC_VARIANT_AT, hit_time_mb=HAC["hit_time_mb"]),
 )
 
@@ -386,20 +317,17 @@ plan.simulation(
         claims="results/claims.csv",
         ledger="studies/hac/ledger.yaml",
     ),
-    outputs=dict(table="results/hac/server_claims.csv"),
+    outputs="server_claims",
     params=dict(**HAC_VARIANT_AT, server_mb=HAC["calibrated"]["shown_mb"]),
+    part="further",
 )
 
 
 plan.simulation(
     "hac_sensitivity",
     "hac.jobs.sensitivity",
-    inputs=dict(
-        machine=HAC_MACHINE,
-        drives=HAC_DRIVES,
-        fit="results/hac/fit.csv",
-    ),
-    outputs=dict(table="results/hac/runs/sensitivity_{traversal}.csv"),
+    inputs=HAC_PRICED,
+    outputs="runs/sensitivity_{traversal}",
     params=dict(
         points_mb=HAC["points_mb"],
         settings=HAC["sensitivity"],
@@ -415,10 +343,7 @@ plan.simulation(
 plan.simulation(
     "hac_measured",
     "hac.jobs.measured_times",
-    outputs=dict(
-        hit_time="results/hac/runs/hit_time_measured.csv",
-        penalty="results/hac/runs/penalty_measured.csv",
-    ),
+    outputs=dict(hit_time="runs/hit_time_measured", penalty="runs/penalty_measured"),
     params=dict(
         seed=HAC["seeds"][0],
         sizes=HAC["database"],

@@ -2,6 +2,11 @@
 plan = PLANS["kvcache"]
 KVCACHE = config["kvcache"]
 KVCACHE_MACHINE = "studies/kvcache/machine.yaml"
+KVCACHE_PARTS = [
+    "hits",
+    "second_level",
+    "ttft",
+]  # tables that are judged on parts of the trace
 
 plan.stacked("trace_parts", runs="results/kvcache/runs/workload.csv")
 plan.table("kvcache.tables.table2", "table2", workload="trace_parts")
@@ -16,14 +21,9 @@ plan.table(
 plan.table("kvcache.tables.ttft", "ttft", times="results/kvcache/runs/times.csv")
 plan.stacked("cluster", runs="results/kvcache/runs/cluster.csv")
 plan.table("kvcache.tables.fig10", "fig10", cluster="cluster")
-plan.stacked(
-    "sensitivity",
-    runs="results/kvcache/runs/sensitivity.csv",
-    part="further",
-)
+plan.stacked("sensitivity", runs="results/kvcache/runs/sensitivity.csv", part="further")
 plan.table("kvcache.tables.costs", "costs", machine=KVCACHE_MACHINE)
 plan.figure(
-    "kvcache.figures.capacity",
     "capacity",
     "Figure 9",
     "hits by capacity",
@@ -31,14 +31,9 @@ plan.figure(
     published="studies/kvcache/published/fig9.csv",
 )
 plan.figure(
-    "kvcache.figures.second_level",
-    "second_level",
-    "Second level",
-    "hits behind a first level",
-    table="second_level",
+    "second_level", "Second level", "hits behind a first level", table="second_level"
 )
 plan.figure(
-    "kvcache.figures.prefixes",
     "prefixes",
     "Prefixes",
     "block hits and contiguous prefixes",
@@ -46,26 +41,10 @@ plan.figure(
     table="hits",
 )
 plan.figure(
-    "kvcache.figures.ttft",
-    "ttft",
-    "Time to first token",
-    "prefill and loading",
-    part="further",
-    table="ttft",
+    "ttft", "Time to first token", "prefill and loading", part="further", table="ttft"
 )
-plan.conditions = [
-    "table1",
-    "fig9",
-    "fig10",
-    "hits",
-    "second_level",
-    "ttft",
-]
-plan.read += [
-    KVCACHE["trace"],
-    KVCACHE_MACHINE,
-    "studies/kvcache/published/fig9.csv",
-]
+plan.conditions = ["table1", "fig9", "fig10", "hits", "second_level", "ttft"]
+plan.read += [KVCACHE["trace"], KVCACHE_MACHINE, "studies/kvcache/published/fig9.csv"]
 plan.seed = KVCACHE["seed"]
 
 
@@ -73,10 +52,7 @@ plan.simulation(
     "kvcache_single",
     "kvcache.runs.single",
     inputs=dict(trace=KVCACHE["trace"]),
-    outputs=dict(
-        workload="results/kvcache/runs/workload.csv",
-        hits="results/kvcache/runs/hits.csv",
-    ),
+    outputs=dict(workload="runs/workload", hits="runs/hits"),
     params=dict(settings=KVCACHE),
     threads=2,
 )
@@ -85,14 +61,8 @@ plan.simulation(
 plan.simulation(
     "kvcache_two_levels",
     "kvcache.runs.two_levels",
-    inputs=dict(
-        trace=KVCACHE["trace"],
-        machine=KVCACHE_MACHINE,
-    ),
-    outputs=dict(
-        levels="results/kvcache/runs/levels.csv",
-        times="results/kvcache/runs/times.csv",
-    ),
+    inputs=dict(trace=KVCACHE["trace"], machine=KVCACHE_MACHINE),
+    outputs=dict(levels="runs/levels", times="runs/times"),
     params=dict(settings=KVCACHE),
     threads=2,
 )
@@ -101,11 +71,8 @@ plan.simulation(
 plan.simulation(
     "kvcache_cluster",
     "kvcache.cluster.clusters",
-    inputs=dict(
-        trace=KVCACHE["trace"],
-        machine=KVCACHE_MACHINE,
-    ),
-    outputs=dict(table="results/kvcache/runs/cluster.csv"),
+    inputs=dict(trace=KVCACHE["trace"], machine=KVCACHE_MACHINE),
+    outputs="runs/cluster",
     params=dict(settings=KVCACHE),
 )
 
@@ -113,11 +80,8 @@ plan.simulation(
 plan.simulation(
     "kvcache_sensitivity",
     "kvcache.conditions.sensitivity",
-    inputs=dict(
-        trace=KVCACHE["trace"],
-        machine=KVCACHE_MACHINE,
-    ),
-    outputs=dict(table="results/kvcache/runs/sensitivity.csv"),
+    inputs=dict(trace=KVCACHE["trace"], machine=KVCACHE_MACHINE),
+    outputs="runs/sensitivity",
     params=dict(settings=KVCACHE),
     threads=2,
 )
@@ -126,15 +90,8 @@ plan.simulation(
 plan.simulation(
     "kvcache_varied",
     "kvcache.conditions.conditions",
-    inputs=dict(
-        trace=KVCACHE["trace"],
-        machine=KVCACHE_MACHINE,
-    ),
-    outputs=dict(
-        table1="results/kvcache/runs/conditions/table1.csv",
-        fig9="results/kvcache/runs/conditions/fig9.csv",
-        fig10="results/kvcache/runs/conditions/fig10.csv",
-    ),
+    inputs=dict(trace=KVCACHE["trace"], machine=KVCACHE_MACHINE),
+    outputs={i: f"runs/conditions/{i}" for i in ("table1", "fig9", "fig10")},
     params=dict(settings=KVCACHE),
 )
 
@@ -142,14 +99,6 @@ plan.simulation(
 plan.simulation(
     "kvcache_parts",
     "kvcache.conditions.on_parts",
-    inputs=dict(
-        hits="results/kvcache/hits.csv",
-        second_level="results/kvcache/second_level.csv",
-        ttft="results/kvcache/ttft.csv",
-    ),
-    outputs=dict(
-        hits="results/kvcache/runs/conditions/hits.csv",
-        second_level="results/kvcache/runs/conditions/second_level.csv",
-        ttft="results/kvcache/runs/conditions/ttft.csv",
-    ),
+    inputs={item: f"results/kvcache/{item}.csv" for item in KVCACHE_PARTS},
+    outputs={item: f"runs/conditions/{item}" for item in KVCACHE_PARTS},
 )

@@ -19,12 +19,10 @@ for variant, capture in reversed(MQ_VARIANTS.items()):
         options={"cache_mb": MQ["cache_mb"]},
     )
 plan.stacked(
-    "table2",
-    runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_STREAMS),
+    "table2", runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_STREAMS)
 )
 plan.stacked(
-    "fit",
-    runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS),
+    "fit", runs=collect("results/mq/runs/fit{variant}.csv", variant=MQ_VARIANTS)
 )
 plan.table(
     "mq.tables.write_rules",
@@ -40,11 +38,7 @@ plan.table(
     ledger="studies/mq/ledger.yaml",
 )
 plan.table(
-    "mq.tables.bounds",
-    "bounds",
-    table4="table4",
-    fig7="fig7",
-    lru_curve="lru_curve",
+    "mq.tables.bounds", "bounds", table4="table4", fig7="fig7", lru_curve="lru_curve"
 )
 for variant, capture in MQ_VARIANTS.items():
     plan.table(
@@ -58,9 +52,8 @@ for variant, capture in MQ_VARIANTS.items():
     )
 MQ_TABLES4 = {capture: f"table4{variant}" for variant, capture in MQ_VARIANTS.items()}
 MQ_RATES = {capture: f"fig7{variant}" for variant, capture in MQ_VARIANTS.items()}
-plan.figure("mq.figures.table2", "table2", "Table 2", "hit ratios", table="table2")
+plan.figure("table2", "Table 2", "hit ratios", table="table2")
 plan.figure(
-    "mq.figures.table3",
     "table3",
     "Table 3",
     "hits by distance",
@@ -68,7 +61,6 @@ plan.figure(
     published="studies/mq/published/table3.csv",
 )
 plan.figure(
-    "mq.figures.table4",
     "table4",
     "Table 4",
     "hit ratios next to the published",
@@ -76,11 +68,10 @@ plan.figure(
     tables=MQ_TABLES4,
     published="studies/mq/published/table4.csv",
 )
-plan.figure("mq.figures.fig2", "fig2", "Figure 2", "distances, client", table="fig2")
-plan.figure("mq.figures.fig3", "fig3", "Figure 3", "distances, server", table="fig3")
-plan.figure("mq.figures.fig4", "fig4", "Figure 4", "frequencies", table="fig4")
+plan.figure("fig2", "Figure 2", "distances, client", table="fig2")
+plan.figure("fig3", "Figure 3", "distances, server", table="fig3")
+plan.figure("fig4", "Figure 4", "frequencies", table="fig4")
 plan.figure(
-    "mq.figures.fig7",
     "fig7",
     "Figure 7",
     "transaction rates next to the published",
@@ -89,7 +80,6 @@ plan.figure(
     options={"fitted": mq_fitted()},
 )
 plan.figure(
-    "mq.figures.fig7_components",
     "fig7_components",
     "Figure 7",
     "where the time goes",
@@ -97,7 +87,6 @@ plan.figure(
     table="fig7_components",
 )
 plan.figure(
-    "mq.figures.fig7_sensitivity",
     "fig7_sensitivity",
     "Figure 7",
     "the model's assumptions",
@@ -105,15 +94,9 @@ plan.figure(
     table="fig7_sensitivity",
 )
 plan.figure(
-    "mq.figures.sensitivity",
-    "sensitivity",
-    "Sensitivity",
-    "MQ's parameters",
-    part="further",
-    table="sensitivity",
+    "sensitivity", "Sensitivity", "MQ's parameters", part="further", table="sensitivity"
 )
 plan.figure(
-    "mq.figures.first_level_fit",
     "first_level_fit",
     "First level",
     "calibrated on Table 3",
@@ -123,7 +106,6 @@ plan.figure(
     published="studies/mq/published/table4.csv",
 )
 plan.figure(
-    "mq.figures.first_level",
     "first_level",
     "First level",
     "simulated first levels",
@@ -137,19 +119,7 @@ plan.outputs += [
         item=["fig7", "fig7_components", "fig7_objective"],
         variant=MQ_VARIANTS,
     ),
-    *collect(
-        "results/mq/{item}.csv",
-        item=[
-            "fig2",
-            "fig3",
-            "fig4",
-            "lru_curve",
-            "sensitivity",
-            "first_level",
-            "first_level_fit",
-            "fig7_sensitivity",
-        ],
-    ),
+    "results/mq/first_level_fit.csv",
 ]
 plan.read += [
     *config["captures"].values(),
@@ -161,8 +131,6 @@ plan.read += [
     "studies/mq/machine.yaml",
 ]
 plan.seed = MQ["seed"]
-
-
 plan.conditions = ["table4", "fig7"]
 
 
@@ -204,14 +172,8 @@ plan.simulation(
         table4=f"results/mq/table4{VARIANT}.csv",
         fig7=f"results/mq/fig7{VARIANT}.csv",
     ),
-    outputs=dict(
-        table4="results/mq/runs/conditions/table4.csv",
-        fig7="results/mq/runs/conditions/fig7.csv",
-    ),
-    params=dict(
-        cache_mb=MQ["cache_mb"],
-        threshold_mb=MQ["table3_mb"],
-    ),
+    outputs={item: f"runs/conditions/{item}" for item in plan.conditions},
+    params=dict(cache_mb=MQ["cache_mb"], threshold_mb=MQ["table3_mb"]),
     threads=4,  # cache sizes replayed concurrently behind each first level
 )
 
@@ -220,16 +182,14 @@ plan.simulation(
     "mq_first_replay",
     "mq.runs.replay_policies",
     inputs=dict(trace="results/traces/{capture}.trace"),
-    outputs=dict(table="results/mq/runs/replay/{capture}_first.csv"),
+    outputs="runs/replay/{capture}_first",
     params=dict(
         policies={name: MQ["policies"][name] for name in MQ_COMPARED},
         cache_mb=MQ["table2_mb"],
         writes=mq_writes,
         warm_up=MQ["warm_up"],
     ),
-    threads=min(
-        HALF, 6
-    ),  # combinations of policy and treatment of writes, replayed concurrently
+    threads=min(HALF, 6),  # policies and treatments of writes, replayed concurrently
     priority=mq_first_priority,
 )
 
@@ -241,7 +201,7 @@ plan.simulation(
         trace="results/traces/{capture}.trace",
         known="results/mq/runs/replay/{capture}_first.csv",
     ),
-    outputs=dict(table="results/mq/runs/replay/{capture}.csv"),
+    outputs="runs/replay/{capture}",
     params=dict(
         policies=MQ["policies"],
         cache_mb=MQ["table2_mb"],
@@ -260,11 +220,8 @@ plan.simulation(
         trace="results/traces/{capture}.trace",
         replays="results/mq/runs/replay/{capture}.csv",
     ),
-    outputs=dict(table="results/mq/runs/split/{capture}.csv"),
-    params=dict(
-        policies=MQ["policies"],
-        cache_mb=MQ["table3_mb"],
-    ),
+    outputs="runs/split/{capture}",
+    params=dict(policies=MQ["policies"], cache_mb=MQ["table3_mb"]),
 )
 
 
@@ -272,14 +229,7 @@ plan.simulation(
     "mq_streams",
     "mq.runs.stream_tables",
     inputs=dict(traces=collect("results/traces/{capture}.trace", capture=MQ_CAPTURES)),
-    outputs=dict(
-        fig2="results/mq/fig2.csv",
-        fig3="results/mq/fig3.csv",
-        fig4="results/mq/fig4.csv",
-        lru_curve="results/mq/lru_curve.csv",
-        sensitivity="results/mq/sensitivity.csv",
-        first_level="results/mq/first_level.csv",
-    ),
+    outputs=["fig2", "fig3", "fig4", "lru_curve", "sensitivity", "first_level"],
     params=dict(
         server=MQ["server"],
         client=MQ["client"],
@@ -302,10 +252,10 @@ plan.simulation(
         calibration="data/calibration.yaml",
     ),
     outputs=dict(
-        rates="results/mq/fig7{variant}.csv",
-        components="results/mq/fig7_components{variant}.csv",
-        objective="results/mq/fig7_objective{variant}.csv",
-        fit="results/mq/runs/fit{variant}.csv",
+        rates="fig7{variant}",
+        components="fig7_components{variant}",
+        objective="fig7_objective{variant}",
+        fit="runs/fit{variant}",
     ),
     params=dict(
         capture=mq_capture,
@@ -322,12 +272,12 @@ plan.simulation(
     "mq_fig7_sensitivity",
     "mq.rates.fig7_sensitivity",
     inputs=dict(
-        trace=collect("results/traces/{capture}.trace", capture=MQ["server"])[0],
+        trace=f"results/traces/{MQ['server']}.trace",
         facts=capture_facts(MQ["server"]),
         machine="studies/mq/machine.yaml",
         fit="results/mq/runs/fit.csv",
     ),
-    outputs=dict(table="results/mq/fig7_sensitivity.csv"),
+    outputs="fig7_sensitivity",
     params=dict(
         raw=config["captures"][MQ["server"]],
         cache_mb=MQ["cache_mb"],

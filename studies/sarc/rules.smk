@@ -7,6 +7,9 @@ include: "inputs.smk"
 
 SHARK = "studies/sarc/machine.yaml"
 SHARK_DRIVES = machine_drives(SHARK)
+SARC_FITTED = dict(
+    machine=SHARK, drives=SHARK_DRIVES, fitted="results/sarc/runs/fitted.csv"
+)
 SARC_MODEL = {key: SARC[key] for key in ("divisor", "values")}
 SARC_ANOMALY = SARC["anomaly"]
 
@@ -50,9 +53,7 @@ plan.table(
     "sarc.sensitivity.anomaly",
     "anomaly",
     options={
-        "streams": SARC_ANOMALY["streams"],
-        "length": SARC_ANOMALY["length"],
-        "degrees": SARC_ANOMALY["degrees"],
+        **{key: SARC_ANOMALY[key] for key in ("streams", "length", "degrees")},
         "cache_tracks": [
             round(SARC_ANOMALY["streams"] * size)
             for size in SARC_ANOMALY["tracks_a_stream"]
@@ -68,7 +69,6 @@ plan.table(
     calibration="data/calibration.yaml",
 )
 plan.figure(
-    "sarc.figures.table2",
     "table2",
     "Table II",
     "response times next to the published",
@@ -76,7 +76,6 @@ plan.figure(
     published="studies/sarc/published/table2.csv",
 )
 plan.figure(
-    "sarc.figures.fig6",
     "fig6",
     "Figure 6",
     "response, power, tracks staged",
@@ -85,21 +84,15 @@ plan.figure(
     published="studies/sarc/published/table2.csv",
 )
 plan.figure(
-    "sarc.figures.lists",
     "lists",
     "Figures 7 and 8",
     "size of SEQ and the ratio over time",
     minutes="by_minute",
 )
 plan.figure(
-    "sarc.figures.anomaly",
-    "anomaly",
-    "Figures 1 and 3",
-    "sequential misses by strategy",
-    table="anomaly",
+    "anomaly", "Figures 1 and 3", "sequential misses by strategy", table="anomaly"
 )
 plan.figure(
-    "sarc.figures.detection",
     "detection",
     "Detection",
     "errors of sequential detection by threshold",
@@ -107,23 +100,22 @@ plan.figure(
     table="detection",
 )
 plan.figure(
-    "sarc.figures_fit.fit_grid",
     "fit_grid",
     "The fit",
     "points that were tried",
+    function="sarc.figures_fit.fit_grid",
     part="further",
     table="fit_grid",
 )
 plan.figure(
-    "sarc.figures_fit.load_axis",
     "load_axis",
     "Near saturation",
     "published points on the axis of the load",
+    function="sarc.figures_fit.load_axis",
     part="further",
     table="load_axis",
 )
 plan.figure(
-    "sarc.figures.disk_operations",
     "disk_operations",
     "Operations",
     "what the drives do per request",
@@ -131,7 +123,6 @@ plan.figure(
     table="disk_operations",
 )
 plan.figure(
-    "sarc.figures.other_policies",
     "other_policies",
     "Beyond the paper",
     "other policies on the same load",
@@ -139,15 +130,14 @@ plan.figure(
     table="other_policies",
 )
 plan.figure(
-    "sarc.figures_prefetchers.prefetchers",
     "prefetchers",
     "AMP",
     "prefetchers on the same load and on streams",
+    function="sarc.figures_prefetchers.prefetchers",
     part="further",
     table="prefetchers",
 )
 plan.figure(
-    "sarc.figures.sensitivity",
     "sensitivity",
     "Sensitivity",
     "what the results depend on",
@@ -156,17 +146,7 @@ plan.figure(
     orderings="orderings",
 )
 plan.figure(
-    "sarc.figures.scale",
-    "scale",
-    "Scale",
-    "the model at several scales",
-    part="further",
-    table="scale",
-)
-plan.outputs += collect("results/sarc/{item}.csv", item=["fit", "fit_grid"])
-plan.further += collect(
-    "results/sarc/{item}.csv",
-    item=["detection", "scale", "sensitivity", "orderings", "prefetchers"],
+    "scale", "Scale", "the model at several scales", part="further", table="scale"
 )
 plan.read += [
     SHARK,
@@ -187,7 +167,7 @@ plan.simulation(
         drives=SHARK_DRIVES,
         calibration="data/calibration.yaml",
     ),
-    outputs=dict(table="results/sarc/runs/fit/{step}.csv"),
+    outputs="runs/fit/{step}",
     params=dict(
         settings=SARC_MODEL,
         begin=SARC["fit"],
@@ -208,11 +188,7 @@ plan.simulation(
         calibration="data/calibration.yaml",
         steps=collect("results/sarc/runs/fit/{step}.csv", step=STEPS),
     ),
-    outputs=dict(
-        fit="results/sarc/fit.csv",
-        fit_grid="results/sarc/fit_grid.csv",
-        fitted="results/sarc/runs/fitted.csv",
-    ),
+    outputs=dict(fit="fit", fit_grid="fit_grid", fitted="runs/fitted"),
     priority=2,
 )
 
@@ -220,11 +196,8 @@ plan.simulation(
 plan.simulation(
     "sarc_detection",
     "sarc.detection.by_threshold",
-    inputs=dict(
-        machine=SHARK,
-        drives=SHARK_DRIVES,
-    ),
-    outputs=dict(table="results/sarc/detection.csv"),
+    inputs=dict(machine=SHARK, drives=SHARK_DRIVES),
+    outputs="detection",
     params=dict(
         thresholds=SARC["thresholds"],
         settings=SARC_MODEL,
@@ -232,6 +205,7 @@ plan.simulation(
         spaces=SARC["detection_gb"],
         seed=SARC["seeds"][0],
     ),
+    part="further",
     threads=16,
     priority=1,
 )
@@ -240,23 +214,9 @@ plan.simulation(
 plan.simulation(
     "sarc_under_conditions",
     "sarc.readings.under_conditions",
-    inputs=dict(
-        machine=SHARK,
-        drives=SHARK_DRIVES,
-        fitted="results/sarc/runs/fitted.csv",
-        calibration="data/calibration.yaml",
-    ),
-    outputs=dict(
-        table2="results/sarc/runs/conditions/table2.csv",
-        fig6="results/sarc/runs/conditions/fig6.csv",
-        internals="results/sarc/runs/conditions/internals.csv",
-        refits="results/sarc/runs/conditions/refits.csv",
-    ),
-    params=dict(
-        settings=SARC_MODEL,
-        short=SARC["short"],
-        seed=SARC["seeds"][0],
-    ),
+    inputs=dict(**SARC_FITTED, calibration="data/calibration.yaml"),
+    outputs={i: f"runs/conditions/{i}" for i in [*plan.conditions, "refits"]},
+    params=dict(settings=SARC_MODEL, short=SARC["short"], seed=SARC["seeds"][0]),
     threads=32,
 )
 
@@ -264,17 +224,9 @@ plan.simulation(
 plan.simulation(
     "sarc_run",
     "sarc.runs.schedules",
-    inputs=dict(
-        machine=SHARK,
-        drives=SHARK_DRIVES,
-        fitted="results/sarc/runs/fitted.csv",
-    ),
-    outputs=dict(table="results/sarc/runs/{group}.csv"),
-    params=dict(
-        policies=sarc_policies,
-        seeds=sarc_seeds,
-        settings=SARC_MODEL,
-    ),
+    inputs=SARC_FITTED,
+    outputs="runs/{group}",
+    params=dict(policies=sarc_policies, seeds=sarc_seeds, settings=SARC_MODEL),
     threads=10,  # configurations and seeds of a policy
     priority=1,
 )
@@ -283,15 +235,8 @@ plan.simulation(
 plan.simulation(
     "sarc_sensitivity",
     "sarc.sensitivity.vary_all",
-    inputs=dict(
-        machine=SHARK,
-        drives=SHARK_DRIVES,
-        fitted="results/sarc/runs/fitted.csv",
-    ),
-    outputs=dict(
-        sensitivity="results/sarc/sensitivity.csv",
-        orderings="results/sarc/orderings.csv",
-    ),
+    inputs=SARC_FITTED,
+    outputs=["sensitivity", "orderings"],
     params=dict(
         settings=SARC_MODEL,
         short=SARC["short"],
@@ -299,6 +244,7 @@ plan.simulation(
         parameters=SARC["sensitivity"],
         load=SARC["sensitivity_load"],
     ),
+    part="further",
     threads=32,
     priority=1,
 )
@@ -307,12 +253,8 @@ plan.simulation(
 plan.simulation(
     "sarc_prefetchers",
     "sarc.prefetchers.compare",
-    inputs=dict(
-        machine=SHARK,
-        drives=SHARK_DRIVES,
-        fitted="results/sarc/runs/fitted.csv",
-    ),
-    outputs=dict(table="results/sarc/prefetchers.csv"),
+    inputs=SARC_FITTED,
+    outputs="prefetchers",
     params=dict(
         settings=SARC_MODEL,
         seeds=SARC["prefetchers"]["seeds"],
@@ -320,6 +262,7 @@ plan.simulation(
         loads=SARC["prefetchers"]["loads"],
         streams=SARC["prefetchers"]["streams"],
     ),
+    part="further",
     threads=2,
 )
 
@@ -327,12 +270,8 @@ plan.simulation(
 plan.simulation(
     "sarc_scale",
     "sarc.sensitivity.scales",
-    inputs=dict(
-        machine=SHARK,
-        drives=SHARK_DRIVES,
-        fitted="results/sarc/runs/fitted.csv",
-    ),
-    outputs=dict(table="results/sarc/scale.csv"),
+    inputs=SARC_FITTED,
+    outputs="scale",
     params=dict(
         settings=SARC_MODEL,
         short=SARC["short"],
@@ -340,5 +279,6 @@ plan.simulation(
         divisors=SARC["scale_divisors"],
         loads=SARC["scale_loads"],
     ),
+    part="further",
     threads=12,
 )

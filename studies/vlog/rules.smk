@@ -31,63 +31,23 @@ plan.table(
     },
 )
 plan.conditions = ["table2", "fig9"]
+plan.figure("fig9", "Figure 9", "latency by component", table="fig9")
 plan.figure(
-    "vlog.figures.fig9", "fig9", "Figure 9", "latency by component", table="fig9"
-)
-plan.figure(
-    "vlog.figures.speedup_conditions",
     "speedup_conditions",
     "Table 2",
     "conditions of the speed-up",
     part="further",
     table="speedup_conditions",
 )
+plan.figure("host_range", "Table 2", "host times", part="further", table="host_range")
+plan.figure("fig1", "Figure 1", "locating a sector", table="fig1")
+plan.figure("fig2", "Figure 2", "switch threshold", table="fig2")
+plan.figure("fig6", "Figure 6", "small files", table="fig6")
+plan.figure("fig7", "Figure 7", "a large file", table="fig7")
+plan.figure("fig8", "Figure 8", "utilisation", table="fig8")
+plan.figure("fig10", "Figures 10, 11", "idle time", lfs="fig10", log="fig11")
 plan.figure(
-    "vlog.figures.host_range",
-    "host_range",
-    "Table 2",
-    "host times",
-    part="further",
-    table="host_range",
-)
-plan.figure("vlog.figures.fig1", "fig1", "Figure 1", "locating a sector", table="fig1")
-plan.figure("vlog.figures.fig2", "fig2", "Figure 2", "switch threshold", table="fig2")
-plan.figure("vlog.figures.fig6", "fig6", "Figure 6", "small files", table="fig6")
-plan.figure("vlog.figures.fig7", "fig7", "Figure 7", "a large file", table="fig7")
-plan.figure("vlog.figures.fig8", "fig8", "Figure 8", "utilisation", table="fig8")
-plan.figure(
-    "vlog.figures.fig10",
-    "fig10",
-    "Figures 10, 11",
-    "idle time",
-    lfs="fig10",
-    log="fig11",
-)
-plan.figure(
-    "vlog.figures.what_if",
-    "what_if",
-    "What if",
-    "a disk and flash of 2015",
-    part="further",
-    table="what_if",
-)
-plan.outputs += collect(
-    "results/vlog/{item}.csv",
-    item=[
-        "fig1",
-        "fig2",
-        "fig6",
-        "fig7",
-        "fig8",
-        "fig9",
-        "fig10",
-        "fig11",
-        "speedup_conditions",
-        "what_if",
-    ],
-)
-plan.further += collect(
-    "results/vlog/{item}.csv", item=["host_range", "sensitivity", "hosts"]
+    "what_if", "What if", "a disk and flash of 2015", part="further", table="what_if"
 )
 plan.read += [
     VLOG_HOSTS,
@@ -101,15 +61,12 @@ plan.seed = VLOG["workload"]["seed"]
 plan.simulation(
     "vlog_updates",
     "vlog.platforms.updates",
-    inputs=dict(
-        hosts=VLOG_HOSTS,
-        drives=VLOG_DRIVES,
-    ),
+    inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
     outputs=dict(
-        fig9="results/vlog/fig9.csv",
-        speedup_conditions="results/vlog/speedup_conditions.csv",
-        table2_conditions="results/vlog/runs/conditions/table2.csv",
-        fig9_conditions="results/vlog/runs/conditions/fig9.csv",
+        fig9="fig9",
+        speedup_conditions="speedup_conditions",
+        table2_conditions="runs/conditions/table2",
+        fig9_conditions="runs/conditions/fig9",
     ),
     params=dict(
         platforms=VLOG["platforms"],
@@ -124,19 +81,8 @@ plan.simulation(
 plan.simulation(
     "vlog_files",
     "vlog.platforms.files",
-    inputs=dict(
-        hosts=VLOG_HOSTS,
-        drives=VLOG_DRIVES,
-    ),
-    outputs=dict(
-        fig1="results/vlog/fig1.csv",
-        fig2="results/vlog/fig2.csv",
-        fig6="results/vlog/fig6.csv",
-        fig7="results/vlog/fig7.csv",
-        fig8="results/vlog/fig8.csv",
-        fig10="results/vlog/fig10.csv",
-        fig11="results/vlog/fig11.csv",
-    ),
+    inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
+    outputs=["fig1", "fig2", "fig6", "fig7", "fig8", "fig10", "fig11"],
     params=dict(
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
@@ -159,34 +105,22 @@ plan.simulation(
 plan.simulation(
     "vlog_variations",
     "vlog.platforms.variations",
-    inputs=dict(
-        hosts=VLOG_HOSTS,
-        drives=VLOG_DRIVES,
-    ),
-    outputs=dict(
-        host_range="results/vlog/host_range.csv",
-        sensitivity="results/vlog/sensitivity.csv",
-        hosts="results/vlog/hosts.csv",
-    ),
+    inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
+    outputs=["host_range", "sensitivity", "hosts"],
     params=dict(
         platforms=VLOG["platforms"],
         workload=VLOG["workload"],
         factors=VLOG["host_factors"],
     ),
+    part="further",
 )
 
 
 plan.simulation(
     "vlog_what_if",
     "vlog.platforms.later",
-    inputs=dict(
-        hosts=VLOG_HOSTS,
-        drives=VLOG_LATER_DRIVES,
-    ),
-    outputs=dict(table="results/vlog/what_if.csv"),
-    params=dict(
-        platforms=VLOG_LATER,
-        workload=VLOG["what_if"]["workload"],
-    ),
+    inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_LATER_DRIVES),
+    outputs="what_if",
+    params=dict(platforms=VLOG_LATER, workload=VLOG["what_if"]["workload"]),
     threads=2,
 )

@@ -5,9 +5,6 @@ def whatif_tables(item, conclusions):
 
 
 def whatif_outputs(conclusion, *more):
-    """Return the files of the tables of one conclusion's runs, by name."""
+    """Return the names of the files of one conclusion's runs, by table."""
     items = ["cells", "curve", "crossovers", "checks", *more]
-    return {
-        f"{conclusion}_{item}": f"results/whatif/runs/{conclusion}_{item}.csv"
-        for item in items
-    }
+    return {f"{conclusion}_{i}": f"runs/{conclusion}_{i}" for i in items}

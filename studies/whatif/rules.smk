@@ -11,6 +11,7 @@ WHATIF_BUILDS = {build: EPCM["captures"][build] for build in WHATIF["builds"]}
 WHATIF_DRIVES = drive_files(
     "st19101", "atlas10k", "atlas10k_v", "constellation_es3", "ultrastar_146z10"
 )
+WHATIF_INPUTS = dict(machines=WHATIF_MACHINES, drives=WHATIF_DRIVES)
 CONCLUSIONS = ["hac", "mq", "epcm", "vlog", "sarc"]
 for study in CONCLUSIONS:
     plan.stacked(study, runs=[f"results/whatif/runs/{study}_cells.csv"])
@@ -30,7 +31,11 @@ plan.stacked("checks", runs=list(whatif_tables("checks", CONCLUSIONS).values()))
 plan.stacked("rotation", runs=["results/whatif/runs/vlog_rotation.csv"])
 plan.table("whatif.tables.parameters", "parameters", machines=WHATIF_MACHINES)
 plan.figure(
-    "whatif.figures.verdicts", "summary", "Summary", "what holds", summary="summary"
+    "summary",
+    "Summary",
+    "what holds",
+    function="whatif.figures.verdicts",
+    summary="summary",
 )
 for study, name, more in [
     ("hac", "HAC", {}),
@@ -49,28 +54,18 @@ for study, name, more in [
         cells=f"results/whatif/runs/{study}_cells.csv",
         **more,
     )
-plan.read += [
-    WHATIF_MACHINES,
-    *WHATIF_DRIVES,
-]
-
-WHATIF_HAC = whatif_outputs("hac", "overheads")
-WHATIF_MQ = whatif_outputs("mq")
-WHATIF_SARC = whatif_outputs("sarc")
-WHATIF_EPCM = whatif_outputs("epcm")
-WHATIF_VLOG = whatif_outputs("vlog", "rotation")
+plan.read += [WHATIF_MACHINES, *WHATIF_DRIVES]
 
 
 plan.simulation(
     "whatif_hac",
     "whatif.hac.job",
     inputs=dict(
-        machines=WHATIF_MACHINES,
-        drives=WHATIF_DRIVES,
+        **WHATIF_INPUTS,
         elapsed="results/hac/elapsed.csv",
         parts="results/hac/fig11.csv",
     ),
-    outputs=WHATIF_HAC,
+    outputs=whatif_outputs("hac", "overheads"),
 )
 
 
@@ -78,12 +73,11 @@ plan.simulation(
     "whatif_mq",
     "whatif.mq.job",
     inputs=dict(
-        machines=WHATIF_MACHINES,
-        drives=WHATIF_DRIVES,
+        **WHATIF_INPUTS,
         recorded="results/mq/fig7.csv",
         calibrated="results/mq/fig7_calibrated.csv",
     ),
-    outputs=WHATIF_MQ,
+    outputs=whatif_outputs("mq"),
 )
 
 
@@ -91,13 +85,12 @@ plan.simulation(
     "whatif_sarc",
     "whatif.sarc.job",
     inputs=dict(
-        machines=WHATIF_MACHINES,
-        drives=WHATIF_DRIVES,
+        **WHATIF_INPUTS,
         components="results/sarc/components.csv",
         internals="results/sarc/internals.csv",
         responses="results/sarc/fig6.csv",
     ),
-    outputs=WHATIF_SARC,
+    outputs=whatif_outputs("sarc"),
     params=dict(points=WHATIF["sarc"]),
 )
 
@@ -106,15 +99,14 @@ plan.simulation(
     "whatif_epcm",
     "whatif.epcm.job",
     inputs=dict(
-        machines=WHATIF_MACHINES,
-        drives=WHATIF_DRIVES,
+        **WHATIF_INPUTS,
         machine="studies/epcm/machine.yaml",
         today="studies/epcm/machine_today.yaml",
         fit="results/epcm/fit.csv",
         archived="results/epcm/today.csv",
         files=[path for build in WHATIF_BUILDS for path in build_files(build)],
     ),
-    outputs=WHATIF_EPCM,
+    outputs=whatif_outputs("epcm"),
     params=dict(
         captures=WHATIF_BUILDS,
         settings=EPCM,
@@ -127,12 +119,11 @@ plan.simulation(
     "whatif_vlog",
     "whatif.vlog.job",
     inputs=dict(
-        machines=WHATIF_MACHINES,
-        drives=WHATIF_DRIVES,
+        **WHATIF_INPUTS,
         hosts=VLOG_HOSTS,
         what_if="results/vlog/what_if.csv",
         table2="results/vlog/table2.csv",
     ),
-    outputs=WHATIF_VLOG,
+    outputs=whatif_outputs("vlog", "rotation"),
     params=dict(workload=WHATIF["workload"]),
 )

@@ -3,11 +3,11 @@ plan = PLANS["mine"]
 
 plan.stacked("faults", runs="results/mine/runs/faults.csv")
 plan.table("mine.tables.added", "added", faults="faults")
-plan.figure("mine.figures.anomaly", "anomaly", "Example", "faults", table="faults")
+plan.figure("anomaly", "Example", "faults", table="faults")
 
 plan.simulation(
     "mine_faults",
     "mine.runs.faults",
-    outputs=dict(table="results/mine/runs/faults.csv"),
+    outputs="runs/faults",
     params=dict(frames=config["mine"]["frames"]),
 )

@@ -22,8 +22,13 @@ def simulate(plan, **outputs):
     return plan.simulations[-1]
 
 
+def outputs_of(plan, outputs, **options):
+    plan.simulation("vlog_files", "vlog.platforms.files", inputs={"hosts": "machine.yaml"}, outputs=outputs, **options)
+    return plan.simulations[-1].outputs
+
+
 def test_a_job_depends_on_the_code_of_its_function(plan, sources):
-    job = simulate(plan, table="results/vlog/runs/files.csv").job
+    job = simulate(plan, table="runs/files").job
     assert job["function"] == "misspenalty_studies.vlog.platforms.files"
     called = (job["function"], "misspenalty_studies.common.reporting.jobs")
     assert (
@@ -36,22 +41,28 @@ def test_a_job_depends_on_the_code_of_its_function(plan, sources):
 @pytest.mark.parametrize(
     ("output", "place"),
     [
-        ("results/vlog/fig9.csv", "vlog_files"),
-        ("results/vlog/runs/{layout}/total_{traversal}.parquet", "vlog_files/{layout}/{traversal}"),
-        ("results/vlog/fig7{variant}.csv", "vlog_files{variant}"),
+        ("fig9", "vlog_files"),
+        ("runs/{layout}/total_{traversal}.parquet", "vlog_files/{layout}/{traversal}"),
+        ("fig7{variant}", "vlog_files{variant}"),
     ],
 )
 def test_logs_of_a_job_have_its_wildcards(plan, output, place):
     assert simulate(plan, table=output).place == place
 
 
+def test_tables_of_a_simulation_are_named_below_the_results_of_its_study(plan):
+    assert outputs_of(plan, "runs/files") == {"table": "results/vlog/runs/files.csv"}
+    assert outputs_of(plan, ["fig1"]) == {"fig1": "results/vlog/fig1.csv"}
+    assert outputs_of(plan, {"total": "runs/total.parquet"}) == {"total": "results/vlog/runs/total.parquet"}
+
+
 def test_files_belong_to_one_of_the_two_runs(plan):
-    plan.outputs += ["results/vlog/fig9.csv"]
-    plan.further += ["results/vlog/hosts.csv"]
+    outputs_of(plan, ["fig9", "runs/files", "fig7{variant}"])
+    outputs_of(plan, ["hosts"], part="further")
     plan.table("vlog.runs.table2", "table2", part="first", latencies="fig9")
     plan.stacked("summed", runs=["results/vlog/runs/a.csv"], part="further")
-    plan.figure("vlog.figures.fig9", "fig9", "Figure 9", "latency", table="fig9")
-    plan.figure("vlog.figures.fig9", "runs/measured", "Figure 9", "measured", table="fig9")
+    plan.figure("fig9", "Figure 9", "latency", table="fig9")
+    plan.figure("runs/measured", "Figure 9", "measured", function="vlog.figures.fig9", table="fig9")
     plan.conditions = ["table2"]
     assert plan.files() == [
         "results/vlog/fig9.csv",
@@ -67,8 +78,8 @@ def test_files_belong_to_one_of_the_two_runs(plan):
 
 
 def test_a_simulation_without_inputs_writes_no_archived_table(plan):
-    plan.simulation("vlog_clock", "vlog.platforms.files", outputs={"table": "results/vlog/runs/clock.csv"})
+    plan.simulation("vlog_clock", "vlog.platforms.files", outputs="runs/clock")
     with pytest.raises(
         ParameterError, match=r"vlog_clock: has no inputs, .* results/vlog/clock\.csv .* write it to results/vlog/runs/"
     ):
-        plan.simulation("vlog_clock", "vlog.platforms.files", outputs={"table": "results/vlog/clock.csv"})
+        plan.simulation("vlog_clock", "vlog.platforms.files", outputs="clock")
