@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
-import pandas as pd
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from misspenalty.errors import InputError
@@ -112,11 +111,6 @@ class Machine:
     def variations(self, testbed):
         """Return the sensitivity runs around `testbed` as pairs (parameter, value); see the function `variations`."""
         return variations(self.entries, {name: getattr(testbed, name) for name in self.entries})
-
-    def table(self):
-        """Return the parameters as a table: ``parameter`` and `COLUMNS`."""
-        rows = [{"parameter": name} | entry.row() for name, entry in self.entries.items()]
-        return pd.DataFrame(rows, columns=["parameter", *COLUMNS])
 
 
 def declared(unit, what, **constraints):

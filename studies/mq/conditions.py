@@ -134,7 +134,7 @@ def of_the_testbed(rates):
     Parameters
     ----------
     rates : DataFrame
-        From `misspenalty_studies.mq.rates.rate_sensitivity`.
+        From `misspenalty_studies.mq.rates.fig7_sensitivity`.
 
     Returns
     -------

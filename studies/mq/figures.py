@@ -85,24 +85,6 @@ def table2(table):
     return figure
 
 
-@styled
-def hit_ratio_curve(table):
-    """Hit ratio over cache size, with one line per policy.
-
-    Parameters
-    ----------
-    table : DataFrame
-        ``policy, cache_mb, hit_ratio_pct``.
-    """
-    need(table, ["policy", "cache_mb", "hit_ratio_pct"], "hit_ratio_curve")
-    figure = new_figure(COLUMN, 2.4)
-    axis = figure.subplots()
-    hit_ratio_lines(axis, table)
-    axis.set(xlabel="Cache (MB)", ylabel="Hit ratio of reads (%)", ylim=(0, None))
-    axis.legend(loc="best")
-    return figure
-
-
 _FATES = {  # column -> label, keywords; hits blue, misses orange, first reads white
     "hits_short": ("hit, distance < C", {"facecolor": "#004c8c", "edgecolor": "white"}),
     "hits_long": ("hit, distance ≥ C", {"facecolor": "#6fa8d6", "edgecolor": "white", "hatch": "...."}),

@@ -23,7 +23,7 @@ from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.mq.runs import blocks_of
 from misspenalty_studies.mq.storage_server import calibration
-from misspenalty_studies.mq.storage_server.server import disks_of, outcomes, run, run_live
+from misspenalty_studies.mq.storage_server.server import COMPONENTS, disks_of, outcomes, run, run_live
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
 POLICIES = ("mq", "lru")
@@ -61,14 +61,13 @@ class Rates(NamedTuple):
     objective: pd.DataFrame
 
 
-def points(trace, cache_mb, policies=POLICIES, threads=None):
+def points(trace, cache_mb, threads=None):
     """Replay each point of Figure 7 and return the outcome of every reference.
 
     Parameters
     ----------
     trace : Trace
     cache_mb : sequence of float
-    policies : sequence of str
     threads : int, optional
         Number of concurrent replays.
 
@@ -83,7 +82,7 @@ def points(trace, cache_mb, policies=POLICIES, threads=None):
         simulate(trace, point[1], blocks_of(trace, point[0]), hits=hits)
         return outcomes(hits, trace.write)
 
-    keys = [(mb, policy) for mb in cache_mb for policy in policies]
+    keys = [(mb, policy) for mb in cache_mb for policy in POLICIES]
     return dict(zip(keys, map_in_threads(replayed, keys, threads), strict=True))
 
 
@@ -188,14 +187,12 @@ def _rates(timed, live, baseline):
 
 
 def _components(timed):
-    tables = []
-    for (mb, policy), outcome in timed.items():
-        latency = outcome.latency()
-        part = latency.loc[latency["of"] == "transaction", ["component", "mean_us"]].rename(columns={"mean_us": "us"})
-        part.insert(0, "cache_mb", mb)
-        part.insert(1, "policy", policy)
-        tables.append(part)
-    return pd.concat(tables, ignore_index=True)
+    rows = [
+        (mb, policy, component, outcome.transaction_ns[component] / 1000 / max(outcome.transactions, 1))
+        for (mb, policy), outcome in timed.items()
+        for component in COMPONENTS
+    ]
+    return pd.DataFrame(rows, columns=["cache_mb", "policy", "component", "us"])
 
 
 def _fit_row(fit, within, variant):
@@ -216,31 +213,6 @@ def _fit_row(fit, within, variant):
                 "within_high_us": within and within[1],
             }
         ]
-    )
-
-
-def rate_sensitivity(trace, machine, found, reads_per_transaction, *, cpu_us, seed, references=None, threads=None):
-    """Simulate normalised rates as the testbed's parameters vary one at a time, without fitting again.
-
-    Parameters
-    ----------
-    trace, machine, found, reads_per_transaction, seed, threads
-        As in `transaction_rates`.
-    cpu_us : float
-        Fitted processor time of a transaction, us.
-    references : int, optional
-        Number of references at the head of the trace that are simulated; by default all.
-
-    Returns
-    -------
-    DataFrame
-        ``parameter, value, cache_mb, policy, rate_per_s, normalized_rate``; the first rows, with parameter ``none``,
-        are for the unvaried testbed.
-    """
-    testbed = replace(machine.testbed, database_cpu_us=cpu_us)
-    baseline = (min(mb for mb, _ in found), "lru")
-    return calibration.sensitivity(
-        machine, testbed, trace, found, reads_per_transaction, baseline, seed, references, threads
     )
 
 
@@ -307,15 +279,17 @@ def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):
     Returns
     -------
     DataFrame
-        From `rate_sensitivity`, with the processor time of the table `fit`.
+        From `calibration.sensitivity`, with the processor time of the table `fit`.
     """
     opened = misspenalty.open_trace(trace)
-    return rate_sensitivity(
+    machine = load_machine(machine, kind=StorageServerTestbed)
+    return calibration.sensitivity(
+        machine,
+        replace(machine.testbed, database_cpu_us=int(pd.read_csv(fit)["value_us"].item())),
         opened,
-        load_machine(machine, kind=StorageServerTestbed),
         points(opened, cache_mb, threads=threads),
         recorded_reads(opened, facts, raw),
-        cpu_us=int(pd.read_csv(fit)["value_us"].item()),
+        baseline=(min(cache_mb), "lru"),
         seed=seed,
         threads=threads,
     )

@@ -25,7 +25,6 @@ from misspenalty.plotting.style import (
 )
 
 CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
-PAPERS = ("sarc", "lru_bottom", "lru_top")
 SLOWEST = 1000  # ms; slower points, where the backlog grows for the whole phase, are off the axis
 FAR = 20  # largest ratio to the unvaried model's response that the sensitivity figure shows
 READS = 0.4  # share of reads among the paper's requests

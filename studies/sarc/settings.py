@@ -31,7 +31,6 @@ def _scalar(value):
 
 Minutes = Annotated[int, Field(ge=0, le=1440)]
 Divisor = Literal[1, 2, 4, 8, 16]
-Offsets = Annotated[list[Annotated[float, Field(ge=-1000, le=1000)]], Field(min_length=1)]
 Load = Annotated[int, Field(ge=0, le=5)]
 Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["number", "string", "boolean"]})]
 

@@ -21,7 +21,6 @@ from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import DEVICE_US, tried
 
 NAME, STUDY = "EPCM", "epcm"
-CLAIM = "prefetching the files that a context model predicts shortens builds"
 THRESHOLD_PCT = 1.0
 TIMES = ("read_call_us", "copy_us_per_kb", "buffer_copy_us_per_kb", "engine_us", "host_us")
 MODERN = 2005  # the first year with one cache for reads and writes

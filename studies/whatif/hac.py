@@ -12,7 +12,6 @@ from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import any_device, tried
 
 NAME, STUDY = "HAC", "hac"
-CLAIM = "an object cache that keeps hot objects instead of whole pages shortens traversals"
 THRESHOLD_PCT = 1.0
 SERVER_US = ("client", "server")  # processor times of a fetch
 

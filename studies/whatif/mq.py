@@ -15,7 +15,6 @@ from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import tried
 
 NAME, STUDY = "MQ", "mq"
-CLAIM = "a second-level cache that counts accesses raises the transaction rate"
 THRESHOLD_PCT = 1.0
 TERMINALS, SERVERS, DEVICES = 48, 4, 24  # as in studies/mq/machine.yaml
 OWN_MBIT_PER_S = 800  # the testbed's link, each way

@@ -19,7 +19,6 @@ from misspenalty_studies.whatif.machines import disk, load
 from misspenalty_studies.whatif.runs import tried
 
 NAME, STUDY = "SARC", "sarc"
-CLAIM = "a cache that divides itself between sequential and random data answers sooner"
 THRESHOLD_PCT = 5.0
 OWN_DRIVE = "ultrastar_146z10"  # the drive of studies/sarc/machine.yaml
 PROCESSORS = ("controller", "adapter_queue", "adapter")

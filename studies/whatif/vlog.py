@@ -21,7 +21,6 @@ from misspenalty_studies.whatif.machines import load
 from misspenalty_studies.whatif.runs import tried
 
 NAME, STUDY = "Virtual log", "vlog"
-CLAIM = "writing where the head is shortens synchronous updates"
 THRESHOLD_PCT = 1.0
 HOST, CYLINDERS = "ultra170", 11
 FLASH = {"sata_ssd": "sata_ssd", "nvme": "nvme_ssd"}  # rows of results/vlog/what_if.csv

@@ -7,7 +7,7 @@ the claims of papers; `agreement` lists the comparisons with programs, and `fore
 files, judges all studies, and writes the tables of verdicts.
 """
 
-from misspenalty_studies.common.claims.conditions import MISSED, net_effects, under_conditions
+from misspenalty_studies.common.claims.conditions import MISSED, under_conditions
 from misspenalty_studies.common.claims.decided import Decided
 from misspenalty_studies.common.claims.forms import VERDICTS
 from misspenalty_studies.common.claims.ledger import Claim, Fit, load_calibration, load_ledger, read_ledger
@@ -47,7 +47,6 @@ __all__ = [
     "judge",
     "load_calibration",
     "load_ledger",
-    "net_effects",
     "read_ledger",
     "read_logged",
     "summary",

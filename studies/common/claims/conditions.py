@@ -68,32 +68,3 @@ def under_conditions(ledger, name, module, judged, tables):
                     rows.append((claim.id, condition, outcome.obtained, outcome.verdict, judged[claim.id]))
     rows.sort(key=lambda row: place[row[0]])
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
-
-
-def net_effects(conditions):
-    """Count the claims that each condition gains and loses.
-
-    Parameters
-    ----------
-    conditions : DataFrame
-        From `under_conditions`.
-
-    Returns
-    -------
-    DataFrame
-        ``condition, gained, lost, net``: the number of missed claims that are reproduced under the condition, the
-        number of reproduced claims that are missed under it, and the difference. The conditions are in the order of
-        `conditions`.
-
-    Examples
-    --------
-    >>> rows = [("a", "x", "1", "reproduced", "direction"), ("b", "x", "2", "direction", "reproduced")]
-    >>> net_effects(pd.DataFrame(rows, columns=COLUMNS)).values.tolist()
-    [['x', 1, 1, 0]]
-    """
-    gained = (conditions["verdict"] == "reproduced") & conditions["judged"].isin(MISSED)
-    counts = pd.DataFrame(
-        {"condition": conditions["condition"], "gained": gained, "lost": conditions["judged"].isin(KEPT)}
-    )
-    table = counts.groupby("condition", sort=False).sum().reset_index()
-    return table.assign(net=table["gained"] - table["lost"])

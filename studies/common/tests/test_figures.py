@@ -63,7 +63,6 @@ DRAWN = {
     "sensitivity": lambda t: mq.sensitivity(t["sensitivity"]),
     "first_level": lambda t: mq.first_level(t["first_level"]),
     "first_level_fit": lambda t: mq.first_level_fit(t["first_level_fit"], t["first_level_claims"], PRINTED4),
-    "curve": lambda t: mq.hit_ratio_curve(t["table4"]),
     "hit_ratio": lambda t: curve.hit_ratio(TWO_CURVES),
     "hit_ratio_sampled": lambda t: curve.hit_ratio(TWO_CURVES.assign(hit_ratio_error=0.02), 8192),
     "overview": lambda t: overview.overview(
@@ -211,7 +210,6 @@ def save_bytes(figure):
         (mq.fig7_components, "fig7_components"),
         (mq.sensitivity, "sensitivity"),
         (mq.first_level, "first_level"),
-        (mq.hit_ratio_curve, "table4"),
     ],
 )
 def test_an_unusable_table_is_named(tables, draw, table):

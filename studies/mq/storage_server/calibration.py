@@ -29,8 +29,6 @@ class DatabaseCpuFit:
     reached : bool
         Whether the target is between these two; if not, `value` is the end of the range whose ratio is closer to the
         target.
-    evaluations : int
-        Number of processor times tried.
     """
 
     value: int
@@ -41,18 +39,6 @@ class DatabaseCpuFit:
     highest: float
     lowest: float
     reached: bool
-    evaluations: int
-
-    @property
-    def note(self):
-        """A sentence that reports the fit."""
-        if self.reached:
-            return f"database_cpu_us = {self.value} gives {self.ratio:.4f} for the published {self.target:g}"
-        side = "above" if self.target > self.highest else "below"
-        return (
-            f"the published {self.target:g} is {side} the range that the model reaches ({self.lowest:.4f} to "
-            f"{self.highest:.4f}); database_cpu_us stays at the end of its range, {self.value}: {self.ratio:.4f}"
-        )
 
 
 def fit_database_cpu(run_ratio, target, low, high, step=1):
@@ -95,7 +81,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
         left, right = (middle, right) if tried[middle] >= target else (left, middle)
     ends = (left, right) if reached else (low, high)
     value = min(ends, key=lambda us: (abs(tried[us] - target), us))
-    return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached, len(tried))
+    return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached)
 
 
 def compatible(run_ratio, target, low, high, step=1):
@@ -122,9 +108,7 @@ def compatible(run_ratio, target, low, high, step=1):
     return tuple(end.value if isinstance(end, DatabaseCpuFit) else end for end in ends)
 
 
-def sensitivity(
-    machine, testbed, trace, outcomes, reads_per_transaction, baseline, seed, references=None, threads=None
-):
+def sensitivity(machine, testbed, trace, outcomes, reads_per_transaction, baseline, seed, threads=None):
     """Simulate normalised rates as the testbed's parameters vary one at a time.
 
     Parameters
@@ -141,8 +125,6 @@ def sensitivity(
         Point by whose rate the rates are divided, for all points under the same variation.
     seed : int
         Seed of the exponential service times; each run draws the same.
-    references : int, optional
-        Number of references at the head of the trace that are simulated; by default all.
     threads : int, optional
         Number of concurrent runs; by default one per processor. The result does not depend on it.
 
@@ -159,7 +141,6 @@ def sensitivity(
     """
     if baseline not in outcomes:
         raise ParameterError(f"baseline {baseline!r} is not one of the points {list(outcomes)}")
-    head = slice(references)
     variations = [("none", ""), *machine.variations(testbed)]
     placed = {}
 
@@ -167,10 +148,10 @@ def sensitivity(
         name, value = variation
         varied = testbed if name == "none" else replace(testbed, **{name: value})
         disk = placed[varied.stripe_blocks]
-        return run(outcomes[point][head], disk, varied, reads_per_transaction, np.random.default_rng(seed)).rate_per_s
+        return run(outcomes[point], disk, varied, reads_per_transaction, np.random.default_rng(seed)).rate_per_s
 
     for unit in {testbed.stripe_blocks} | {value for name, value in variations if name == "stripe_blocks"}:
-        placed[unit] = disks_of(trace, replace(testbed, stripe_blocks=unit))[head]
+        placed[unit] = disks_of(trace, replace(testbed, stripe_blocks=unit))
     jobs = [(variation, point) for variation in variations for point in outcomes]
     rates = dict(zip(jobs, map_in_threads(lambda job: rate(*job), jobs, threads), strict=True))
     rows = []

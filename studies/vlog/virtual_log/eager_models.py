@@ -21,28 +21,6 @@ def track_skip(n, p):
     return (1 - p) * n / (1 + p * n)
 
 
-def track_recurrence(n, k):
-    """Return the value of `track_skip` by the printed recurrence, for k free sectors; E(k, k) = 0."""
-    expected = 0.0
-    for sectors in range(k + 1, n + 1):
-        expected = (sectors - k) / sectors * (1 + expected)
-    return expected
-
-
-def block_skip(n, p, logical, physical):
-    """Return the mean number of sectors that pass unused while a block of `logical` sectors is written as blocks of
-    `physical` sectors.
-
-    This is (1-p) n B / (b + p n) for a logical block of B sectors and physical ones of b, and is smallest for b = B.
-    """
-    _check(n, p)
-    if not 1 <= physical <= logical <= n:
-        raise ParameterError(
-            f"blocks of {physical!r} and {logical!r} sectors; expected 1 <= physical <= logical <= {n}"
-        )
-    return (1 - p) * n * logical / (physical + p * n)
-
-
 def cylinder_skip(n, p, tracks, switch):
     """Return the mean number of sectors that pass before a free one in a cylinder of `tracks` tracks, if a head switch
     takes `switch` sectors.

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from misspenalty import InputError
-from misspenalty_studies.common.claims import MISSED, judge, load_ledger, net_effects, under_conditions
+from misspenalty_studies.common.claims import MISSED, judge, load_ledger, under_conditions
 from misspenalty_studies.common.judge import STUDIES, write_conditions
 
 ROOT = Path(__file__).parents[4]
@@ -51,15 +51,13 @@ def test_each_missed_claim_is_judged_under_each_condition_that_decides_it(ledger
     assert value == str(PUBLISHED[128][0])
 
 
-def test_what_a_condition_loses_is_listed_and_counted(ledger):
+def test_what_a_condition_loses_is_listed(ledger):
     base = judge(ledger, {"mq": STUDIES["mq"]}, {"mq_table4": table4()})
     varied = {"table4": pd.concat([table4(mq=0.5, condition="half"), table4(condition="the same")])}
     frame = under_conditions(ledger, "mq", STUDIES["mq"], verdicts(base), varied)
     points = frame[frame["claim"].isin(POINTS)]
     assert points[["claim", "condition"]].to_numpy().tolist() == [[f"mq.table4.mq.{mb}", "half"] for mb in PUBLISHED]
     assert set(points["judged"]) == {"reproduced"} and points["verdict"].isin(MISSED).all()
-    effects = net_effects(frame).set_index("condition")
-    assert effects.loc["half", "lost"] >= 3 and effects.loc["half", "net"] == -effects.loc["half", "lost"]
 
 
 def test_a_claim_that_reads_another_table_is_not_judged(ledger):
