@@ -19,8 +19,6 @@ variant enters no total, and another variant is not tried instead of it. Orders 
 ties, as in the judged results.
 """
 
-from typing import NamedTuple
-
 import pandas as pd
 
 from misspenalty.errors import ParameterError
@@ -28,21 +26,10 @@ from misspenalty_studies.common.claims import judge, load_calibration, read_ledg
 from misspenalty_studies.hac import claims as hac_claims
 from misspenalty_studies.hac import further, projections
 from misspenalty_studies.hac.object_server.object_client import load_testbed
-from misspenalty_studies.hac.prices import Costs
-from misspenalty_studies.hac.runs import database
-from misspenalty_studies.hac.seeds import each_seed, mean_over_seeds, read_sweeps
+from misspenalty_studies.hac.seeds import each_seed, mean_over_seeds, samples
 from misspenalty_studies.hac.tables import KEYS, Point, all_of_fig9, at_size, fig10, fig11, fit, points, runs_at
 
 BY_SEED = ("fig9", "fig10", "fig11", "projections")
-
-
-class _Seed(NamedTuple):
-    """One seed's database, sweeps and costs; the cost of an installation is not set yet."""
-
-    seed: int
-    data: object
-    sweeps: dict
-    costs: Costs
 
 
 class Variant:
@@ -61,13 +48,10 @@ class Variant:
     """
 
     def __init__(self, sweeps, machine, calibration, points_mb, sizes):
-        testbed, self.points_mb = load_testbed(machine), points_mb
+        self.points_mb = points_mb
         fits = {one.parameter: one for one in load_calibration(calibration) if one.study == "hac"}
         self.size, self.install = fits["server_cache_mb"], fits["install_instructions"]
-        self.seeds = []
-        for seed, swept in read_sweeps(sweeps).items():
-            data = database(seed, **sizes)
-            self.seeds.append(_Seed(seed, data, swept, Costs(testbed, len(data.pages), seed)))
+        self.seeds = list(samples(sweeps, load_testbed(machine), sizes))  # the installation is not priced yet
 
     def server_fit(self):
         """Compute the hit rate of hot T1 with each size of the server's cache.
@@ -79,15 +63,13 @@ class Variant:
         """
         (published,) = self.size.published
         low, high = map(int, self.size.range)
-        rows = []
+        mb = self.points_mb["T1"]
+        tables = []
         for one in self.seeds:
-            mb = self.points_mb["T1"]
             point = Point(at_size(one.sweeps["T1"], mb), mb)
-            for size in range(low, high + 1):
-                found = point.penalty(_priced(one.costs, size, 0))
-                rows.append((one.seed, size, found.hit_pct, found.run_hit_pct))
-        each = pd.DataFrame(rows, columns=["seed", "server_cache_mb", "hit_pct", "run_hit_pct"])
-        tables = [rows.drop(columns="seed") for _, rows in each.groupby("seed")]
+            found = {size: point.penalty(_priced(one.costs, size, 0)) for size in range(low, high + 1)}
+            rows = [(size, priced.hit_pct, priced.run_hit_pct) for size, priced in found.items()]
+            tables.append(pd.DataFrame(rows, columns=["server_cache_mb", "hit_pct", "run_hit_pct"]))
         return sized(mean_over_seeds(tables, ["server_cache_mb"]), published["value"])
 
     def installation(self, server_mb):

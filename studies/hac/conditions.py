@@ -20,7 +20,7 @@ from misspenalty.errors import ParameterError
 from misspenalty_studies.common.points import as_written
 from misspenalty_studies.hac import further, projections
 from misspenalty_studies.hac.objects.traversals import STATIC
-from misspenalty_studies.hac.prices import client_us
+from misspenalty_studies.hac.prices import client_us, load_fitted
 from misspenalty_studies.hac.runs import database, run
 from misspenalty_studies.hac.seeds import BySeed, mean_over_seeds, read_sweeps, samples
 from misspenalty_studies.hac.tables import (
@@ -146,7 +146,7 @@ def under_conditions(
         for item, rows in made.items():
             found.setdefault(item, {}).setdefault(words, []).append(rows)
 
-    for seed, data, base, costs in samples(total, machine, fit, sizes):
+    for seed, data, base, costs in samples(total, load_fitted(machine, fit), sizes):
         keep(FRAMES_ALONE, {"fig9": all_of_fig9(frames[seed], costs, least_share)})
         for words, table in hit_times(data, hit_time_mb, costs.testbed):
             keep(words, {"hit_time": table})

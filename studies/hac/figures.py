@@ -30,15 +30,15 @@ def at_points(table, points_mb):
     return table[np.isclose(table["cache_mb"], wanted)]
 
 
-def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
+def _stacks(axis, table, parts):
     """Draw stacked bars, one per traversal in `table`, one part per component; return the names of the traversals."""
     names = [name for name in TRAVERSALS if name in set(table["traversal"])]
-    wide = table.pivot_table(index="traversal", columns="component", values=value).reindex(names) * scale
+    wide = table.pivot_table(index="traversal", columns="component", values="us").reindex(names) * 1e-3
     foot = np.zeros(len(names))
     for part, look in zip(parts, _PARTS, strict=False):
-        axis.bar(range(len(names)), wide[part], width, bottom=foot, linewidth=0.4, **look)
+        axis.bar(range(len(names)), wide[part], 0.62, bottom=foot, linewidth=0.4, **look)
         foot = foot + wide[part].to_numpy()
-    half = _half_of_sum(table, parts, value, names) * scale
+    half = _half_of_sum(table, parts, names) * 1e-3
     axis.errorbar(range(len(names)), foot, half, **_INTERVAL)
     for x, top in enumerate(foot + half):
         axis.text(x, top, f" {foot[x]:.3g}", ha="center", va="bottom", fontsize=7)
@@ -48,12 +48,12 @@ def _stacks(axis, table, parts, value, scale=1.0, width=0.62):
     return names
 
 
-def _half_of_sum(table, parts, value, names):
+def _half_of_sum(table, parts, names):
     """Return the half width of the interval of a stack, as if its parts varied together: an upper bound."""
-    half = f"{value}_ci95"
-    if half not in table:
+    if "us_ci95" not in table:
         return np.zeros(len(names))
-    return table[table["component"].isin(parts)].groupby("traversal")[half].sum().reindex(names).fillna(0).to_numpy()
+    half = table[table["component"].isin(parts)].groupby("traversal")["us_ci95"].sum()
+    return half.reindex(names).fillna(0).to_numpy()
 
 
 def _part_legend(figure, parts, further=(), columns=4):
@@ -90,7 +90,7 @@ def fig9(table, published):
     figure = new_figure(PAGE, 2.4)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
     parts = ("fetch", "replacement", "conversion")
-    names = _stacks(left, chosen, parts, "us", 1e-3)
+    names = _stacks(left, chosen, parts)
     left.set_xticks(range(len(names)), [f"{name}\n{sizes[name]:g} MB" for name in names])
     left.set_ylabel("Miss penalty (ms)")
     wide = chosen.pivot_table(index="traversal", columns="component", values="us")
@@ -141,7 +141,7 @@ def fig10(table, published):
     wide = table.pivot_table(index="traversal", columns="component", values="us") / 1000
     names = [name for name in TRAVERSALS if name in wide.index]
     said = published.set_index("traversal")["stack_scanning_over_replacement_pct"]
-    ends = wide.sum(axis=1).reindex(names) + _half_of_sum(table, parts, "us", names) / 1000
+    ends = wide.sum(axis=1).reindex(names) + _half_of_sum(table, parts, names) / 1000
     for x, name in enumerate(names):
         total = wide.loc[name].sum()
         ours = f"{100 * wide.loc[name, 'stack_scanning'] / total:.0f} %"
@@ -175,7 +175,7 @@ def _one_stack(table, parts, label, name):
     need(table, ["traversal", "component", "us"], name)
     figure = new_figure(COLUMN, 2.3)
     axis = figure.subplots()
-    _stacks(axis, table, parts, "us", 1e-3)
+    _stacks(axis, table, parts)
     axis.set_ylabel(label)
     _part_legend(figure, parts, columns=4 if len(parts) == 4 else 3)
     return figure
@@ -348,7 +348,7 @@ def elapsed(table):
 
 
 @styled
-def sensitivity(costs, algorithm, traversal="T1"):
+def sensitivity(costs, algorithm):
     """How much replacement and conversion, as shares of T1's fetch time, change as each cost or parameter takes its
     other values, one at a time.
 
@@ -359,8 +359,6 @@ def sensitivity(costs, algorithm, traversal="T1"):
     ----------
     costs, algorithm : DataFrame
         ``parameter, value, traversal, replacement_pct, conversion_pct``; parameter ``none`` is the study's own.
-    traversal : str
-        The traversal that is shown.
     """
     columns = ("replacement_pct", "conversion_pct")
     lines = [{**look, "linestyle": "-", "linewidth": 0.8} for look in SERIES[: len(columns)]]
@@ -369,7 +367,7 @@ def sensitivity(costs, algorithm, traversal="T1"):
     figure = new_figure(PAGE, 4.2)
     axes = figure.subplots(1, 2)
     for axis, table in zip(axes, (costs, algorithm), strict=True):
-        part = table[table["traversal"] == traversal]
+        part = table[table["traversal"] == "T1"]
         own = part[part["parameter"] == "none"]
         names = [name for name in dict.fromkeys(part["parameter"]) if name != "none"]
         moved = [name for name in names if _moves(part, own, name, columns)] or names

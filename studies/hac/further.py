@@ -1,5 +1,6 @@
 """Compute the HAC study's further tables: hit time, elapsed time, updates, server, dynamic traversal, sensitivity."""
 
+from functools import partial
 from itertools import product
 
 import pandas as pd
@@ -9,7 +10,7 @@ from misspenalty_studies.hac.object_server.object_client import HIT, Prices
 from misspenalty_studies.hac.object_server.page_server import message_ns
 from misspenalty_studies.hac.objects.traversals import STATIC, Program
 from misspenalty_studies.hac.prices import client_us, penalty
-from misspenalty_studies.hac.runs import MB, database, intervals, make_cache, run, run_dynamic
+from misspenalty_studies.hac.runs import MB, database, fewest_misses, intervals, make_cache, run, run_dynamic
 from misspenalty_studies.hac.tables import at_size
 
 IN_A_FETCH = (
@@ -24,7 +25,7 @@ NOT_AT_THE_POINTS = (  # values of other machines and other tables, which do not
 )  # fmt: skip
 
 
-def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
+def hit_time(data, cache_mb, costs):
     """Price the hit time of hot traversals in a cache that holds everything, by the lines of the paper's Table 3.
 
     Returns
@@ -32,7 +33,7 @@ def hit_time(data, cache_mb, costs, traversals=("T1", "T6")):
     DataFrame
         See `priced_hits`.
     """
-    return priced_hits({name: without_misses(data, name, cache_mb) for name in traversals}, cache_mb, costs.testbed)
+    return priced_hits({name: without_misses(data, name, cache_mb) for name in ("T1", "T6")}, cache_mb, costs.testbed)
 
 
 def without_misses(data, traversal, cache_mb):
@@ -171,16 +172,13 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
     """
     rows = []
     for system, size in product(systems, sizes_mb):
-        tried = [{"share": share} for share in best.get(size, shares)] if system == "gom" else [{}]
-        found = []
-        for parameters in tried:
-            try:
-                one = run_dynamic(data, system, size, settings, seed, **parameters)
-            except ParameterError:  # too small
-                continue
-            found.append((int((one.fetches["page"] > 0).sum()), parameters.get("share"), one.memory))
-        if found:
-            count, share, memory = min(found, key=lambda item: item[0])
+        found = fewest_misses(
+            partial(run_dynamic, data, system, size, settings, seed),
+            best.get(size, shares) if system == "gom" else [None],
+            lambda fetches: int((fetches["page"] > 0).sum()),
+        )
+        if found is not None:
+            count, share, memory = found
             if system == "gom":
                 best[size] = [share]
             rows.append(("dynamic", system, size, memory[0] / MB, memory[1] / MB, share, count))

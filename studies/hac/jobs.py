@@ -36,7 +36,7 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     dict of str to DataFrame
         ``projections, projections_by_seed`` and ``elapsed``.
     """
-    every = list(samples(sweeps, machine, fit, sizes))
+    every = list(samples(sweeps, load_fitted(machine, fit), sizes))
     tables = [
         {
             "projections": projections.projections(
@@ -78,7 +78,7 @@ def other_tables(
         ``hit_time, updates, server, cost_sensitivity, dynamic``.
     """
     tables, best = [], {}
-    for one in samples(sweeps, machine, fit, sizes):
+    for one in samples(sweeps, load_fitted(machine, fit), sizes):
         two = database(one.seed, **{**sizes, "modules": 2})
         tables.append(
             {

@@ -8,6 +8,8 @@ A run repeats one traversal on one cache. The first iteration is cold; *hot* is 
 """
 
 import sys
+from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -124,11 +126,6 @@ def hot_iterations(iterations):
     return range(1, max(iterations - 1, 2))
 
 
-def misses(found):
-    """Return the cold and hot misses of a run, from `count_misses`."""
-    return count_misses(found.fetches)
-
-
 def count_misses(fetches):
     """Return the number of fetches of the cold iteration, and the mean of the hot ones (None if there are none)."""
     number = fetches[fetches["page"] > 0].groupby("iteration").size()
@@ -138,7 +135,7 @@ def count_misses(fetches):
     return int(number[0]), float(number[hot].mean()) if hot else None
 
 
-def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=()):
+def sweep(data, systems, traversal, sizes_mb, iterations, shares=()):
     """Count the misses of several systems at several cache sizes.
 
     Parameters
@@ -147,8 +144,6 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
         As in `run`.
     systems : sequence of str
     sizes_mb : sequence of float
-    table : bool
-        Whether the size includes the indirection table.
     shares : sequence of float
         Splits of ``gom`` to try; the one with the fewest hot misses is kept at each size.
 
@@ -159,20 +154,29 @@ def sweep(data, systems, traversal, sizes_mb, iterations, *, table=True, shares=
         left out.
     """
     rows = []
-    for system in systems:
-        for size in sizes_mb:
-            tried = [{"share": share} for share in shares] if system == "gom" else [{}]
-            found = []
-            for parameters in tried:
-                try:
-                    one = run(data, system, traversal, size, iterations, table=table, **parameters)
-                except ParameterError:  # too small
-                    continue
-                found.append((misses(one)[::-1], parameters.get("share"), one.memory))
-            if found:
-                (hot, cold), share, memory = min(found, key=lambda item: item[0])
-                rows.append((traversal, system, size, memory[0] / MB, memory[1] / MB, share, cold, hot))
+    for system, size in product(systems, sizes_mb):
+        best = fewest_misses(
+            partial(run, data, system, traversal, size, iterations),
+            shares if system == "gom" else [None],
+            lambda fetches: count_misses(fetches)[::-1],
+        )
+        if best is not None:
+            (hot, cold), share, memory = best
+            rows.append((traversal, system, size, memory[0] / MB, memory[1] / MB, share, cold, hot))
     return pd.DataFrame(rows, columns=MISSES)
+
+
+def fewest_misses(run, shares, count):
+    """Return the misses, by the function `count` of a run's fetches, the split and the memory of the best of the splits
+    `shares`; the only "split" of a cache that has none is None. Return None if the cache is too small for all."""
+    found = []
+    for share in shares:
+        try:
+            one = run() if share is None else run(share=share)
+        except ParameterError:  # too small
+            continue
+        found.append((count(one.fetches), share, one.memory))
+    return min(found, key=lambda item: item[0], default=None)
 
 
 def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters):
@@ -182,8 +186,9 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
     ----------
     data, traversal, iterations, **parameters
         As in `run`.
-    sizes_mb, table
-        As in `sweep`.
+    sizes_mb : sequence of float
+    table : bool
+        Whether the size includes the indirection table.
 
     Returns
     -------
@@ -195,7 +200,7 @@ def sweep_hac(data, traversal, sizes_mb, iterations, *, table=True, **parameters
         one = run(data, "hac", traversal, size, iterations, table=table, **parameters)
         frames, rest = (part / MB for part in one.memory)
         tables.append(one.fetches.astype("int32").assign(cache_mb=size, frames_mb=frames, table_mb=rest))
-        print(f"{traversal}, {size:g} MB: {misses(one)} cold and hot misses", file=sys.stderr)
+        print(f"{traversal}, {size:g} MB: {count_misses(one.fetches)} cold and hot misses", file=sys.stderr)
     return pd.concat(tables, ignore_index=True)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
 from misspenalty_studies.common.statistics import half_width
 from misspenalty_studies.hac.objects.traversals import STATIC
-from misspenalty_studies.hac.prices import Costs, load_fitted
+from misspenalty_studies.hac.prices import Costs
 from misspenalty_studies.hac.runs import database
 
 
@@ -35,15 +35,14 @@ class Sample(NamedTuple):
     costs: Costs
 
 
-def samples(paths, machine, fit, sizes):
+def samples(paths, testbed, sizes):
     """Yield a sample for every seed of stored sweeps, one after another.
 
     Parameters
     ----------
     paths : sequence of path-like
         HAC's sweeps, in the order of `STATIC`.
-    machine, fit : path-like
-        ``machine.yaml`` and the table of the fit.
+    testbed : ObjectServerTestbed
     sizes : dict
         Sizes of the database.
 
@@ -53,7 +52,7 @@ def samples(paths, machine, fit, sizes):
     """
     for seed, sweeps in read_sweeps(paths).items():
         data = database(seed, **sizes)
-        yield Sample(seed, data, sweeps, Costs(load_fitted(machine, fit), len(data.pages), seed))
+        yield Sample(seed, data, sweeps, Costs(testbed, len(data.pages), seed))
 
 
 def read_sweeps(paths):
