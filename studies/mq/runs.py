@@ -31,19 +31,7 @@ def blocks_of(trace, cache_mb):
     return max(int(cache_mb * MB) // trace.block_bytes, 1)
 
 
-def replay(
-    trace,
-    policy,
-    cache_mb,
-    *,
-    label=None,
-    writes=("count", "ignore"),
-    warm_up=0,
-    parameters=None,
-    grid=None,
-    threads=None,
-    progress=False,
-):
+def replay(trace, policy, cache_mb, *, writes, warm_up=0, parameters=None, threads=None):
     """Compute the hit ratios of one policy over cache sizes (a row of the paper's Table 2).
 
     Parameters
@@ -54,18 +42,13 @@ def replay(
         Name of the policy.
     cache_mb : sequence of float
         Cache sizes, MB.
-    label : str, optional
-        Name of the row; by default the policy's name.
     writes : sequence of {"count", "ignore", "refresh"}
         How the cache treats writes, as in `simulate`; the hit ratio is over reads in any case.
     warm_up : int
         References at the head of the trace that are not counted.
     parameters : dict, optional
         The policy's parameters.
-    grid : dict of str to sequence, optional
-        Values of further parameters: every combination is tried, and for each size the best is kept, as the authors
-        did for FBR and LFRU.
-    threads, progress
+    threads
         As in `hit_ratio_curve`.
 
     Returns
@@ -74,9 +57,8 @@ def replay(
         ``cache_mb, policy, writes, hit_ratio_pct, requests, hits, evictions, ghost_hits, parameters``; evictions and
         ghost hits are those of all references, writes and warm-up included.
     """
-    options = {"label": label, "warm_up": warm_up, "threads": threads, "progress": progress}
-    choices = itertools.product(writes, _combinations(parameters, grid))
-    return _best([_curve(trace, policy, cache_mb, mode, chosen, **options) for mode, chosen in choices])
+    options = {"label": policy, "warm_up": warm_up, "threads": threads}
+    return _best([_curve(trace, policy, cache_mb, mode, parameters or {}, **options) for mode in writes])
 
 
 def _combinations(parameters, grid):
@@ -85,7 +67,7 @@ def _combinations(parameters, grid):
     return [(parameters or {}) | dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
-def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, threads=1, progress=False):
+def _curve(trace, policy, cache_mb, mode, parameters, *, label, warm_up, threads=1):
     """Compute the hit ratios of one policy with these parameters over cache sizes, in the columns of `replay`."""
     sizes = [blocks_of(trace, mb) for mb in cache_mb]
     curve = hit_ratio_curve(
@@ -95,12 +77,11 @@ def _curve(trace, policy, cache_mb, mode, parameters, *, label=None, warm_up=0, 
         threads=threads,
         writes=mode,
         warm_up=warm_up,
-        progress=progress,
         totals=True,
         **parameters,
     )
     curve.insert(0, "cache_mb", list(cache_mb))
-    curve["policy"] = label or policy
+    curve["policy"] = label
     curve["writes"] = mode
     curve["hit_ratio_pct"] = 100 * curve["hit_ratio"]
     curve["parameters"] = " ".join(f"{name}={value:.12g}" for name, value in parameters.items() if value is not None)
@@ -121,10 +102,12 @@ def distance_split(trace, policy, cache_mb, *, label=None, writes="count", param
 
     Parameters
     ----------
-    trace, policy, label, parameters
+    trace, policy, parameters
         As in `replay`.
     cache_mb : float
         Cache size C, MB.
+    label : str, optional
+        Name in the row; by default the policy's.
     writes : {"count", "ignore", "refresh"}
         How the cache treats writes. Distances include writes unless they are ignored; only reads are tallied.
 
@@ -240,7 +223,7 @@ def _end_of(write, reads, cache_mb):
     return np.searchsorted(counted, reads) + 1
 
 
-def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None):
+def first_level(trace, first_mb, cache_mb, threads=None):
     """Compute hit ratios of the storage cache behind simulated first levels.
 
     Parameters
@@ -251,8 +234,6 @@ def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None)
         Sizes of the first level, MB.
     cache_mb, threads
         As in `replay`.
-    policies : sequence of str
-        Policies of the storage cache.
 
     Returns
     -------
@@ -262,7 +243,7 @@ def first_level(trace, first_mb, cache_mb, policies=("mq", "lru"), threads=None)
     tables = []
     for size in first_mb:
         stream = behind(trace, size)
-        for policy in policies:
+        for policy in ("mq", "lru"):
             table = replay(stream, policy, cache_mb, writes=("count",), threads=threads)
             table.insert(0, "first_level_mb", size)
             tables.append(table.drop(columns=["writes", "evictions", "ghost_hits", "parameters"]))
@@ -287,19 +268,10 @@ def sensitivity(trace, cache_mb, variations, warm_up=0, threads=None):
     tables = []
     for name, values in variations.items():
         for value in values:
-            table = replay(
-                trace,
-                "mq",
-                cache_mb,
-                writes=("count",),
-                warm_up=warm_up,
-                parameters={name: value},
-                threads=threads,
-            )
-            tables.append(
-                table.assign(parameter=name, value=value)[["parameter", "value", "cache_mb", "hit_ratio_pct"]]
-            )
-    return pd.concat(tables, ignore_index=True)
+            options = {"writes": ("count",), "warm_up": warm_up, "threads": threads}
+            table = replay(trace, "mq", cache_mb, parameters={name: value}, **options)
+            tables.append(table.assign(parameter=name, value=value))
+    return pd.concat(tables, ignore_index=True)[["parameter", "value", "cache_mb", "hit_ratio_pct"]]
 
 
 def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads, known=None):
@@ -312,7 +284,8 @@ def replay_policies(trace, capture, policies, cache_mb, writes, warm_up, threads
     capture : str
         Name of the capture.
     policies : dict of str to dict
-        Row's label -> ``policy``, ``parameters``, ``grid``, as in `replay`.
+        Row's label -> ``policy``; ``parameters`` as in `replay`; ``grid``: values of further parameters, of which every
+        combination is tried, and for each size the best is kept, as the authors did for FBR and LFRU.
     cache_mb, writes, warm_up
         As in `replay`.
     threads : int

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import misspenalty
 from misspenalty import ParameterError
 from misspenalty.replay.simulation import simulate
 from misspenalty.traces import Trace
@@ -34,9 +35,9 @@ def busy():
 
 
 def test_replay_has_one_row_per_size_and_write_mode(busy):
-    table = mq.replay(busy, "lru", [4, 16], label="mine")
+    table = mq.replay(busy, "lru", [4, 16], writes=("count", "ignore"))
     assert table[["cache_mb", "policy", "writes"]].to_numpy().tolist() == [
-        [4, "mine", "count"], [16, "mine", "count"], [4, "mine", "ignore"], [16, "mine", "ignore"]]  # fmt: skip
+        [4, "lru", "count"], [16, "lru", "count"], [4, "lru", "ignore"], [16, "lru", "ignore"]]  # fmt: skip
     assert table["requests"].eq(busy.reads).all()
     assert table["hits"].tolist() == [
         simulate(busy, "lru", mb, writes=w).hits for w in ("count", "ignore") for mb in (4, 16)
@@ -44,10 +45,12 @@ def test_replay_has_one_row_per_size_and_write_mode(busy):
     assert np.allclose(table["hit_ratio_pct"], 100 * table["hits"] / table["requests"])
 
 
-def test_a_grid_keeps_the_best_setting_of_each_size(busy):
+def test_a_grid_keeps_the_best_setting_of_each_size(busy, monkeypatch):
+    monkeypatch.setattr(misspenalty, "open_trace", lambda trace: trace)
     grid = {"life_time": [1, 50, 5000], "queues": [2, 8]}
-    table = mq.replay(busy, "mq", [4, 16, 64], writes=["count"], grid=grid)
-    assert len(table) == 3
+    policies = {"mine": {"policy": "mq", "grid": grid}}
+    table = mq.replay_policies(busy, "made", policies, [4, 16, 64], ["count"], warm_up=0, threads=1)
+    assert table["policy"].tolist() == ["mine"] * 3
     for row in table.itertuples():
         tried = [
             simulate(busy, "mq", row.cache_mb, life_time=t, queues=q).hits
@@ -184,7 +187,7 @@ def test_outcomes_do_not_depend_on_the_number_of_threads(busy):
 
 def test_replay_refuses_an_unknown_policy(busy):
     with pytest.raises(ParameterError, match="unknown policy"):
-        mq.replay(busy, "best", [8])
+        mq.replay(busy, "best", [8], writes=["count"])
 
 
 def test_logged_values_name_their_claims(tmp_path):
