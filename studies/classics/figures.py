@@ -1,7 +1,6 @@
 """Draw the figures of the classics study from tidy tables; published values are black marks."""
 
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import (
@@ -68,7 +67,7 @@ def oltp(table, published):
         axes.plot(marks["cache_blocks"], marks["hit_ratio_pct"], **MARK)
         axes.set_title(policy_name(policy))
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda pages, _: f"{pages:g}"))
+        axes.xaxis.set_major_formatter(lambda pages, _: f"{pages:g}")
         axes.set_ylim(0, 80)
     figure.supxlabel("Cache size (pages)", fontsize=7)
     figure.supylabel("Hit ratio (%)", fontsize=7)

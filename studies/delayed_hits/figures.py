@@ -3,7 +3,6 @@
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
 
 from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import GREY, INK, PAGE, need, new_figure, policy_name, styled
@@ -31,7 +30,7 @@ def gains(table):
             axis.plot(line["fetch_steps"], line["gain_pct"], markersize=3, linewidth=0.8, **looks[trace])
         axis.axhline(0, color=GREY, linewidth=0.7)
         axis.set(xscale="log", xlabel="Fetch time (steps)", title=policy_name(policy))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda steps, _: f"{steps:g}"))
+        axis.xaxis.set_major_formatter(lambda steps, _: f"{steps:g}")
     axes[0].set_ylabel("Lower mean latency (%)")
     legend_above(figure, [Line2D([], [], label=TRACES.get(trace, trace), **look) for trace, look in looks.items()])
     return figure

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from misspenalty.plotting.parts import SERIES, legend_above
 from misspenalty.plotting.style import (
@@ -192,5 +192,5 @@ def _token_axis(axes, steps=(1,)):
     axes.set_xscale("log")
     axes.set_xlabel("Cache size (tokens)")
     axes.xaxis.set_major_locator(LogLocator(10, steps))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.minorticks_off()
     axes.xaxis.set_major_formatter(FuncFormatter(_tokens))

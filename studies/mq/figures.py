@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, MultipleLocator
 
 from misspenalty.plotting.parts import (
     SERIES,
@@ -19,6 +19,7 @@ from misspenalty.plotting.parts import (
     legend_above,
     pair_legend,
     pairs,
+    plain_ticks,
     size_and_policy_lines,
     size_axis,
     stack,
@@ -172,7 +173,7 @@ def distances(table):
         axis.set(ylabel="Re-accesses (%)", title=capture_name(capture))
     axes[-1].set_xlabel("Temporal distance (accesses)")
     axes[-1].xaxis.set_major_locator(MultipleLocator(4))
-    axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda power, _: _binary(2**power)))
+    axes[-1].xaxis.set_major_formatter(lambda power, _: _binary(2**power))
     axes[-1].set_xlim(0, np.log2(table["distance_low"].max()) + 1)
     return figure
 
@@ -213,12 +214,10 @@ def fig4(table):
             axis.plot(part["min_accesses"], part[column], label=capture_name(capture), markeredgecolor="white", **look)
     axes[0].set(ylabel="Blocks accessed $f$ times or more (%)", yscale="log")
     axes[1].set(ylabel="Accesses to these blocks (%)", ylim=(0, 103))
-    axes[0].yaxis.set_major_locator(LogLocator(numticks=9))
-    axes[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes[0].yaxis.set_minor_locator(NullLocator())
+    plain_ticks(axes[0].yaxis, LogLocator(numticks=9))
     for axis in axes:
         axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _binary(value)))
+        axis.xaxis.set_major_formatter(lambda value, _: _binary(value))
         axis.set_xlabel("Accesses to a block, $f$")
     legend_above(figure, axes[0].get_lines())
     return figure

@@ -9,9 +9,9 @@ import itertools
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import LogLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above
+from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks
 from misspenalty.plotting.style import (
     COLUMN,
     GREY,
@@ -60,9 +60,7 @@ def _response_axis(axis, *columns):
     axis.set_yscale("log")
     low, high = 0.7 * bottom, min(1.4 * top, SLOWEST)
     axis.set_ylim(low, high)
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_minor_locator(NullLocator())
+    plain_ticks(axis.yaxis, LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
 
 
 @styled
@@ -186,8 +184,7 @@ def lists(minutes):
         _over_time(row[1], smooth.assign(ratio=smooth["ratio"].clip(0.01)), "ratio")
         row[1].axhline(1, color=INK, linewidth=0.6)
         row[1].set(ylabel="Ratio 2 s ΔL / L", yscale="log", ylim=(0.01, None))
-        row[1].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        row[1].yaxis.set_minor_locator(NullLocator())
+        plain_ticks(row[1].yaxis)
     looks = [policy_line(policy) | {"marker": ""} for policy in policy_order(minutes["policy"])]
     legend_above(figure, [Line2D([], [], **look) for look in looks])
     return figure
@@ -298,8 +295,7 @@ def sensitivity(table, orderings):
         over_all = over_all.clip(1 / FAR, FAR)
         axis.set(title=CONFIGS[config], xscale="log", xlabel="Response relative to the unvaried model")
         axis.set_xlim(min(0.5, 0.9 * over_all.min().min()), max(2, 1.1 * over_all.max().max()))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.xaxis.set_minor_locator(NullLocator())
+        plain_ticks(axis.xaxis)
         axis.grid(True, axis="both")
     axes[0].set_yticks(range(len(names)), [f"{parameter} = {value}" for parameter, value in names], fontsize=7)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
@@ -332,7 +328,7 @@ def detection(table):
     axis.set_yscale("symlog", linthresh=0.1)
     axis.set(xlabel="Threshold (tracks)", ylabel="Accesses misjudged (%)", ylim=(0, None))
     axis.set_yticks([tick for tick in (0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if tick <= axis.get_ylim()[1]])
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     lines = [Line2D([], [], color=INK, linestyle=style, label=text) for text, style in kinds.values()]
     lines += [Line2D([], [], color=colors[config], linewidth=2, label=CONFIGS[config]) for config in colors]
     legend_above(figure, lines, 2)

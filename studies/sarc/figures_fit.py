@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import LogLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above
+from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
 
 WORST = 1.5  # mean factor beyond which the map no longer distinguishes points
@@ -41,8 +41,8 @@ def fit_grid(table):
     _marks(insertion_axis, space, "insertion")
     for axis in (group_axis, insertion_axis):
         axis.set_xscale("log", base=2)
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
+        axis.xaxis.minorticks_off()
     shades = space["mean_factor"]
     for again, size in ((False, 10), (True, 40)):
         here = space["step"].str.endswith("again") == again
@@ -124,9 +124,7 @@ def load_axis(table):
                 **{**look, "linestyle": "", "markerfacecolor": "white", "markeredgecolor": color},
             )
         axis.set(title=CONFIGS[config], xlabel="Scaled IOPS", ylabel="Response (ms)", yscale="log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.yaxis.set_minor_locator(NullLocator())
+        plain_ticks(axis.yaxis, LogLocator(subs=(1, 2, 5)))
     handles = [Line2D([], [], **policy_line(policy)) for policy in policy_order(table["policy"])]
     mark = {"color": INK, "linestyle": "", "marker": "o", "markerfacecolor": "white", "label": "published"}
     legend_above(figure, [*handles, Line2D([], [], **mark)])

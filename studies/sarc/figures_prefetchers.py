@@ -1,9 +1,9 @@
 """Draw AMP next to prefetchers of a fixed degree, a comparison that the SARC paper does not have."""
 
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator
 
-from misspenalty.plotting.parts import legend_above
+from misspenalty.plotting.parts import legend_above, plain_ticks
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_name, styled
 from misspenalty_studies.sarc.prefetchers import FIXED, POLICIES, STREAMS
 
@@ -49,10 +49,8 @@ def prefetchers(table):
         label, limits, ticks = CONFIGS[config]
         axis.set_yscale("log")
         axis.set_ylim(*limits)
-        axis.yaxis.set_major_locator(FixedLocator(ticks))
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.yaxis.set_minor_locator(NullLocator())
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / 1000:g}"))
+        plain_ticks(axis.yaxis, FixedLocator(ticks))
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
         axis.set_title(f"{label}\n{policy_name(policy)}", fontsize=7.5)
         axis.set_xlabel("Scaled IOPS (1000)")
     hundred = table[table["workload"] == STREAMS]
@@ -61,9 +59,7 @@ def prefetchers(table):
     for axis, (measure, policy) in zip(grid[1], cases, strict=True):
         _lines(axis, hundred[hundred["policy"] == policy], "cache_mb", measure)
         axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator(base=4, numticks=6))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.xaxis.set_minor_locator(NullLocator())
+        plain_ticks(axis.xaxis, LogLocator(base=4, numticks=6))
         axis.set_title(f"100 streams\n{policy_name(policy)}", fontsize=7.5)
         axis.set_xlabel("Cache (MB)")
         axis.set_ylim(0, 1 if measure == "unused" else None)

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import LogLocator
 
-from misspenalty.plotting.parts import SERIES, legend_above, stack
+from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks, stack
 from misspenalty.plotting.style import COLUMN, GREY, INK, PAGE, need, new_figure, styled
 
 PLATFORMS = {
@@ -241,9 +241,7 @@ def fig2(table):
 def _log_axis(axis):
     """Make an axis logarithmic, with enough tick labels."""
     axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_minor_locator(NullLocator())
+    plain_ticks(axis.yaxis, LogLocator(subs=(1, 2, 5)))
 
 
 def _panels(table, looks, x, xlabel, ylabel, log=False):

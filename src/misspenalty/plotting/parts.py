@@ -30,6 +30,14 @@ def size_axis(axis, sizes, ticks=7):
     axis.xaxis.set_minor_locator(NullLocator())
 
 
+def plain_ticks(axis, locator=None):
+    """Label the ticks of a logarithmic axis, such as ``axes.xaxis``, with plain numbers, and draw no minor ticks."""
+    if locator is not None:
+        axis.set_major_locator(locator)
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.minorticks_off()
+
+
 def legend_above(figure, handles, columns=9):
     """Draw one legend for all panels, in as few rows as the figure's width and `columns` entries per row allow."""
     renderer = FigureCanvasAgg(figure).get_renderer()
