@@ -4,30 +4,9 @@ import re
 from pathlib import Path
 
 from misspenalty.errors import InputError
+from misspenalty_studies.dispute.published import POLICIES
 
 RATIOS = ("0.001", "0.003", "0.01", "0.03", "0.1", "0.2", "0.4", "0.8")  # shares of the objects of a trace
-ALGORITHMS = (
-    "FIFO",
-    "LRU",
-    "LeCaR",
-    "LHD",
-    "LIRS",
-    "ARC",
-    "Clock",
-    "TwoQ",
-    "S4LRU(25:25:25:25)",
-    "FIFO_Merge_FREQUENCY",
-    "S3FIFO",
-    "WTinyLFU-w0.01-SLRU",
-    "WTinyLFU-w0.10-SLRU",
-    "Cacheus",
-    "B-LRU",
-    "S3FIFO-d-1",
-    "S3FIFO-d",
-    "clock2",
-    "S3FIFO-1",
-    "LRB",
-)
 LINE = re.compile(r"\S+ (\S+) cache size +(\d+), (\d+) req, miss ratio (\d\.\d+), byte miss ratio \d\.\d+")
 
 
@@ -40,7 +19,7 @@ def pack(folder, out):
         ``result/cachesim`` of the repository: ``<data set>/<trace>.txt``, one line per algorithm and cache size. Its
         folder ``all``, which repeats the same files, is left out.
     out : path-like
-        The CSV: ``dataset, trace, requests, size_ratio, cache_objects`` and one column per algorithm of `ALGORITHMS`
+        The CSV: ``dataset, trace, requests, size_ratio, cache_objects`` and one column per algorithm of `POLICIES`
         with its miss ratio, empty where it was not run. A trace's sizes correspond to the last of `RATIOS`, because
         small traces lack the smallest sizes. If several lines have the same algorithm and size, the last one is used,
         as in the authors' script.
@@ -50,7 +29,7 @@ def pack(folder, out):
     InputError
         A file has no FIFO results, or more sizes than `RATIOS`.
     """
-    rows = [",".join(("dataset", "trace", "requests", "size_ratio", "cache_objects", *ALGORITHMS))]
+    rows = [",".join(("dataset", "trace", "requests", "size_ratio", "cache_objects", *POLICIES))]
     datasets = sorted(path for path in Path(folder).iterdir() if path.is_dir() and path.name != "all")
     for dataset in datasets:
         for path in sorted(dataset.glob("*.txt"), key=lambda path: path.name):
@@ -68,5 +47,5 @@ def _rows(dataset, path):
     if not 0 < len(sizes) <= len(RATIOS):
         raise InputError(f"has {len(sizes)} cache sizes with a FIFO result", path=path, expected=f"1 to {len(RATIOS)}")
     for ratio, size in zip(RATIOS[len(RATIOS) - len(sizes) :], sizes, strict=True):
-        values = (cells[size].get(algorithm, "") for algorithm in ALGORITHMS)
+        values = (cells[size].get(algorithm, "") for algorithm in POLICIES)
         yield ",".join((dataset, path.name.removesuffix(".txt"), requests, ratio, str(size), *values))

@@ -88,12 +88,12 @@ def aggregate(table, resamples, seed):
     results = read(table)
     web = results[results["dataset"].isin(SIEVE_SOURCES)]
     chosen = (("authors", results, FIGURE_6), ("all", results, None), ("sieve", web, FIGURE_6))
-    gains = [reductions(rows, policies, resamples, seed).assign(selection=name) for name, rows, policies in chosen]
+    gains = {name: reductions(rows, policies, resamples, seed) for name, rows, policies in chosen}
     chosen = (("authors", results, FIGURE_7), ("all", results, None))
-    sets = [datasets(rows, policies, resamples, seed).assign(selection=name) for name, rows, policies in chosen]
+    sets = {name: datasets(rows, policies, resamples, seed) for name, rows, policies in chosen}
     return {
-        "reductions": pd.concat(gains, ignore_index=True)[["selection", *REDUCTIONS]],
-        "datasets": pd.concat(sets, ignore_index=True)[["selection", *DATASETS]],
+        "reductions": pd.concat(gains, names=["selection"]).reset_index("selection"),
+        "datasets": pd.concat(sets, names=["selection"]).reset_index("selection"),
         "selection": selection(results),
         "examples": examples(results),
         "always_missed": always_missed(results, FIGURE_6),
@@ -170,32 +170,6 @@ def reduction(rows, policies=EVERY):
     return (100 * gain.div(values.where(gain < 0, rows["fifo"], axis=0))).round(10)
 
 
-REDUCTIONS = [
-    "size_ratio",
-    "policy",
-    "traces",
-    "mean",
-    "ci95_low",
-    "ci95_high",
-    "datasets_ci95_low",
-    "datasets_ci95_high",
-    "mean_of_datasets",
-    "unbounded_mean",
-    "p10",
-    "p25",
-    "median",
-    "p75",
-    "p90",
-    "worse_than_fifo_pct",
-    "worse_than_lru_pct",
-    "behind_s3fifo",
-    "behind_ci95_low",
-    "behind_ci95_high",
-    "behind_datasets_ci95_low",
-    "behind_datasets_ci95_high",
-]
-
-
 def reductions(results, policies, resamples, seed):
     """Summarise the reduction from FIFO over traces, per size and policy.
 
@@ -211,12 +185,13 @@ def reductions(results, policies, resamples, seed):
     Returns
     -------
     DataFrame
-        Columns `REDUCTIONS`, all in % except sizes and counts: ``mean`` with its interval over traces (``ci95_low,
-        ci95_high``) and over data sets (``datasets_ci95_low, datasets_ci95_high``); the mean of the data sets' means;
-        the mean without the bound on losses; percentiles; how often the policy is worse than FIFO and than LRU; and how
-        far the mean is behind S3-FIFO's on the same traces, with its intervals over traces and over data sets.
+        ``size_ratio, policy``, the number of ``traces`` and, all in %, ``mean`` with its interval over traces
+        (``ci95_low, ci95_high``) and over data sets (``datasets_ci95_low, datasets_ci95_high``); the mean of the data
+        sets' means; the mean without the bound on losses; percentiles; how often the policy is worse than FIFO and than
+        LRU; and how far the mean is behind S3-FIFO's on the same traces, with its intervals over traces and over data
+        sets.
     """
-    parts = []
+    parts = {}
     for size in SIZES:
         rows = chosen_rows(results, size, policies)
         gains = reduction(rows)
@@ -226,7 +201,7 @@ def reductions(results, policies, resamples, seed):
         quantiles = gains.quantile([0.1, 0.25, 0.5, 0.75, 0.9])
         unbounded = 100 * (1 - rows[list(EVERY)].div(rows["fifo"], axis=0))
         worse = rows[list(EVERY)].gt(rows["lru"], axis=0).where(rows[list(EVERY)].notna())
-        part = pd.DataFrame(
+        parts[size] = pd.DataFrame(
             {
                 "traces": gains.count(),
                 "mean": gains.mean(),
@@ -246,8 +221,7 @@ def reductions(results, policies, resamples, seed):
                 "behind_datasets_ci95_high": high_sets[len(EVERY) :],
             }
         )
-        parts.append(part.rename_axis("policy").reset_index().assign(size_ratio=size))
-    return pd.concat(parts, ignore_index=True)[REDUCTIONS]
+    return pd.concat(parts, names=["size_ratio", "policy"]).reset_index()
 
 
 def over_traces(values, resamples, seed):
@@ -319,21 +293,6 @@ def over_datasets(values, dataset, resamples, seed):
     return found.confidence_interval.low, found.confidence_interval.high
 
 
-DATASETS = [
-    "dataset",
-    "web",
-    "size_ratio",
-    "policy",
-    "traces",
-    "mean",
-    "ci95_low",
-    "ci95_high",
-    "median",
-    "rank",
-    "rank_of_all",
-]
-
-
 def datasets(results, policies, resamples, seed):
     """Compute the reduction from FIFO per data set, size and policy, and the policies' ranks there.
 
@@ -345,17 +304,18 @@ def datasets(results, policies, resamples, seed):
     Returns
     -------
     DataFrame
-        Columns `DATASETS`: ``mean`` with its interval over the traces of the data set, in %; ``rank`` from 1 among the
-        seven policies of `FIGURE_7`, and ``rank_of_all`` among all.
+        ``dataset, web, size_ratio, policy, traces, mean, ci95_low, ci95_high, median, rank, rank_of_all``: ``mean``
+        with its interval over the traces of the data set, in %; ``rank`` from 1 among the seven policies of `FIGURE_7`,
+        and ``rank_of_all`` among all.
     """
-    parts = []
+    parts = {}
     for size in SIZES:
         rows = chosen_rows(results, size, policies)
         for name, group in rows.groupby("dataset"):
             gains = reduction(group)
             mean = gains.mean()
             low, high = over_traces(gains, resamples, seed)
-            part = pd.DataFrame(
+            parts[name, name in WEB, size] = pd.DataFrame(
                 {
                     "traces": gains.count(),
                     "mean": mean,
@@ -366,9 +326,7 @@ def datasets(results, policies, resamples, seed):
                     "rank_of_all": mean.rank(ascending=False, method="min"),
                 }
             )
-            part = part.rename_axis("policy").reset_index()
-            parts.append(part.assign(dataset=name, web=name in WEB, size_ratio=size))
-    return pd.concat(parts, ignore_index=True)[DATASETS]
+    return pd.concat(parts, names=["dataset", "web", "size_ratio", "policy"]).reset_index()
 
 
 def selection(results):

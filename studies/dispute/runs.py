@@ -71,23 +71,18 @@ def replay_file(trace, replayed, traces, size_ratios, threads=None):
     sizes = {size: ratio for size, ratio in sizes.items() if size >= LEAST_BLOCKS}
     if replayed == ZIPF:
         sizes = {size: size / opened.blocks for size in ZIPF_BLOCKS} | sizes
-    tables = []
-    for label, (policy, parameters) in POLICIES.items() if sizes else ():
-        table = hit_ratio_curve(opened, policy, sorted(sizes), threads=threads, **parameters)
-        tables.append(
-            pd.DataFrame(
-                {
-                    "trace": replayed,
-                    "kind": what["kind"],
-                    "references": table["requests"],
-                    "blocks": opened.blocks,
-                    "size_ratio": table["cache_blocks"].map(sizes),
-                    "cache_blocks": table["cache_blocks"],
-                    "policy": label,
-                    "misses": table["misses"],
-                    "miss_ratio": table["misses"] / table["requests"],
-                }
-            )
-        )
     columns = ["trace", "kind", "references", "blocks", "size_ratio", "cache_blocks", "policy", "misses", "miss_ratio"]
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    if not sizes:
+        return pd.DataFrame(columns=columns)
+    curves = [
+        hit_ratio_curve(opened, policy, sorted(sizes), threads=threads, **parameters).assign(policy=label)
+        for label, (policy, parameters) in POLICIES.items()
+    ]
+    table = pd.concat(curves, ignore_index=True).rename(columns={"requests": "references"})
+    return table.assign(
+        trace=replayed,
+        kind=what["kind"],
+        blocks=opened.blocks,
+        size_ratio=table["cache_blocks"].map(sizes),
+        miss_ratio=table["misses"] / table["references"],
+    )[columns]

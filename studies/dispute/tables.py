@@ -39,13 +39,13 @@ def replayed_reductions(replays, resamples, seed):
     sizes = replays.groupby("size_ratio")["trace"].nunique()
     cells = cells[cells["size_ratio"].isin(sizes.index[sizes > 1])]
     groups = [(EVERY_TRACE, cells), *cells.groupby("kind", sort=False)]
-    parts = []
+    parts = {}
     for kind, group in groups:
         for size, rows in group.groupby("size_ratio"):
             gains = reduction(rows, COMPETING)
             low, high = over_traces(gains, resamples, seed)
             values = rows[list(COMPETING)]
-            part = pd.DataFrame(
+            parts[kind, size] = pd.DataFrame(
                 {
                     "traces": gains.count(),
                     "mean": gains.mean(),
@@ -57,19 +57,7 @@ def replayed_reductions(replays, resamples, seed):
                     "best_pct": 100 * values.eq(values.min(axis=1), axis=0).mean(),
                 }
             )
-            parts.append(part.rename_axis("policy").reset_index().assign(kind=kind, size_ratio=size))
-    columns = [
-        "kind",
-        "size_ratio",
-        "policy",
-        "traces",
-        "mean",
-        "ci95_low",
-        "ci95_high",
-        "median",
-        "worse_than_fifo_pct",
-    ]
-    return pd.concat(parts, ignore_index=True)[[*columns, "below_lru_pct", "best_pct"]]
+    return pd.concat(parts, names=["kind", "size_ratio", "policy"]).reset_index()
 
 
 def trace_comparisons(replays):

@@ -36,7 +36,8 @@ PURPOSES = {  # looks of operations: reads for the cache blue, destaging orange;
 }
 
 
-def _configs(table):
+def shown_configs(table):
+    """Return the configurations that a table has, in their order."""
     return [config for config in CONFIGS if config in set(table["config"])]
 
 
@@ -79,7 +80,7 @@ def table2(table, published):
         ``config, scaled_iops, policy, read_ms, write_ms``.
     """
     need(table, ["config", "scaled_iops", "policy", "read_ms", "write_ms"], "table2")
-    configs = _configs(table)
+    configs = shown_configs(table)
     figure = new_figure(PAGE, 0.5 + 1.9 * len(configs))
     axes = figure.subplots(len(configs), 2, squeeze=False)
     for row, config in zip(axes, configs, strict=True):
@@ -125,7 +126,7 @@ def fig6(table, minutes, published):
         ``config, scaled_iops, policy, read_ms, write_ms``.
     """
     need(table, ["config", "scaled_iops", "policy", "response_ms", "power"], "fig6")
-    configs = _configs(table)
+    configs = shown_configs(table)
     published = published.assign(response_ms=READS * published["read_ms"] + (1 - READS) * published["write_ms"])
     published["power"] = published["scaled_iops"] / published["response_ms"]
     figure = new_figure(PAGE, 0.4 + 1.8 * len(configs))
@@ -172,7 +173,7 @@ def lists(minutes):
         ``config, policy, minute, phase, seq_share, ratio``.
     """
     need(minutes, ["config", "policy", "minute", "phase", "seq_share", "ratio"], "lists")
-    configs = _configs(minutes)
+    configs = shown_configs(minutes)
     figure = new_figure(PAGE, 0.4 + 1.7 * len(configs))
     axes = figure.subplots(len(configs), 2, squeeze=False)
     for row, config in zip(axes, configs, strict=True):
@@ -240,7 +241,7 @@ def other_policies(table):
         ``config, scaled_iops, policy, response_ms``.
     """
     need(table, ["config", "scaled_iops", "policy", "response_ms"], "other_policies")
-    configs = _configs(table)
+    configs = shown_configs(table)
     figure = new_figure(PAGE, 2.4)
     axes = figure.subplots(1, len(configs), squeeze=False)[0]
     for axis, config in zip(axes, configs, strict=True):
@@ -270,7 +271,7 @@ def sensitivity(table, orderings):
     wide = table.pivot_table(
         index=["parameter", "value", "config"], columns="policy", values="response_ms", sort=False
     ).reset_index()
-    configs = _configs(table)
+    configs = shown_configs(table)
     names = list(dict.fromkeys(zip(wide["parameter"], wide["value"], strict=True)))
     names = [name for name in names if name[0] != "none"]
     figure = new_figure(PAGE, 0.8 + 0.125 * len(names))
@@ -319,7 +320,7 @@ def detection(table):
     figure = new_figure(COLUMN, 2.4)
     axis = figure.subplots()
     kinds = {"false_pct": ("random, labelled sequential", "-"), "missed_pct": ("of a stream, not detected", "--")}
-    colors = dict(zip(_configs(table), (INK, GREY), strict=False))
+    colors = dict(zip(shown_configs(table), (INK, GREY), strict=False))
     for (config, _), part in table.groupby(["config", "footprint_gb"], sort=False):
         part = part.sort_values("threshold")
         for column, (_, style) in kinds.items():
@@ -347,7 +348,7 @@ def scale(table):
         ``config, scaled_iops, policy, divisor, response_ms``.
     """
     need(table, ["config", "scaled_iops", "policy", "divisor", "response_ms"], "scale")
-    configs, divisors = _configs(table), sorted(set(table["divisor"]), reverse=True)
+    configs, divisors = shown_configs(table), sorted(set(table["divisor"]), reverse=True)
     figure = new_figure(PAGE if len(configs) > 1 else COLUMN, 2.2)
     axes = figure.subplots(1, len(configs), squeeze=False)[0]
     for axis, config in zip(axes, configs, strict=True):
@@ -389,7 +390,7 @@ def disk_operations(table):
         needed_operations``.
     """
     need(table, ["config", "scaled_iops", "policy", *PURPOSES, "needed_operations"], "disk_operations")
-    configs = _configs(table)
+    configs = shown_configs(table)
     figure = new_figure(PAGE, 2.4)
     axes = figure.subplots(1, len(configs), squeeze=False, sharey=True)[0]
     for axis, config in zip(axes, configs, strict=True):

@@ -8,10 +8,10 @@ from matplotlib.ticker import LogLocator
 
 from misspenalty.plotting.parts import SERIES, legend_above, plain_ticks
 from misspenalty.plotting.style import INK, PAGE, need, new_figure, policy_line, policy_order, styled
+from misspenalty_studies.sarc.figures import CONFIGS, shown_configs
 
 WORST = 1.5  # mean factor beyond which the map no longer distinguishes points
 MAP = ("load_factor", "host_slots", "footprint_sensitive_gb", "insertion", "degree", "staging")
-CONFIGS = {"cache_sensitive": "cache-sensitive", "cache_insensitive": "cache-insensitive"}
 SATURATING = 0.75  # share of the highest load at which the load axis starts
 
 
@@ -103,7 +103,7 @@ def load_axis(table):
     """
     columns = ["response_ms", "response_ms_ci95", "low_ms", "high_ms", "published_ms", "low_pct", "high_pct"]
     need(table, ["config", "scaled_iops", "policy", *columns], "load_axis")
-    configs = [config for config in CONFIGS if config in set(table["config"])]
+    configs = shown_configs(table)
     figure = new_figure(PAGE, 2.6)
     axes = figure.subplots(1, len(configs), squeeze=False)[0]
     for axis, config in zip(axes, configs, strict=True):

@@ -22,7 +22,7 @@ def results(fifo, **others):
     for number, size in product(range(len(fifo)), map(float, packing.RATIOS)):
         row = {"dataset": "MSR", "trace": f"t{number}", "requests": 10**6, "size_ratio": size}
         row |= {"cache_objects": int(size * 10**7), "FIFO": fifo[number] * (1 - size)}
-        row |= {name: others.get(name, fifo)[number] * (1 - size) for name in packing.ALGORITHMS[1:]}
+        row |= {name: others.get(name, fifo)[number] * (1 - size) for name in list(published.POLICIES)[1:]}
         rows.append(row)
     return pd.DataFrame(rows)
 
