@@ -9,9 +9,8 @@ from misspenalty.policies.arc import ARC
 from misspenalty.replay.simulation import hit_ratio_curve
 from misspenalty.traces import Trace, open_trace
 from misspenalty_studies.classics.lirs2 import LIRS2
-from misspenalty_studies.classics.settings import FILES, ReplaySettings
+from misspenalty_studies.classics.settings import FILES, FIXED_SPLIT_TARGETS, ROWS, TRACES
 
-COLUMNS = ["trace", "cache_blocks", "policy", "parameters", "references", "misses", "hit_ratio_pct"]
 HIR_BLOCKS = 2  # HIR blocks of LIRS in the program of LIRS2's authors; 1 % of the cache if that is more
 HIR_SHARE = 0.01
 
@@ -33,15 +32,19 @@ class ProgramARC(ARC):
         self.p = min(self.p + int(step), self.capacity) if step > 0 else 0.0
 
 
-def replay_trace(name, trace, settings, threads=None):
+def replay_trace(name, trace, replays, rows=ROWS, targets=FIXED_SPLIT_TARGETS, threads=None):
     """Replay one trace with every policy, cache size and combination of parameters.
 
     Parameters
     ----------
     name : str
-        A key of ``settings.traces``.
+        Name of the trace in the table.
     trace : Trace
-    settings : ReplaySettings
+    replays : Replays
+    rows : dict of str to Row
+        By label, the policies.
+    targets : sequence of float
+        Targets of ARC's fixed split, as shares of the cache.
     threads : int, optional
         Number of sizes replayed in parallel; the result does not depend on it.
 
@@ -52,21 +55,20 @@ def replay_trace(name, trace, settings, threads=None):
         combination of parameters. Policy ``frc`` is ARC with a fixed split; ``lirs_program``, ``lirs2_program`` and
         ``arc_program`` follow the conventions of the program of LIRS2's authors.
     """
-    replays = settings.traces[name]
     sizes, tables = list(replays.cache_blocks), []
     for label in replays.rows:
-        row = settings.rows[label]
+        row = rows[label]
         ours = sorted({*sizes, *replays.more_sizes}) if label == "lru" else sizes
         for values in itertools.product(*row.grid.values()):
             parameters = row.parameters | dict(zip(row.grid, values, strict=True))
             table = hit_ratio_curve(trace, row.policy, ours, threads=threads, **parameters)
             tables.append(_rows(name, label, table, parameters))
-    for target in settings.fixed_split_targets if replays.fixed_split else ():
+    for target in targets if replays.fixed_split else ():
         table = hit_ratio_curve(trace, "arc", list(replays.fixed_split), threads=threads, target=target)
         tables.append(_rows(name, "frc", table, {"target": target}))
     if replays.program:
         tables.append(_as_program(name, trace, sizes))
-    return pd.concat(tables, ignore_index=True)[COLUMNS]
+    return pd.concat(tables, ignore_index=True)
 
 
 def replay_file(trace, surviving, threads=None):
@@ -76,11 +78,11 @@ def replay_file(trace, surviving, threads=None):
     ----------
     trace : path-like
     surviving : str
-        A key of ``settings.traces``.
+        A key of `TRACES`.
     threads : int, optional
     """
     opened = open_trace(trace, format=FILES[surviving].split("/")[0])
-    return replay_trace(surviving, opened, ReplaySettings(), threads)
+    return replay_trace(surviving, opened, TRACES[surviving], threads=threads)
 
 
 def without_repeats(trace):

@@ -1,53 +1,32 @@
 """Define the settings of the classics study: traces, sizes, and the grids of the policies that ARC's authors tuned."""
 
-from typing import Annotated
-
-import pydantic
-
-from misspenalty.errors import MissPenaltyError
-from misspenalty.policies.registry import find_policy
-
-Sizes = Annotated[tuple[pydantic.PositiveInt, ...], pydantic.Field(min_length=1)]
-Number = int | float
+from dataclasses import dataclass, field
 
 TABLE_1 = (1000, 2000, 5000, 10000, 15000)  # pages
 POWERS = (1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144)  # pages
 SIMPLE = ("lru", "opt", "arc", "lirs", "car", "clock", "clockpro")
 
 
-class Row(pydantic.BaseModel):
+@dataclass(frozen=True)
+class Row:
     """One policy with its parameters, or a grid of them whose combinations are all replayed."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
     policy: str
-    parameters: dict[str, Number] = {}
-    grid: dict[str, tuple[Number, ...]] = {}
-
-    @pydantic.model_validator(mode="after")
-    def _check_parameters(self):
-        first = {name: values[0] for name, values in self.grid.items() if values}
-        if len(first) < len(self.grid):
-            raise ValueError("a grid parameter has no values")
-        try:
-            find_policy(self.policy).check(self.parameters | first)
-        except MissPenaltyError as error:
-            raise ValueError(str(error)) from error
-        return self
+    parameters: dict = field(default_factory=dict)
+    grid: dict = field(default_factory=dict)
 
 
-class Replays(pydantic.BaseModel):
+@dataclass(frozen=True)
+class Replays:
     """The replays of one trace.
 
-    `rows` are the labels of policies; `more_sizes` are cache sizes, in blocks, at which only LRU is replayed.
+    `rows` are labels of `ROWS`; `more_sizes` are cache sizes, in blocks, at which only LRU is replayed.
     """
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    cache_blocks: Sizes
-    rows: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
-    more_sizes: tuple[pydantic.PositiveInt, ...] = ()
-    fixed_split: tuple[pydantic.PositiveInt, ...] = ()  # cache sizes, in blocks, at which ARC's split is held fixed
+    cache_blocks: tuple
+    rows: tuple
+    more_sizes: tuple = ()
+    fixed_split: tuple = ()  # cache sizes, in blocks, at which ARC's split is held fixed
     program: bool = False  # whether the LIRS2 authors' program has been run on this trace
 
 
@@ -118,22 +97,4 @@ FILES = {
     **{name: f"lirs/{name}.trace.gz" for name in TRACES if name not in ("OLTP", "P3", "P6")},
 }
 
-
-class ReplaySettings(pydantic.BaseModel):
-    """The replays of the study; the archived results were made with the defaults."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    rows: dict[str, Row] = ROWS
-    traces: dict[str, Replays] = TRACES
-    fixed_split_targets: tuple[Annotated[float, pydantic.Field(ge=0, le=1)], ...] = tuple(n / 100 for n in range(101))
-
-    @pydantic.model_validator(mode="after")
-    def _check_rows(self):
-        for trace, replays in self.traces.items():
-            if trace not in FILES:
-                raise ValueError(f"traces.{trace} is not one of {', '.join(FILES)}")
-            for row in replays.rows:
-                if row not in self.rows:
-                    raise ValueError(f"traces.{trace}.rows has {row}, which is not among rows: {', '.join(self.rows)}")
-        return self
+FIXED_SPLIT_TARGETS = tuple(n / 100 for n in range(101))

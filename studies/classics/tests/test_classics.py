@@ -1,10 +1,10 @@
 """Test the classics study on small generated traces, and on the authors' traces if they are available."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pydantic
 import pytest
 
 from misspenalty import simulate
@@ -12,16 +12,11 @@ from misspenalty.policies.arc import ARC
 from misspenalty.traces import open_trace
 from misspenalty_studies.classics import conditions, figures, runs, tables
 from misspenalty_studies.classics.lirs2 import LIRS2
-from misspenalty_studies.classics.settings import FILES, TRACES, ReplaySettings
+from misspenalty_studies.classics.settings import FILES, TRACES, Replays, Row
 
 ROOT = Path(__file__).parents[3]
-SMALL = {
-    "rows": {"lru": {"policy": "lru"}, "2q": {"policy": "2q", "grid": {"kin": [0.25, 0.5], "kout": [0.5, 1]}}},
-    "traces": {
-        "cpp": {"cache_blocks": [4, 8], "rows": ["lru", "2q"], "more_sizes": [6], "fixed_split": [8], "program": True}
-    },
-    "fixed_split_targets": [0, 0.5, 1],
-}
+SMALL = Replays(cache_blocks=(4, 8), rows=("lru", "2q"), more_sizes=(6,), fixed_split=(8,), program=True)
+ROWS = {"lru": Row("lru"), "2q": Row("2q", grid={"kin": (0.25, 0.5), "kout": (0.5, 1)})}
 PUBLISHED = pd.read_csv(ROOT / "studies/classics/published/hit_ratios.csv")
 PROGRAM = pd.read_csv(ROOT / "studies/classics/published/program.csv")
 
@@ -29,7 +24,7 @@ PROGRAM = pd.read_csv(ROOT / "studies/classics/published/program.csv")
 @pytest.fixture(scope="module")
 def replays(make_trace):
     addresses = np.random.default_rng(0).zipf(1.3, 3000) % 40
-    return runs.replay_trace("cpp", make_trace(addresses), ReplaySettings.model_validate(SMALL), threads=2)
+    return runs.replay_trace("cpp", make_trace(addresses), SMALL, ROWS, [0, 0.5, 1], threads=2)
 
 
 def test_every_combination_is_replayed_once(replays):
@@ -143,24 +138,8 @@ def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
         assert len(cache.stack) <= 8 * 20
 
 
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        ({"trace": {}}, "trace\n"),
-        ({"rows": {"x": {"policy": "lro"}}}, "unknown policy 'lro'"),
-        ({"rows": {"x": {"policy": "2q", "grid": {"kin": []}}}}, "no values"),
-        ({"traces": {"P9": {"cache_blocks": [1], "rows": ["lru"]}}}, "traces.P9 is not one of OLTP"),
-        ({"traces": {"P3": {"cache_blocks": [0], "rows": ["lru"]}}}, "traces.P3.cache_blocks.0"),
-        ({"traces": {"P3": {"cache_blocks": [1], "rows": ["lruu"]}}}, "P3.rows has lruu, which is not among rows"),
-    ],
-)
-def test_impossible_settings_are_named(block, message):
-    with pytest.raises(pydantic.ValidationError, match=message):
-        ReplaySettings.model_validate(block)
-
-
 def test_every_trace_has_a_file():
-    assert set(TRACES) == set(FILES) == set(ReplaySettings().traces)
+    assert set(TRACES) == set(FILES)
 
 
 def lirs_traces():
@@ -170,10 +149,8 @@ def lirs_traces():
 @pytest.mark.parametrize("name", lirs_traces())
 def test_policies_equal_the_authors_program(shared_traces, name):
     trace = open_trace(shared_traces / FILES[name])
-    settings = ReplaySettings()
-    replays = settings.traces[name].model_copy(update={"rows": ("lru", "opt")})
-    settings = settings.model_copy(update={"traces": {name: replays}})
-    table = tables.program(tables.hit_ratios(runs.replay_trace(name, trace, settings)), PROGRAM)
+    replays = replace(TRACES[name], rows=("lru", "opt"))
+    table = tables.program(tables.hit_ratios(runs.replay_trace(name, trace, replays)), PROGRAM)
     assert set(zip(table["policy"], table["reading"], strict=True)) == {
         ("lru", "own"),
         ("opt", "own"),
