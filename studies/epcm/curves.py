@@ -144,6 +144,3 @@ def limits(table, bars, reductions):
     marks.append(Line2D([], [], color=PUBLISHED, linestyle="-.", linewidth=0.9, label="published EPCM"))
     legend_above(figure, marks)
     return figure
-
-
-__all__ = ["learning", "limits", "surface"]

@@ -335,6 +335,3 @@ def today(table):
         axis.margins(y=0.15)  # keeps the numbers below the title
     axes[0].set_ylabel("I/O wait (ms)")
     return figure
-
-
-__all__ = ["components", "fig7", "fig8", "sensitivity", "today"]

@@ -57,12 +57,13 @@ from misspenalty.errors import ParameterError
 from misspenalty.io.threads import map_in_threads
 from misspenalty.prefetch.predictors.foresight import Foresight
 from misspenalty.prefetch.predictors.registry import find_predictor
-from misspenalty_studies.epcm.file_client.client import CALL, CLASSES, COMPONENTS, Client
+from misspenalty_studies.epcm.file_client.client import CALL, CLASSES, Client
 from misspenalty_studies.epcm.file_client.workload import FileWorkload
 
 BASELINES = ("cold", "hot")
 BUCKETS = 22  # buckets in the distribution of read calls; the last is for those above 2**20 us, about 1 s
 KEYS = ["benchmark", "buffer_copy", "model", "partition_size", "model_order"]
+WHOLE = {"partition_size": "Int64", "model_order": "Int64"}  # types of the keys that some models lack
 
 
 @dataclass(frozen=True)
@@ -324,10 +325,7 @@ def simulate(study, settings, threads=1):
     """
     study = study.led()
     found = map_in_threads(lambda setting: rows_of(study, setting, play(study, setting)), settings, threads)
-    frame = pd.DataFrame([row for rows in found for row in rows])
-    for name in ("partition_size", "model_order"):
-        frame[name] = frame[name].astype("Int64")
-    return frame
+    return pd.DataFrame([row for rows in found for row in rows]).astype(WHOLE)
 
 
 def waited_early(study, shares):
@@ -436,6 +434,3 @@ def fit_scale(study, target_s, low, high):
             f"{target_s:g} s by {low:g} to {high:g}"
         )
     return float(f"{(target_s - charged) / recorded:.6g}")
-
-
-__all__ = ["COMPONENTS", "KEYS", "Setting", "Study", "fit_copy", "fit_scale", "play", "settings_of", "simulate"]

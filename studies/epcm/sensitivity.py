@@ -93,8 +93,7 @@ def sensitivity(study, capture, settings, variations, placement, runs, threads=1
     Raises
     ------
     ParameterError
-        A variation of the protocol has an unknown parameter, or a variation has an invalid value, such as one or more
-        training runs although no run precedes the measured ones.
+        A variation has an invalid value, such as one or more training runs although no run precedes the measured ones.
     """
     study = study._replace(measured=study.measured[-runs:])
     tables = [_played(study, settings, Variation("none", "none", ""), threads)]
@@ -176,13 +175,9 @@ def trained(study, number):
 def _protocol(study, capture, parameter, value):
     if parameter == "training":
         return trained(study, value)
-    if parameter == "head_start":
-        return study._replace(head_start=value)
     if parameter == "resident":
         return study._replace(**kept(capture, study.workload, value))
-    if parameter == "apart":
-        return study._replace(apart=value)
-    raise ParameterError(f"the protocol has no {parameter}; expected training, head_start, resident or apart")
+    return study._replace(**{parameter: value})  # head_start or apart
 
 
 def _played(study, settings, variation, threads):

@@ -6,7 +6,7 @@ import pandas as pd
 from misspenalty_studies.common.reporting.dictionary import HALF_WIDTH
 from misspenalty_studies.common.statistics import half_width
 from misspenalty_studies.epcm.file_client.client import CALLS, CLASSES, COMPONENTS, PAGE_BYTES
-from misspenalty_studies.epcm.runs import BUCKETS, KEYS, definition_of, waited_early
+from misspenalty_studies.epcm.runs import BUCKETS, KEYS, WHOLE, definition_of, waited_early
 
 WAITS = [f"{name}_ns" for name in COMPONENTS if name.startswith("wait_")]
 
@@ -77,9 +77,7 @@ def _share(part, whole):
 
 def _ordered(frame):
     keys = ["benchmark", "model", "partition_size", "model_order", "buffer_copy"]
-    for name in ("partition_size", "model_order"):
-        frame[name] = frame[name].astype("Int64")
-    return frame[[*keys, *(name for name in frame.columns if name not in keys)]]
+    return frame.astype(WHOLE)[[*keys, *(name for name in frame.columns if name not in keys)]]
 
 
 def fig8(runs, benchmark, partition_size, model_order):
@@ -127,9 +125,8 @@ def components(runs):
     """Split the mean elapsed time of the measured runs into its components, which add up to it: ``component, s``."""
     names = {f"{name}_ns": name for name in COMPONENTS}
     mean = (runs.groupby(KEYS, sort=False, dropna=False)[list(names)].mean() / 1e9).rename(columns=names).reset_index()
-    order = mean[KEYS].assign(place=range(len(mean)))
-    long = mean.melt(KEYS, var_name="component", value_name="s").merge(order, on=KEYS, how="left")
-    return _ordered(long.sort_values("place", kind="stable").drop(columns="place").reset_index(drop=True))
+    long = mean.melt(KEYS, var_name="component", value_name="s", ignore_index=False)
+    return _ordered(long.sort_index(kind="stable").reset_index(drop=True))
 
 
 def leads(runs):
@@ -146,22 +143,7 @@ def leads(runs):
         and ``first_predicted_lead_ms``, the mean time from that prediction to the event.
     """
     runs = runs[~runs["model"].isin(["cold", "hot"])]
-    totals = runs.groupby(KEYS, sort=False, dropna=False)[
-        [
-            "files_ahead",
-            "leads",
-            "lead_time",
-            "foretold",
-            "foretold_time",
-            "wrong",
-            "right",
-            "right_time",
-            "pages_ahead",
-            "pages_used",
-            "copied",
-            "copied_ahead",
-        ]
-    ].mean()
+    totals = runs.groupby(KEYS, sort=False, dropna=False).mean(numeric_only=True)
     return _ordered(
         pd.DataFrame(
             {
@@ -226,15 +208,10 @@ def accuracy(benchmark, workload, training, measured, settings):
                 "memory_kb": kernel.memory / 1024,
             }
         )
-    frame = pd.DataFrame(rows)
-    for name in ("partition_size", "model_order"):
-        frame[name] = frame[name].astype("Int64")
-    return frame
+    return pd.DataFrame(rows).astype(WHOLE)
 
 
 COUNTED = ("exec", "open", "create", "read", "write", "fault", "unlink", "rename", "lookup", "search")
-
-
 EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
 
 
