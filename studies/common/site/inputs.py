@@ -14,6 +14,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from misspenalty.errors import InputError
+from misspenalty_studies.common.claims.report import COLUMNS
 from misspenalty_studies.common.site.readings import Reading
 
 REMADE = "make the results again with `make reproduce`"
@@ -24,10 +25,6 @@ VERDICTS = {
     "not_reproduced": "not reproduced",
     "not_testable": "not testable",
 }
-CLAIM_COLUMNS = (
-    *("id", "study", "role", "form", "group", "kind", "source", "statement", "status", "published", "obtained", "unit"),
-    *("low", "high", "seeds", "deviation", "tolerance", "verdict", "basis", "note"),
-)
 FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error)
 CLAIM = re.compile(r"\w[\w+-]*(\.[\w+-]+)+")
 RESULT = re.compile(r"results(/[\w+-][\w.+-]*)+")
@@ -130,8 +127,7 @@ def read_table(path, columns, what):
             rows = [_as_long(row, header, reader.line_num) for row in reader if row]
         if missing := [name for name in columns if name not in header]:
             raise ValueError(f"no column {missing[0]}")
-        frame = pd.DataFrame(rows, columns=header, dtype=str)
-        return frame
+        return pd.DataFrame(rows, columns=header, dtype=str)
 
 
 def _as_long(row, header, line):
@@ -142,7 +138,7 @@ def _as_long(row, header, line):
 
 def read_claims(path, titles):
     """Read the table of verdicts, and check that the studies of all claims have titles."""
-    frame = read_table(path, CLAIM_COLUMNS, "the table of verdicts")
+    frame = read_table(path, COLUMNS, "the table of verdicts")
     with called(path, "the table of verdicts"):
         count = Counter(frame["id"])
         for row in frame.to_dict("records"):

@@ -21,7 +21,7 @@ INDEX = {
     "figures": [FIGURE],
 }
 MADE = INDEX["made"]["results/vlog/fig9.csv"]
-ROW = dict.fromkeys(inputs.CLAIM_COLUMNS, "x") | {"id": "vlog.fig9.a", "study": "vlog", "verdict": "tie"}
+ROW = dict.fromkeys(inputs.COLUMNS, "x") | {"id": "vlog.fig9.a", "study": "vlog", "verdict": "tie"}
 
 
 def table(*rows):

@@ -64,11 +64,6 @@ def zeros_like(values):
     return empty(values.shape, values.dtype)
 
 
-def ones_like(values):
-    """Return ones of the shape and type of `values`."""
-    return full(values.shape, 1, values.dtype)
-
-
 def array(values, dtype=None):
     """Return a new array of these values."""
     made = asarray(values, dtype)
@@ -356,8 +351,3 @@ def argmax(values):
 def argmin(values):
     """Return the index of the smallest value, the first one on ties."""
     return values.argmin()
-
-
-def isscalar(value):
-    """Return whether a value is a single number or text."""
-    return isinstance(value, int | float | str | bytes)
