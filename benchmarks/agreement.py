@@ -15,12 +15,11 @@ values but confirm nothing.
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from policies import PEERS, RULES, TRACES, run_peer, write_oracle_general
+from policies import PEERS, RULES, TRACES, oracle_general, run_peer
 
 from misspenalty import hit_ratio_curve, open_trace, simulate
 from misspenalty.io.files import write_csv
@@ -80,9 +79,7 @@ def compare_with_simulator(names, policies):
     """Yield one row per trace, policy and size, with our misses and libCacheSim's."""
     for name in names:
         trace = load(name)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "trace.oracleGeneral")
-            write_oracle_general(trace.ids, trace.blocks, path)
+        with oracle_general(trace.ids, trace.blocks) as path:
             for policy in policies:
                 peer, options, parameters = PEERS[policy]
                 for size in sizes_of(trace):

@@ -8,13 +8,11 @@ libCacheSim runs as in policies.py: only its replay loop is timed, with the hash
 """
 
 import argparse
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from policies import PEERS, run_peer, write_oracle_general
+from policies import PEERS, oracle_general, run_peer
 
 import misspenalty
 from misspenalty.io.files import write_csv
@@ -70,9 +68,7 @@ def main():
     sizes = [max(round(share * trace.blocks), 1) for share in SHARES]
     policies = [name for name, policy in misspenalty.policies().items() if policy.kernel and not policy.offline]
     print(f"{trace}; sizes {sizes}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trace.oracleGeneral")
-        write_oracle_general(trace.ids, trace.blocks, path)
+    with oracle_general(trace.ids, trace.blocks) as path:
         table = pd.DataFrame(measure(trace, sizes, policies, path))
     print(table.round(2).to_string(index=False))
     print(f"\n{len(policies)} online policies, {len(sizes)} sizes: {table['cpu_s'].sum():.1f} s of CPU time")

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from policies import TRACES, WORKLOADS, load, run_peer, write_oracle_general
+from policies import TRACES, WORKLOADS, load, oracle_general, run_peer
 
 from misspenalty import hit_ratio_curve, open_trace, simulate
 from misspenalty.io.files import write_csv
@@ -97,9 +97,7 @@ def curves(trace, repeat):
     sizes = np.linspace(trace.blocks // SIZES, trace.blocks, SIZES).astype(int).tolist()
     sixteen = median(lambda: hit_ratio_curve(trace, "lru", sizes), repeat)
     yield row("lru, 16 sizes", sixteen, "s")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trace.oracleGeneral")
-        write_oracle_general(trace.ids, trace.blocks, path)
+    with oracle_general(trace.ids, trace.blocks) as path:
         theirs = sum(run_peer(path, "LRU", {}, size, len(trace))[0] for size in sizes)
     yield row("16 runs of libCacheSim, over the curve", theirs / sixteen, "times", ">= 20")
     seconds = median(lambda: hit_ratio_curve(trace, "lru", sample=0.01), max(repeat, 5))

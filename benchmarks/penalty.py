@@ -14,14 +14,12 @@ same references, relative to the time of `penalty`. Times are CPU times, the sma
 """
 
 import argparse
-import tempfile
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from policies import PEERS, run_peer, write_oracle_general
+from policies import PEERS, oracle_general, run_peer
 
 import misspenalty
 from misspenalty import disks
@@ -99,11 +97,9 @@ def steps(references):
 
 def rows(references):
     """Yield the rows of all devices and sizes, then those of the step model."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trace.oracleGeneral")
-        for device, gap in (("200us", 10_000), ("dc_p3700", 100_000), ("cheetah9lp", 20_000_000)):
-            trace = drawn(references, gap)
-            write_oracle_general(trace.ids, trace.blocks, path)
+    for device, gap in (("200us", 10_000), ("dc_p3700", 100_000), ("cheetah9lp", 20_000_000)):
+        trace = drawn(references, gap)
+        with oracle_general(trace.ids, trace.blocks) as path:
             for size in (BLOCKS // 2, BLOCKS // 1000):
                 yield from measure(trace, device, size, path)
     yield from steps(references)

@@ -19,6 +19,7 @@ request. No policy that keeps four bytes per block can be faster; those that kee
 """
 
 import argparse
+import contextlib
 import hashlib
 import os
 import statistics
@@ -125,14 +126,19 @@ def run_limit(dense, blocks):
     return time.thread_time() - begin
 
 
-def write_oracle_general(dense, blocks, path):
-    """Write the trace in libCacheSim's own format: time, id, size, number of the next access or -1."""
+@contextlib.contextmanager
+def oracle_general(dense, blocks):
+    """Write the trace to a temporary file in libCacheSim's own format: time, id, size, number of the next access or -1;
+    return the file's path."""
     record = np.zeros(dense.size, np.dtype("<u4, <u8, <u4, <i8"))
     coming = next_use(dense, blocks).astype(np.int64)
     record["f1"] = dense.astype(np.uint64) + 1
     record["f2"] = 1
     record["f3"] = np.where(coming == NEVER, -1, coming)
-    record.tofile(path)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.oracleGeneral")
+        record.tofile(path)
+        yield path
 
 
 def run_opening(path):
@@ -160,14 +166,13 @@ def measure(names, dense, blocks, cache, repeat, peers):
     limit = dense.size / statistics.median(run_limit(dense, blocks) for _ in range(repeat)) / 1e6
     rows = [{"policy": "limit", "requests": dense.size, "million_per_s": limit, "of_limit": 1, "bytes_per_block": 4}]
     print(f"{'limit':9}{'':11}{limit:9.1f}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path, opening = Path(folder, "trace.oracleGeneral"), float("nan")
+    opening = float("nan")
+    with oracle_general(dense, blocks) if peers else contextlib.nullcontext() as path:
         if peers:
-            write_oracle_general(dense, blocks, path)
             opening = statistics.median(run_opening(path) for _ in range(repeat))
             print(f"opening {dense.size / opening / 1e6:11.1f}")
         for name in names:
-            rows.append(measure_policy(name, dense, blocks, cache, repeat, path if peers else None, opening))
+            rows.append(measure_policy(name, dense, blocks, cache, repeat, path, opening))
             rows[-1]["of_limit"] = rows[-1]["million_per_s"] / limit
             print(line(rows[-1]), flush=True)
     return pd.DataFrame(rows)

@@ -45,13 +45,12 @@ def test_memory_is_reported_for_every_policy(part, make_trace):
     assert {row["measure"] for row in rows} >= {"lru, memory", "mq, memory"}
 
 
-def test_oracle_general_file_is_read_back(part, tmp_path, make_trace):
+def test_oracle_general_file_is_read_back(part, make_trace):
     from misspenalty import open_trace
 
     trace = make_trace([5, 9, 5, 5, 9])
-    path = tmp_path / "x.bin"
-    part("policies").write_oracle_general(trace.ids, trace.blocks, path)
-    again = open_trace(path)
+    with part("policies").oracle_general(trace.ids, trace.blocks) as path:
+        again = open_trace(path)
     assert (again.format, again.ids.tolist()) == ("oracleGeneral", trace.ids.tolist())
 
 
