@@ -13,13 +13,8 @@ from misspenalty.errors import InputError
 from misspenalty_studies.common.study import studies
 
 
-def root(start=None):
+def root():
     """Find the checkout that a notebook belongs to.
-
-    Parameters
-    ----------
-    start : path-like, optional
-        A folder in the checkout; by default the working folder.
 
     Returns
     -------
@@ -28,9 +23,9 @@ def root(start=None):
     Raises
     ------
     InputError
-        Neither `start` nor a folder above it has ``studies/common``.
+        Neither the working folder nor a folder above it has ``studies/common``.
     """
-    start = Path.cwd() if start is None else Path(start)
+    start = Path.cwd()
     for folder in [start, *start.parents]:
         if (folder / "studies" / "common").is_dir():
             return folder

@@ -6,8 +6,8 @@ from scipy.special import stdtrit
 CONFIDENCE = 0.95  # level of every confidence interval in the results
 
 
-def half_width(deviation, number, confidence=CONFIDENCE):
-    """Return half the width of the confidence interval of a mean, by Student's t.
+def half_width(deviation, number):
+    """Return half the width of the interval of a mean at the level `CONFIDENCE`, by Student's t.
 
     Parameters
     ----------
@@ -15,8 +15,6 @@ def half_width(deviation, number, confidence=CONFIDENCE):
         Standard deviation of the sample (`number` - 1 in the denominator); NaN for a single value.
     number : int or Series
         Size of the sample.
-    confidence : float, optional
-        Confidence level; by default the level of all results.
 
     Returns
     -------
@@ -28,4 +26,4 @@ def half_width(deviation, number, confidence=CONFIDENCE):
     >>> round(float(half_width(1.0, 3)), 6)
     2.484138
     """
-    return stdtrit(np.maximum(number - 1, 1), (1 + confidence) / 2) * deviation / np.sqrt(number)
+    return stdtrit(np.maximum(number - 1, 1), (1 + CONFIDENCE) / 2) * deviation / np.sqrt(number)

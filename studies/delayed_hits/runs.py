@@ -142,11 +142,11 @@ def head(trace, references) -> Trace:
     )
 
 
-def spc1(bsus, requests, seed, space_bytes=16 << 30) -> Trace:
-    """Return an SPC-1-like trace with a load of `bsus` business scaling units."""
+def spc1(bsus, requests, seed) -> Trace:
+    """Return an SPC-1-like trace of 16 GB with a load of `bsus` business scaling units."""
     with tempfile.TemporaryDirectory(prefix="misspenalty-") as folder:
         path = Path(folder) / f"spc1_{bsus}.spc"
-        write_spc(Workload(space_bytes, bsus=bsus, seed=seed), path, requests)
+        write_spc(Workload(16 << 30, bsus=bsus, seed=seed), path, requests)
         return misspenalty.open_trace(path)
 
 

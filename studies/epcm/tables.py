@@ -299,7 +299,7 @@ def _extent(calls, chosen):
     return int(ends.sum())
 
 
-def from_runs(runs, partition_size, model_order, benchmark="andrew"):
+def from_runs(runs, partition_size, model_order):
     """Compute Figures 7 and 8 and related tables, from the runs of all builds.
 
     Parameters
@@ -308,8 +308,6 @@ def from_runs(runs, partition_size, model_order, benchmark="andrew"):
         From `misspenalty_studies.epcm.runs.simulate`.
     partition_size, model_order : int
         Parameters of the EPCM run of Figure 8.
-    benchmark : str
-        The build of Figure 8.
 
     Returns
     -------
@@ -318,7 +316,7 @@ def from_runs(runs, partition_size, model_order, benchmark="andrew"):
     """
     return {
         "fig7": fig7(runs),
-        "fig8": fig8(runs, benchmark, partition_size, model_order),
+        "fig8": fig8(runs, "andrew", partition_size, model_order),
         "read_classes": classes(runs),
         "components": components(runs),
         "lead_times": leads(runs),

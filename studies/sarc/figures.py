@@ -41,10 +41,10 @@ def shown_configs(table):
     return [config for config in CONFIGS if config in set(table["config"])]
 
 
-def _lines(axis, table, x, y, error=None, policies=None):
+def _lines(axis, table, x, y, error=None):
     """Draw one line per policy."""
     handles = []
-    for policy in policy_order(policies or table["policy"]):
+    for policy in policy_order(table["policy"]):
         part = table[table["policy"] == policy].sort_values(x)
         look = policy_line(policy)
         handles += axis.plot(part[x], part[y], zorder=3, **look)

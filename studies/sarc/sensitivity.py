@@ -12,6 +12,7 @@ from misspenalty_studies.common.points import as_written
 from misspenalty_studies.sarc.runs import CONFIGS, LOADS, PAPERS, fitted_shark, points, simulate, touches
 
 TIE = 1.05  # as for ties in the ledger: responses within this factor count as equal
+THRESHOLD = 2  # length of a run of tracks that is taken for a stream, where anomalies are counted
 STRATEGIES = {  # name -> trigger as a share of the degree, None = no asynchronous prefetch; remedy
     "synchronous": (None, 1),
     "asynchronous": (0.5, 0),
@@ -47,7 +48,7 @@ def interleave(streams, length, seed):
     return ids.astype(np.uint32), address.astype(np.uint64)
 
 
-def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
+def anomaly(streams, length, degrees, cache_tracks, seed):
     """Count sequential misses in one LRU list by prefetching strategy and cache size (the paper's Figures 1 and 3).
 
     Parameters
@@ -58,8 +59,6 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
         Tracks of a prefetched group.
     cache_tracks : sequence of int
         Cache sizes, tracks.
-    threshold : int
-        Length of a run that is taken for a stream.
 
     Returns
     -------
@@ -72,13 +71,13 @@ def anomaly(streams, length, degrees, cache_tracks, seed, threshold=2):
     rows = []
     for degree in degrees:
         for strategy, (trigger, remedy) in STRATEGIES.items():
-            settings = {"degree": degree, "threshold": threshold, "remedy": remedy}
+            settings = {"degree": degree, "threshold": THRESHOLD, "remedy": remedy}
             settings["trigger"] = -1 if trigger is None else int(trigger * degree)
             for size in cache_tracks:
                 cache = track_cache("lru_top", size, address=address, prefetch=settings)
                 cache.replay(ids, hit)
                 misses = cache.sequential_misses - streams
-                share = 100 * max(misses, 0) / (ids.size - threshold * streams)
+                share = 100 * max(misses, 0) / (ids.size - THRESHOLD * streams)
                 rows.append((strategy, degree, size, size / streams, share))
     return pd.DataFrame(rows, columns=["strategy", "degree", "cache_tracks", "tracks_a_stream", "misses_pct"])
 

@@ -172,15 +172,13 @@ def load_ledger(root=".", study=None):
     return [claim for name in names for claim in read_ledger(Path(root, "studies", name, "ledger.yaml"))]
 
 
-def read_ledger(path, schema=SCHEMA):
+def read_ledger(path):
     """Read and check the ledger of one study.
 
     Parameters
     ----------
     path : path-like
         ``ledger.yaml`` in the study's folder.
-    schema : path-like
-        JSON Schema of the ledger.
 
     Returns
     -------
@@ -196,7 +194,7 @@ def read_ledger(path, schema=SCHEMA):
     """
     path = Path(path)
     study = path.absolute().parent.name
-    entries = load_entries(path, schema, "id")
+    entries = load_entries(path, SCHEMA, "id")
     lines = {
         m[1]: n
         for n, text in enumerate(path.read_text().splitlines(), 1)

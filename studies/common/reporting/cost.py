@@ -54,9 +54,9 @@ def minutes(seconds):
     return math.ceil(seconds / 60)
 
 
-def gigabytes(n, step=0.1):
-    """Return a number of bytes as text in units of 10^9 bytes, rounded up to a multiple of `step`."""
-    return f"{math.ceil(n / 1e9 / step) * step:.1f} GB"
+def gigabytes(n):
+    """Return a number of bytes as text in units of 10^9 bytes, rounded up to one decimal."""
+    return f"{math.ceil(n / 1e8) / 10:.1f} GB"
 
 
 def cost(jobs):

@@ -27,8 +27,8 @@ class SettingError(ParameterError):
 
 
 @contextmanager
-def at(*key, remedy=""):
-    """Add to the library's errors the key of the setting that caused them, and a remedy.
+def at(*key):
+    """Add to the library's errors the key of the setting that caused them.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def at(*key, remedy=""):
     except SettingError:
         raise
     except MissPenaltyError as error:
-        raise SettingError(f"{error}{remedy}", *key) from error
+        raise SettingError(str(error), *key) from error
 
 
 def nearest(name, names):

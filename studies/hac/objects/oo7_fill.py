@@ -17,11 +17,11 @@ from misspenalty_studies.hac.objects.oo7_plan import (
 )
 
 
-def _fill_named(pages, serials, kind, types, names_at=1):
-    """Fill in each object's reference to its type's name, and the name, which comes `names_at` objects later."""
-    pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + names_at])
+def _fill_named(pages, serials, kind, types):
+    """Fill in each object's reference to its type's name, and the name, which is the next object."""
+    pages.fill(serials, CLASSES[kind].word("type"), pages.orefs[serials + 1])
     for number in range(TYPES):
-        pages.fill_text((serials + names_at)[types == number], b"type%03d\0\0\0" % number)
+        pages.fill_text((serials + 1)[types == number], b"type%03d\0\0\0" % number)
 
 
 def _fill_text_tree(pages, serials, first, chunks, size, what):

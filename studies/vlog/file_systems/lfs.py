@@ -26,7 +26,7 @@ FILE_INODES = 64  # inodes per block, 64 bytes each as in Minix
 
 
 class Lfs(DiskClient):
-    """The logical disk, empty, with a buffer of the given number of blocks.
+    """The logical disk, empty, with a buffer of `BUFFER` blocks.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Lfs(DiskClient):
         Segments written and segments cleaned so far.
     """
 
-    def __init__(self, store, host, blocks, buffer_blocks=BUFFER):
+    def __init__(self, store, host, blocks):
         super().__init__(store, host)
         self.segments = blocks // SEGMENT
         if self.segments <= RESERVE + 1:
             raise ParameterError(f"{blocks} blocks make {self.segments} segments; expected more than {RESERVE + 1}")
         self.room = (self.segments - RESERVE) * DATA  # largest number of logical blocks
-        self.buffer, self.carried, self.buffer_blocks = OrderedDict(), OrderedDict(), buffer_blocks
+        self.buffer, self.carried = OrderedDict(), OrderedDict()
         self.where, self.slots = {}, {}  # block -> (segment, slot); segment -> its live blocks {slot: block}
         self.free = list(range(self.segments - 1, -1, -1))
         self.written = self.cleaned = 0
@@ -81,7 +81,7 @@ class Lfs(DiskClient):
         self.drop(block)
         self.carried.pop(block, None)
         if block not in self.buffer:
-            while len(self.buffer) >= self.buffer_blocks:
+            while len(self.buffer) >= BUFFER:
                 self.flush()
         self.buffer[block] = None
         self.buffer.move_to_end(block)

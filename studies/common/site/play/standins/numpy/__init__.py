@@ -245,12 +245,12 @@ def unique(values, axis=None, return_index=False, return_inverse=False):
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def searchsorted(values, wanted, side="left", sorter=None):
+def searchsorted(values, wanted, side="left"):
     """Return the indices at which `wanted` would have to be inserted into ascending values."""
     import bisect
 
     find = bisect.bisect_left if side == "left" else bisect.bisect_right
-    given = values.tolist() if sorter is None else values[sorter].tolist()
+    given = values.tolist()
     if isinstance(wanted, ndarray):
         return stored([find(given, one) for one in wanted.tolist()], _dtype(int64))
     return find(given, wanted)
