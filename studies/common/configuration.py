@@ -31,10 +31,6 @@ CONFIG_HEAD = f"""\
 """
 
 
-def _block(model):
-    return setting({}, (model.__doc__ or "").strip())
-
-
 class _Run(Settings):
     """Configuration of a run."""
 
@@ -80,7 +76,11 @@ Configuration = create_model(
     "Configuration",
     __base__=_Run,
     __doc__=_Run.__doc__,
-    **{name: (model, _block(model)) for name, one in studies().items() if (model := one.settings()) is not None},
+    **{
+        name: (model, setting({}, (model.__doc__ or "").strip()))
+        for name, one in studies().items()
+        if (model := one.settings()) is not None
+    },
 )
 
 

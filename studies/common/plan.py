@@ -265,10 +265,8 @@ class Plan:
     def files(self, supplement=False):
         """Return the files that `make reproduce` makes for this study, or those that `make supplement` adds."""
         wanted = ("further",) if supplement else ("first", None)
-        made = self.further if supplement else [*self.outputs, *self._judged()]
+        judged = [f"results/{self.study}/conditions.csv"] if self.conditions else []
+        made = self.further if supplement else [*self.outputs, *judged]
         tables = [path for e in self.tables if e["part"] in wanted for path in e["outputs"].values()]
         drawn = [e["output"] for e in self.figures if e["part"] in wanted and e["archived"]]
         return [*made, *tables, *(f"{path}.{form}" for path in drawn for form in ("pdf", "svg", "png"))]
-
-    def _judged(self):
-        return [f"results/{self.study}/conditions.csv"] if self.conditions else []

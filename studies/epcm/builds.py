@@ -22,11 +22,6 @@ WHOLE_RUN = 1024  # future events that perfect foresight knows in `surface`: mos
 COPY_TIMES = ("copy_us_per_kb", "buffer_copy_us_per_kb")
 
 
-def _value(path):
-    """Read the fitted value from the table of a fit."""
-    return float(pd.read_csv(path)["value"].item())
-
-
 def _copy_times(path):
     """Read the copy times from the table of `copy_fit`, by parameter of the machine."""
     return {name: float(value) for name, value in pd.read_csv(path).set_index("parameter")["value"].items()}
@@ -160,7 +155,8 @@ def _prepared(capture, machine, copying, scale, build, settings):
     them."""
     file = _machine(machine)
     file = replace(file, testbed=replace(file.testbed, **_copy_times(copying)))
-    recorded, options = setup.recorded(capture[0]), setup.options(settings) | {"scale": _value(scale)}
+    recorded = setup.recorded(capture[0])
+    options = setup.options(settings) | {"scale": float(pd.read_csv(scale)["value"].item())}
     return file, recorded, *setup.set_up(build, recorded, file.testbed, **options, between=True)
 
 

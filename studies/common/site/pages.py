@@ -290,7 +290,8 @@ class _Site:
 
     def _claims(self):
         rows = self.claims.to_dict("records")
-        self._page("claims.html", "claims.html", claims=rows, counts=_counts(self.claims), filters=FILTERS)
+        counts = {name: sorted(set(self.claims[name]) - {""}) for name in FILTERS}
+        self._page("claims.html", "claims.html", claims=rows, counts=counts, filters=FILTERS)
         conditions = self._conditions()
         by_figure = {key: self._readers(figure) for key, figure in self.figures.items()}
         for place, row in enumerate(rows):
@@ -480,10 +481,6 @@ def _rounded(cell):
         return f"{float(cell):.6g}" if "." in cell or "e" in cell.lower() else cell
     except ValueError:
         return cell
-
-
-def _counts(claims):
-    return {name: sorted(set(claims[name]) - {""}) for name in FILTERS}
 
 
 def _bar(claims, study=None):

@@ -141,7 +141,8 @@ def virtual_log(
         block_sectors,
         blocks,
         longest_transaction(description, block_sectors),
-        *_overheads(description),
+        description.settings["read_miss"][1],
+        description.settings["write_miss"][0],
         log_map=log_map,
         aligned=aligned,
         reserve=-1 if reserve is None else reserve,
@@ -201,8 +202,3 @@ def unaligned(places, description, block_sectors=BLOCK_SECTORS):
     _, _, sectors = uniform(description)
     track, place = np.divmod(np.asarray(places, np.int64), sectors // block_sectors)
     return (track * (sectors - block_sectors + 1) + place * block_sectors).astype(np.int32)
-
-
-def _overheads(description):
-    settings = description.settings
-    return settings["read_miss"][1], settings["write_miss"][0]
