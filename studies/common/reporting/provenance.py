@@ -270,23 +270,24 @@ def compiler():
     return match[0].decode() if match else None
 
 
-def git_commit(root="."):
-    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if `root` is not the
-    top folder of a git checkout, if the checkout has no commit, or if git cannot be run."""
-
-    def git(*arguments):
+def git(root, *arguments):
+    """Return the output of a git command in a checkout; None if it fails, or if git cannot be run."""
+    try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=60
         )
-        return done.stdout.strip()
-
-    try:
-        if not os.path.samefile(git("rev-parse", "--show-toplevel"), root):
-            return None
-        commit = git("rev-parse", "HEAD")
-        return {"commit": commit, "modified": bool(git("status", "--porcelain", "--untracked-files=no"))}
     except (OSError, subprocess.SubprocessError):
         return None
+    return done.stdout.strip()
+
+
+def git_commit(root="."):
+    """Return the commit of the checkout at `root` and whether tracked files differ from it; None if `root` is not the
+    top folder of a git checkout, if the checkout has no commit, or if git cannot be run."""
+    top, commit = git(root, "rev-parse", "--show-toplevel"), git(root, "rev-parse", "HEAD")
+    if top is None or commit is None or not os.path.samefile(top, root):
+        return None
+    return {"commit": commit, "modified": bool(git(root, "status", "--porcelain", "--untracked-files=no"))}
 
 
 def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):

@@ -4,7 +4,6 @@ import html
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -18,7 +17,7 @@ from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.claims import claims_of, conclusion, headline, load_ledger
 from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables
-from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest
+from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest, git
 from misspenalty_studies.common.site.charts import charts
 from misspenalty_studies.common.site.inputs import (
     REMADE,
@@ -431,8 +430,7 @@ class _Site:
 
 def commit_of(root):
     """Return the commit of the git checkout that a folder belongs to, or ``unknown`` if it belongs to none."""
-    done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    return git(root, "rev-parse", "HEAD") or "unknown"
 
 
 def claim_page(claim):

@@ -4,7 +4,6 @@ import datetime
 import hashlib
 import json
 import mimetypes
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -15,31 +14,17 @@ from rocrate.rocrate import ROCrate
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.reporting.provenance import Sources, file_digest
+from misspenalty_studies.common.reporting.provenance import Sources, file_digest, git
 
 METADATA = "ro-crate-metadata.json"
 LIST = "SHA256SUMS"  # lists all other files of the archive, for `sha256sum -c`
 CODE = "code.json"
 WORKFLOW = "workflow/Snakefile"
 RESULTS = (
-    "*.csv",
-    "*/*.csv",
-    "*/*.png",
-    "*/*.svg",
-    "*/*.pdf",
-    "overview.png",
-    "paper.pdf",
-    "supplement.pdf",
-    "index.json",
+    *("*.csv", "*/*.csv", "*/*.png", "*/*.svg", "*/*.pdf"),
+    *("overview.png", "paper.pdf", "supplement.pdf", "index.json"),
 )
-MADE_ELSEWHERE = (
-    "bench",
-    "benchmarks",
-    "logs",
-    "notebooks",
-    "site",
-    "traces",
-)  # folders that belong to no study
+MADE_ELSEWHERE = ("bench", "benchmarks", "logs", "notebooks", "site", "traces")  # folders that belong to no study
 ENVIRONMENT = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "requirements.lock", "config/config.yaml")
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
@@ -113,17 +98,7 @@ def describe_code(root="."):
         ``sources`` (sha256 of the running package's sources), ``revision`` and ``directory`` (SWHIDs, None outside a
         git checkout).
     """
-
-    def git(*arguments):
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(root), "rev-parse", *arguments], capture_output=True, text=True, timeout=60
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    revision, tree = git("HEAD"), git("HEAD^{tree}")
+    revision, tree = git(root, "rev-parse", "HEAD"), git(root, "rev-parse", "HEAD^{tree}")
     return {
         "sources": Sources().digest(),
         "revision": f"swh:1:rev:{revision}" if revision else None,
