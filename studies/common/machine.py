@@ -14,7 +14,6 @@ from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.settings import Number, Settings
 
-COLUMNS = ("value", "unit", "status", "source", "reason")
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[Number, Field(strict=True, gt=0)]
 
@@ -71,10 +70,6 @@ class Parameter:
         """
         multiples = [] if own is None else [own * factor for factor in self.vary_factors]
         return [value for value in dict.fromkeys([*self.vary, *multiples]) if value != own]
-
-    def row(self):
-        """Return the row of the parameter for a table, with the keys `COLUMNS`."""
-        return {column: getattr(self, column) for column in COLUMNS}
 
 
 def variations(entries, values):

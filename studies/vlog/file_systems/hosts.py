@@ -7,7 +7,7 @@ import pandas as pd
 from pydantic import Field
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.common.machine import COLUMNS, entry_of, read_document, variations
+from misspenalty_studies.common.machine import entry_of, read_document, variations
 from misspenalty_studies.common.settings import Settings, setting
 
 
@@ -92,11 +92,11 @@ class Hosts:
     def table(self):
         """Return the parameters as a table: ``host, parameter, value, unit, status, source, reason``."""
         rows = [
-            {"host": label, "parameter": name} | entry.row()
+            {"host": label, "parameter": name} | vars(entry)
             for label, entries in self.entries.items()
             for name, entry in entries.items()
         ]
-        return pd.DataFrame(rows, columns=["host", "parameter", *COLUMNS])
+        return pd.DataFrame(rows, columns=["host", "parameter", "value", "unit", "status", "source", "reason"])
 
 
 RULES = {
