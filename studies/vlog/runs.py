@@ -41,7 +41,6 @@ from misspenalty_studies.vlog.virtual_log.log import (
 
 SYSTEMS = ("update_in_place", "virtual_log")
 COMPONENTS = {"scsi_overhead": "overhead", "transfer": "transfer", "locate": "locate", "other": "other"}
-PREPARED = ("steady", "fresh", "emptied")
 DF_RESERVE = 0.12  # share of the disk that is held in reserve and that `df` counts as used
 INODE_BLOCK = 2  # first inode block of the first cylinder group, after the superblock and the map block
 IN_PLACE_WARM_UP = 100  # updates, enough that the arm's first position does not matter
@@ -120,8 +119,6 @@ class Updates:
     seed: int = 1
 
     def __post_init__(self):
-        if self.prepared not in PREPARED:
-            raise ParameterError(f"prepared is {self.prepared!r}; expected one of {', '.join(PREPARED)}")
         if not 0 < self.utilisation < 1 or self.updates < 1 or self.warm_up < 0 or self.blocks < 1:
             raise ParameterError(
                 f"{self}: expected a utilisation between 0 and 1, at least 1 update and block, and warm_up from 0"
@@ -165,18 +162,16 @@ def random_updates(platform, system, workload):
     Raises
     ------
     ParameterError
-        The file does not fit on the disk or is shorter than one update, or the system is unknown.
+        The file does not fit on the disk, or is shorter than one update.
     """
     rng = np.random.default_rng(workload.seed)
     files = _file_blocks(platform, workload)
     if system == "update_in_place":
         store, warm_up = update_in_place(platform.kind), IN_PLACE_WARM_UP
         address = _in_place(platform, workload, files)
-    elif system == "virtual_log":
+    else:
         store, warm_up = steady_log(platform, workload, rng), 0
         address = np.arange(files + workload.inode, dtype=np.int64)
-    else:
-        raise ParameterError(f"system is {system!r}; expected {' or '.join(SYSTEMS)}")
     spent = _replay(store, platform.host, workload, address, rng, workload.updates + warm_up, warm_up)
     named = {name: spent[part] for name, part in COMPONENTS.items()}
     more = {name: spent[name] for name in ("map_locate", "map_transfer")} if system == "virtual_log" else {}
