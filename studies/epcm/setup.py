@@ -131,7 +131,6 @@ def set_up(
     return study._replace(**kept(capture, workload, resident)), placement
 
 
-RESIDENT = ("mapped", "none", "names", "programs")
 MAPPED = re.compile(r"/(ld-linux[^/]*|libc)\.so\.\d+$|/bin/(sh|dash|bash)$")
 
 
@@ -153,14 +152,7 @@ def kept(capture, workload, resident):
     -------
     dict of str to tuple of int
         `resident` and `named` of `Study`.
-
-    Raises
-    ------
-    ParameterError
-        `resident` is not one of those.
     """
-    if resident not in RESIDENT:
-        raise ParameterError(f"resident is {resident!r}; expected one of {', '.join(RESIDENT)}")
     held = []
     if resident == "mapped":
         held = [number for number, path in enumerate(capture.files["path"].astype(str)) if MAPPED.search(path)]

@@ -7,14 +7,11 @@ from posixpath import dirname
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError
 from misspenalty.traces.builds import KINDS
 from misspenalty_studies.epcm.file_client.client import CALL, CALLS, PAGE_BYTES, SECTOR_BYTES
 from misspenalty_studies.epcm.file_client.placement import PAGE_SECTORS, place
 
-ORDERS = ("names", "opened")
-PASSES = ("recorded", "last")
-TEMPORARIES = ("inode", "recorded", "normal", "dropped")
 MOST_BYTES = 2**40  # largest size of a file
 
 
@@ -109,7 +106,7 @@ def make_workload(
         There are no paths or no runs, the initial sizes do not match the paths, or a call has an unknown kind, path or
         file, or invalid numbers.
     ParameterError
-        The disk is too small, or `order` is unknown.
+        The disk is too small.
     """
     number = len(paths)
     initial = np.asarray(initial, np.int64)
@@ -121,8 +118,6 @@ def make_workload(
         )
     for run, calls in enumerate(records):
         _check(calls, run, number, files)
-    if order not in ORDERS:
-        raise ParameterError(f"order is {order!r}; expected one of {', '.join(ORDERS)}")
     rank = _first_opened(records, number) if order == "opened" else np.zeros(number, np.int64)
     layout = paths, _most_bytes(initial, records), initial < 0, rank
     return FileWorkload(
@@ -246,14 +241,8 @@ def prepare(
     InputError
         The capture has no such run, or invalid calls.
     ParameterError
-        An option is invalid, or the disk is too small.
+        The disk is too small.
     """
-    if temporaries not in TEMPORARIES:
-        raise ParameterError(f"temporaries is {temporaries!r}; expected one of {', '.join(TEMPORARIES)}")
-    if not 0 < programs <= 1:
-        raise ParameterError(f"programs is {programs}; expected a share above 0 and at most 1")
-    if passes not in PASSES:
-        raise ParameterError(f"passes is {passes!r}; expected one of {', '.join(PASSES)}")
     events, files = capture.events, capture.files
     paths = [str(path) for path in files["path"]]
     initial = np.asarray(files["size"], np.int64).copy()
