@@ -1,42 +1,19 @@
 """Kernel of CAR; the definition is in car.py.
 
-A block leaves a clock only at the hand, so T1 and T2 are plain rings; B1 and B2 are logs that share one array. The node
-of a block in a clock is CLEAR or SET, and need not record which clock. The node of any other block is its position in
-B1 (below `b2.first`) or in B2, or NOWHERE.
+A block leaves a clock only at the hand, so T1 and T2 are S3-FIFO's rings, whose fronts are the hands; B1 and B2 are logs
+that share one array. The node of a block in a clock is CLEAR or SET, and need not record which clock. The node of any
+other block is its position in B1 (below `b2.first`) or in B2, or NOWHERE.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
 
 from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies._s3fifo cimport Ring, make_ring, pop, push
 
 cdef enum:
     CLEAR = 1                   # in the cache, not used since the hand passed
     SET = FIRST                 # in the cache, used since the hand passed; positions in B1 begin at SET + 1
-    HAND = 16                   # nodes are prefetched this many blocks ahead of a hand
-
-
-cdef struct Ring:
-    block_t* blocks             # the block in each place
-    uint32_t places             # number of places, enough for all blocks that the ring will hold
-    uint32_t hand               # place of the next block to leave
-    uint32_t held               # blocks in the ring
-
-
-cdef inline void enter(Ring* ring, block_t block) noexcept nogil:
-    cdef size_t at = <size_t>ring.hand + ring.held
-    ring.blocks[at if at < ring.places else at - ring.places] = block
-    ring.held += 1
-
-
-cdef inline block_t leave(Ring* ring, const uint32_t* nodes) noexcept nogil:
-    cdef block_t block = ring.blocks[ring.hand]
-    cdef size_t coming = <size_t>ring.hand + HAND
-    if coming < ring.places:
-        prefetch(&nodes[ring.blocks[coming]])
-    ring.hand = ring.hand + 1 if ring.hand + 1 < ring.places else 0
-    ring.held -= 1
-    return block
 
 
 cdef class CAR(Policy):
@@ -57,9 +34,8 @@ cdef class CAR(Policy):
         entries = self.allocate_logs(once + again + 1, 2)
         make_log(&self.b2, entries, make_log(&self.b1, entries, SET + 1, once), again)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
-        self.t1.places = self.t2.places = <uint32_t>max_resident
-        self.t1.blocks = <block_t*>self.allocate(max_resident, sizeof(block_t))
-        self.t2.blocks = <block_t*>self.allocate(max_resident, sizeof(block_t))
+        make_ring(&self.t1, self)
+        make_ring(&self.t2, self)
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] == CLEAR or self.nodes[block] == SET
@@ -95,7 +71,7 @@ cdef class CAR(Policy):
         else:
             self.resident += 1
         if at == NOWHERE:
-            enter(&self.t1, block)
+            push(&self.t1, block)
         else:
             self.ghost_hits += 1
             if at < self.b2.first:
@@ -104,7 +80,7 @@ cdef class CAR(Policy):
             else:
                 self.p = max(self.p - max(1.0, <double>self.in_b1 / <double>self.in_b2), 0.0)
                 self.in_b2 -= 1
-            enter(&self.t2, block)
+            push(&self.t2, block)
         nodes[block] = CLEAR
 
     cdef inline void replace(self) noexcept nogil:
@@ -114,11 +90,11 @@ cdef class CAR(Policy):
         cdef bint from_t1
         while True:
             from_t1 = self.t1.held >= max(1.0, self.p)
-            block = leave(&self.t1 if from_t1 else &self.t2, nodes)
+            block = pop(&self.t1 if from_t1 else &self.t2, nodes)
             if nodes[block] == CLEAR:
                 break
             nodes[block] = CLEAR
-            enter(&self.t2, block)
+            push(&self.t2, block)
         if from_t1:
             add(&self.b1, nodes, sizeof(uint32_t), block)
             self.in_b1 += 1

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from misspenalty.policies._history cimport NOBODY, History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-from misspenalty.policies._s3fifo cimport FETCHED, Ring, pop, push
+from misspenalty.policies._s3fifo cimport Ring, make_ring, pop, push
 from misspenalty.policies._sketch cimport draw_of
 
 cdef enum:
@@ -198,10 +198,9 @@ cdef class Merlin(Policy):
         counted = ceil(-log(0.001) / log(2.0) ** 2 * int(self.max_resident() * sketch))
         s.counted = <uint32_t>min(counted, <double>COUNTERS) if counted >= HASHES else 2 * HASHES
         s.counters = <uint32_t*>self.allocate(s.counted, sizeof(uint32_t))
-        s.filter.size = s.staging.size = s.core.size = <uint32_t>self.max_resident()
-        s.filter.blocks = <block_t*>self.allocate(<size_t>s.filter.size + FETCHED, sizeof(block_t))
-        s.staging.blocks = <block_t*>self.allocate(<size_t>s.staging.size + FETCHED, sizeof(block_t))
-        s.core.blocks = <block_t*>self.allocate(<size_t>s.core.size + FETCHED, sizeof(block_t))
+        make_ring(&s.filter, self)
+        make_ring(&s.staging, self)
+        make_ring(&s.core, self)
         make_history(&s.ghost, self, ghost)
         s.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
         s.numbers = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))

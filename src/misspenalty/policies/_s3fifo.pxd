@@ -1,4 +1,4 @@
-# The queues of S3-FIFO, for the policies that are built from them.
+# The queues of S3-FIFO, for the policies that are built from them; the rings also serve other policies.
 #
 # S and M are plain rings, since nothing leaves their middle; G is a log. A block's state tells where it is: ABSENT, in
 # S or M (its lowest two bits are then the counter), or, from GHOST on, in G at that position.
@@ -35,15 +35,20 @@ cdef struct State:
     bint filling                # whether new blocks enter M when S has its share; only until the first eviction
 
 
+cdef inline int make_ring(Ring* ring, Policy policy) except -1:
+    ring.size = <uint32_t>policy.max_resident()
+    ring.blocks = <block_t*>policy.allocate(<size_t>ring.size + FETCHED, sizeof(block_t))
+    return 0
+
+
 cdef inline int make_state(State* s, Policy policy, uint32_t share, double ghost) except -1:
     """Make empty queues, with a history of `ghost` times the cache."""
     s.share = share
     s.most = <uint32_t>(policy.capacity - share)
-    s.small.size = s.main.size = <uint32_t>policy.max_resident()
     make_history(&s.ghost, policy, ghost, GHOST)
     s.nodes = <uint32_t*>policy.allocate(policy.blocks, sizeof(uint32_t))
-    s.small.blocks = <block_t*>policy.allocate(<size_t>s.small.size + FETCHED, sizeof(block_t))
-    s.main.blocks = <block_t*>policy.allocate(<size_t>s.main.size + FETCHED, sizeof(block_t))
+    make_ring(&s.small, policy)
+    make_ring(&s.main, policy)
     return 0
 
 
@@ -121,6 +126,16 @@ cdef inline void evict(State* s) noexcept nogil:
             evicted = evict_small(s)
 
 
+cdef inline void enter(State* s, block_t block, bint known) noexcept nogil:
+    """Put a missed block into M if it is `known` or, until the first eviction, if S has its share; else into S."""
+    if known or (s.filling and s.small.held >= s.share):
+        push(&s.main, block)
+        s.nodes[block] = MAIN
+    else:
+        push(&s.small, block)
+        s.nodes[block] = SMALL
+
+
 cdef inline bint load(State* s, block_t block, bint room) noexcept nogil:
     """Load a missed block, after evicting another unless there is `room`; return whether it was in G."""
     cdef bint known = s.nodes[block] != ABSENT
@@ -129,10 +144,5 @@ cdef inline bint load(State* s, block_t block, bint room) noexcept nogil:
     if not room:
         s.filling = False
         evict(s)
-    if known or (s.filling and s.small.held >= s.share):
-        push(&s.main, block)
-        s.nodes[block] = MAIN
-    else:
-        push(&s.small, block)
-        s.nodes[block] = SMALL
+    enter(s, block, known)
     return known

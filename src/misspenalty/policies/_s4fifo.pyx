@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-from misspenalty.policies._s3fifo cimport ABSENT, COUNTER, MAIN, SMALL, State, evict_main, is_cached, make_state, pop, push
+from misspenalty.policies._s3fifo cimport ABSENT, COUNTER, MAIN, SMALL, State, enter, evict_main, is_cached, make_state, pop, push
 
 
 cdef struct Name:
@@ -66,12 +66,8 @@ cdef class S4FIFO(Policy):
             else:
                 s.filling = False
                 self.evict()
-            if known or (s.filling and s.small.held >= s.share):
-                push(&s.main, block)
-                s.nodes[block] = MAIN
-            else:
-                push(&s.small, block)
-                s.nodes[block] = SMALL
+            enter(s, block, known)
+            if s.nodes[block] == SMALL:
                 self.entered += 1
                 self.entries[block] = self.entered
         self.resident += filled

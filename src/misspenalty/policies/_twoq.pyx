@@ -5,6 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from misspenalty.policies._history cimport History, recall, remember
 from misspenalty.policies._log cimport FIRST, NOWHERE, Log, add, make_log, oldest, take_oldest
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies._s3fifo cimport Ring, make_ring, pop, push
 
 cdef enum:
     IN_A1IN = 1
@@ -18,37 +19,35 @@ cdef class TwoQ(Policy):
     """
 
     cdef uint32_t* nodes        # position; one per block
-    cdef block_t* ring          # A1in
-    cdef uint32_t size          # entries the ring can hold
-    cdef uint32_t front         # place of the oldest in the ring
-    cdef uint32_t inside        # blocks in A1in
+    cdef Ring a1in
     cdef uint32_t kin           # A1in provides the victim when it holds more blocks than this
     cdef Log am
     cdef History a1out          # Kout names
 
     def __cinit__(self, capacity, blocks, kin, kout):
         self.kin = <uint32_t>min(kin * capacity, 0xFFFFFFFF)
-        self.size = <uint32_t>self.max_resident()
+        cdef size_t max_resident = self.max_resident()
         self.a1out.room = <uint32_t>self.ghosts(kout)
         cdef size_t names = <size_t>self.a1out.room + 1
-        entries = self.allocate_logs(self.size + names, 2)
-        make_log(&self.a1out.log, entries, make_log(&self.am, entries, FIRST, self.size), names)
+        entries = self.allocate_logs(max_resident + names, 2)
+        make_log(&self.a1out.log, entries, make_log(&self.am, entries, FIRST, max_resident), names)
         self.nodes = <uint32_t*>self.allocate(blocks, sizeof(uint32_t))
-        self.ring = <block_t*>self.allocate(self.size, sizeof(block_t))
+        make_ring(&self.a1in, self)
 
     cdef bint holds(self, block_t block) noexcept nogil:
         return self.nodes[block] != NOWHERE and self.nodes[block] < self.a1out.log.first
 
     cdef block_t would_evict(self, block_t block) noexcept nogil:
-        if self.inside > self.kin or self.inside == self.capacity:
-            return self.ring[self.front]
+        if self.a1in.held > self.kin or self.a1in.held == self.capacity:
+            return self.a1in.blocks[self.a1in.front]
         return oldest(&self.am, self.nodes, sizeof(uint32_t))
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef uint32_t* nodes = self.nodes
         cdef Log am = self.am
         cdef History a1out = self.a1out
-        cdef uint32_t inside = self.inside, at
+        cdef Ring a1in = self.a1in
+        cdef uint32_t at
         cdef bint known
         cdef block_t block
         cdef Py_ssize_t i, free = self.capacity - self.resident, misses = 0, filled = 0, ghost_hits = 0
@@ -70,22 +69,18 @@ cdef class TwoQ(Policy):
                 recall(&a1out, nodes, sizeof(uint32_t), block)
             if filled < free:
                 filled += 1
-            elif inside > self.kin or inside == self.capacity:
-                remember(&a1out, nodes, sizeof(uint32_t), self.ring[self.front])
-                self.front = self.front + 1 if self.front + 1 < self.size else 0
-                inside -= 1
+            elif a1in.held > self.kin or a1in.held == self.capacity:
+                remember(&a1out, nodes, sizeof(uint32_t), pop(&a1in, nodes))
             else:
                 nodes[take_oldest(&am, nodes, sizeof(uint32_t))] = NOWHERE
             if known:
                 add(&am, nodes, sizeof(uint32_t), block)
             else:
-                at = self.front + inside
-                self.ring[at if at < self.size and at >= inside else at - self.size] = block
-                inside += 1
+                push(&a1in, block)
                 nodes[block] = IN_A1IN
         self.am = am
         self.a1out = a1out
-        self.inside = inside
+        self.a1in = a1in
         self.resident += filled
         self.evictions += misses - filled
         self.ghost_hits += ghost_hits
