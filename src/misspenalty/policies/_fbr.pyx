@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._list cimport Link, append, make_list, move_newest, oldest, remove, take_oldest
 from misspenalty.policies._policy cimport AHEAD, NEAR, Policy, block_t, prefetch
 
@@ -9,16 +10,15 @@ cdef enum:
     ABSENT = 0                  # neither in the cache nor in the history
     NEW = 1                     # sections of the stack
     MIDDLE = 2
-    OLD = 3
-    HISTORY = 4
-    HEADS = 5                   # list heads after the blocks: one per place, then one per chain
+    OLD = 3                     # a higher `place` is the position in the history
+    HEADS = 4                   # list heads after the blocks: one per place, then one per chain
 
 
 cdef struct Node:
-    Link link                   # neighbours in the section or in the history
+    Link link                   # neighbours in the section
     Link chain                  # blocks of the old section with the same count, least recently used first
     uint32_t count              # accesses outside the new section, after halvings; kept while in the history
-    uint32_t place              # ABSENT, a section or HISTORY
+    uint32_t place              # ABSENT, a section, or the position in the history
 
 
 cdef class FBR(Policy):
@@ -29,8 +29,7 @@ cdef class FBR(Policy):
     cdef uint64_t c_max         # blocks with higher counts are in no chain
     cdef uint64_t total         # sum of the counts of the blocks in the cache
     cdef double a_max           # average count above which all counts are halved
-    cdef uint64_t room          # entries the history may hold
-    cdef uint64_t remembered    # entries in the history
+    cdef History history        # history of the counts of evicted blocks
 
     def __cinit__(self, capacity, blocks, f_new, f_old, c_max, a_max, history):
         self.most[OLD] = max(<uint64_t>(f_old * capacity), 1)
@@ -38,7 +37,7 @@ cdef class FBR(Policy):
         self.most[MIDDLE] = capacity - self.most[OLD] - self.most[NEW]
         self.c_max = c_max
         self.a_max = a_max
-        self.room = self.ghosts(history)
+        make_history(&self.history, self, history, OLD + 1)
         self.nodes = <Node*>self.allocate(blocks + HEADS + c_max, sizeof(Node))
         self.chains = &self.nodes[0].chain
         for head in range(blocks, blocks + HEADS):
@@ -46,7 +45,7 @@ cdef class FBR(Policy):
         self.empty_chains()
 
     cdef bint holds(self, block_t block) noexcept nogil:
-        return self.nodes[block].place != ABSENT and self.nodes[block].place != HISTORY
+        return NEW <= self.nodes[block].place <= OLD
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
         cdef Py_ssize_t beyond = self.beyond
@@ -67,7 +66,7 @@ cdef class FBR(Policy):
         if place == NEW:
             move_newest(self.nodes, sizeof(Node), self.head(NEW), block)
             return True
-        if place == ABSENT or place == HISTORY:
+        if place == ABSENT or place > OLD:
             self.load(block)
         else:
             self.leave(block)
@@ -89,13 +88,11 @@ cdef class FBR(Policy):
     cdef inline void load(self, block_t block) noexcept nogil:
         """Make room for a block outside the cache and give it its count."""
         cdef Node* node = &self.nodes[block]
-        if node.place == HISTORY:
-            remove(self.nodes, sizeof(Node), block)
-            self.remembered -= 1
+        if node.place != ABSENT:
+            recall(&self.history, &self.nodes.place, sizeof(Node), block)
             self.ghost_hits += 1
         else:
             node.count = 0
-        node.place = ABSENT
         if self.resident == self.capacity:
             self.evict()
         self.resident += 1
@@ -132,16 +129,7 @@ cdef class FBR(Policy):
         self.resident -= 1
         self.evictions += 1
         self.total -= self.nodes[victim].count
-        self.nodes[victim].place = ABSENT
-        if self.room:
-            append(self.nodes, sizeof(Node), self.head(HISTORY), victim)
-            self.nodes[victim].place = HISTORY
-            self.remembered += 1
-            if self.remembered > self.room:
-                victim = oldest(self.nodes, sizeof(Node), self.head(HISTORY))
-                take_oldest(self.nodes, sizeof(Node), self.head(HISTORY), victim)
-                self.nodes[victim].place = ABSENT
-                self.remembered -= 1
+        remember(&self.history, &self.nodes.place, sizeof(Node), victim)
 
     cdef inline block_t choose(self) noexcept nogil:
         """Return the least recently used block of the lowest nonempty chain, or of the old section if all are empty."""
