@@ -76,10 +76,6 @@ cdef class TrackCache(Policy):
     # Return the mask of pages that were missing: 0 = hit. A write reads nothing. The caller issues reads[0:n_reads].
     cdef uint8_t request(self, int64_t track, uint8_t pages, bint write, int64_t end) noexcept nogil
 
-    # Access `pages` pages, from `page` on (0 = first of track 0); return whether all were cached. Afterwards, `reads`
-    # has only the reads for the last of the tracks.
-    cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil
-
     # Handle the arrival of a drive operation that began with this track while a read was waiting for the track.
     cdef void arrive_late(self, int64_t track) noexcept nogil
 
@@ -114,10 +110,8 @@ cdef class TrackCache(Policy):
     # Prefetch memory that a coming request for the track will touch: its entry if `entry`, else the data of that entry.
     cdef void warm(self, int64_t track, bint entry) noexcept nogil
 
-    # --- statistics a controller may sample; 0 in caches without SEQ and RANDOM lists --------------------------------
-    cdef double ratio(self) noexcept nogil              # 2 * s * deltaL / |SEQ| of the running interval
-    cdef int64_t list_pages(self, bint sequential) noexcept nogil   # pages of SEQ or RANDOM
-    cdef int64_t list_tracks(self, bint sequential) noexcept nogil  # tracks of SEQ or RANDOM
+    # Return the pages of SEQ or RANDOM; 0 in caches without these lists.
+    cdef int64_t list_pages(self, bint sequential) noexcept nogil
 
 
 cdef inline mark_t* bring(TrackCache cache, int64_t track, uint8_t why, uint8_t* missing) noexcept nogil:

@@ -1,7 +1,6 @@
 """Kernel of sequential detection and prefetching; the definition is in prefetch/sequential/prefetcher.py."""
 
-from misspenalty._kernel cimport SLICE, check_signals
-from misspenalty.policies._amp cimport fetch_set, fetch_set_behind_miss, grow_distance, hit_in_set
+from misspenalty.policies._amp cimport fetch_set_behind_miss, grow_distance, hit_in_set
 from misspenalty.policies._policy cimport AHEAD, NEAR
 
 from misspenalty.errors import ParameterError
@@ -182,13 +181,7 @@ cdef class TrackCache(Policy):
     cdef void count_sequential_miss(self) noexcept nogil:
         pass
 
-    cdef double ratio(self) noexcept nogil:
-        return 0
-
     cdef int64_t list_pages(self, bint sequential) noexcept nogil:
-        return 0
-
-    cdef int64_t list_tracks(self, bint sequential) noexcept nogil:
         return 0
 
     cdef void run(self, const block_t* ids, Py_ssize_t n, uint8_t* hit) noexcept nogil:
@@ -245,46 +238,6 @@ cdef class TrackCache(Policy):
             raise IndexError(f"track {track}; expected one below {self.tracks}")
         mark = self.mark(track)
         return None if mark == NULL else (mark.degree, mark.distance)
-
-    def replay_pages(self, const int64_t[::1] page, const int32_t[::1] pages, const uint8_t[::1] write, uint8_t[::1] hit):
-        """Make requests for ``pages[i]`` pages from ``page[i]`` on (0 = first of track 0), with the GIL released.
-
-        ``hit[i]`` is set to whether all pages of request i were in the cache. A request may span tracks.
-
-        Raises
-        ------
-        IndexError
-            The arrays differ in length, or a request is empty or extends past the end; nothing was replayed.
-        """
-        cdef Py_ssize_t i, n = page.shape[0]
-        cdef int64_t end = self.tracks * self.track_pages
-        if not n == pages.shape[0] == write.shape[0] == hit.shape[0]:
-            raise IndexError("page, pages, write and hit differ in length")
-        for i in range(n):
-            if not (0 <= page[i] < end and 0 < pages[i] <= end - page[i]):
-                raise IndexError(
-                    f"request {i} is for {pages[i]} pages from page {page[i]} on; expected at least one page, all of them"
-                    f" among pages 0 to {end - 1}"
-                )
-        with self, nogil:
-            for i in range(n):
-                hit[i] = self.request_pages(page[i], pages[i], write[i] != 0)
-                self.requests += 1
-                if i % SLICE == SLICE - 1:
-                    check_signals()
-
-    cdef bint request_pages(self, int64_t page, int32_t pages, bint write) noexcept nogil:
-        """Access pages track by track; return whether all were cached."""
-        cdef int64_t track = page // self.track_pages
-        cdef int first = <int>(page - track * self.track_pages), last
-        cdef bint hit = True
-        while pages > 0:
-            last = min(first + pages, self.track_pages)
-            hit &= self.request(track, <uint8_t>((1 << last) - (1 << first)), write, self.tracks) == 0
-            pages -= last - first
-            track += 1
-            first = 0
-        return hit
 
     @property
     def tracks_staged(self):

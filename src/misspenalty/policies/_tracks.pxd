@@ -48,5 +48,7 @@ cdef class TrackLists(TrackCache):
     cdef void detach(self, uint32_t slot) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef bint in_bottom(self, uint32_t slot) noexcept nogil
+    # Return the ratio 2 * s * deltaL / |SEQ| of the running interval.
+    cdef double ratio(self) noexcept nogil
     cdef int set_up(self, dict settings) except -1
     cdef uint32_t lru_of(self, bint sequential) noexcept nogil      # slot at the LRU end; a head if the list is empty

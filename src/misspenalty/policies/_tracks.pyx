@@ -5,8 +5,6 @@ from misspenalty.policies._list cimport append, make_list, oldest, remove
 from misspenalty.policies._policy cimport prefetch
 from misspenalty.policies._track_cache cimport AGED, UNREAD, count_pages
 
-from misspenalty.errors import ParameterError
-
 
 cdef class TrackLists(TrackCache):
     """Base of the policies on tracks, with the lists SEQ and RANDOM."""
@@ -147,9 +145,6 @@ cdef class TrackLists(TrackCache):
 
     cdef int64_t list_pages(self, bint sequential) noexcept nogil:
         return self.pages_in[sequential]
-
-    cdef int64_t list_tracks(self, bint sequential) noexcept nogil:
-        return self.tracks_in[sequential]
 
     @property
     def running_ratio(self):

@@ -29,7 +29,6 @@ cdef class SizedCache(Policy):
     cdef readonly int64_t largest       # bytes of the largest object that can be cached
     cdef readonly int64_t used_bytes
     cdef readonly int64_t refused       # references to objects that are larger than `largest`
-    cdef readonly int64_t evicted_bytes
     cdef node_t* nodes                  # one per object, then the heads of the lists
     cdef int64_t[LISTS] bytes           # bytes of the objects in each list
     cdef int changes                    # KEEP, REPLACE or NEW

@@ -66,7 +66,6 @@ cdef class SizedCache(Policy):
     cdef void leave(self, block_t block, int ghosts) noexcept nogil:
         self.take(block)
         self.evictions += 1
-        self.evicted_bytes += self.nodes[block].held
         if ghosts:
             self.put(ghosts, block)
 
@@ -82,10 +81,7 @@ cdef class SizedCache(Policy):
             self.see(ids[i])
             hit[i] = self.in_cache(ids[i])
             if hit[i] and node.held != node.asked and self.changes != KEEP:
-                if self.changes == NEW:
-                    self.leave(ids[i], ABSENT)
-                    hit[i] = 0
-                elif node.asked > self.largest:
+                if self.changes == NEW or node.asked > self.largest:
                     self.leave(ids[i], ABSENT)
                     hit[i] = 0
                 else:
