@@ -11,7 +11,7 @@ from misspenalty._kernel cimport Kernel, check_signals, zeros
 from misspenalty.disks.drive._state cimport IDLE, record_t
 from misspenalty.latency._devices cimport Device
 from misspenalty.latency._farthest cimport ABSENT, NOT_AGAIN, enter, farthest_t, postpone, take_farthest
-from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
+from misspenalty.policies._policy cimport AHEAD, Policy, block_t, check_ids, prefetch
 from misspenalty.policies.sized._sized cimport SizedCache
 from misspenalty.engine._engine cimport queue_t, pop, schedule
 from misspenalty.traces.quantities import LATEST as _LATEST
@@ -103,27 +103,19 @@ def following(const block_t[::1] ids, Py_ssize_t blocks):
 
     If there is no next one, the number is NOT_AGAIN. Raise IndexError if an id is not below `blocks`.
     """
-    cdef Py_ssize_t i
-    check_ids(ids, blocks)
-    made = zeros("q", ids.shape[0])
+    cdef Py_ssize_t i, n = ids.shape[0]
+    if n:
+        check_ids(&ids[0], n, blocks)
+    made = zeros("q", n)
     cdef int64_t[::1] view = made
     cdef int64_t[::1] latest = zeros("q", blocks)
     with nogil:
         for i in range(blocks):
             latest[i] = NOT_AGAIN
-        for i in range(ids.shape[0] - 1, -1, -1):
+        for i in range(n - 1, -1, -1):
             view[i] = latest[ids[i]]
             latest[ids[i]] = i
     return made
-
-
-cdef int check_ids(const block_t[::1] ids, Py_ssize_t blocks) except -1:
-    cdef Py_ssize_t i
-    cdef block_t highest = 0
-    for i in range(ids.shape[0]):
-        highest = max(highest, ids[i])
-    if ids.shape[0] and highest >= blocks:
-        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
 
 
 cdef inline int check_time(Py_ssize_t i, int64_t time) except -1 nogil:
@@ -195,7 +187,8 @@ cdef class Replay(Kernel):
             The exception that `advance` or a policy written in Python raised.
         """
         cdef Py_ssize_t n = ids.shape[0], i
-        check_ids(ids, self.cache.blocks)
+        if n:
+            check_ids(&ids[0], n, self.cache.blocks)
         if (
             0 < write.shape[0] < n
             or (not clients and arrival.shape[0] < n)

@@ -89,7 +89,6 @@ cdef class Policy(Kernel):
             There are more references in total than the kernel's clock can count; nothing was replayed.
         """
         cdef Py_ssize_t begin = 0, part, n = ids.shape[0]
-        cdef block_t highest = 0
         cdef int64_t hits = 0
         if hit.shape[0] < n:
             raise IndexError(f"hit has length {hit.shape[0]}, must be at least {n}")
@@ -100,10 +99,7 @@ cdef class Policy(Kernel):
         if n > MOST_REFERENCES - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
         if n:
-            with nogil:
-                highest = highest_of(&ids[0], n)
-            if highest >= self.blocks:
-                raise IndexError(f"ids hold block {highest}; expected ids below {self.blocks}")
+            check_ids(&ids[0], n, self.blocks)
             with self, nogil:
                 while begin < n:
                     part = min(n - begin, <Py_ssize_t>SLICE)
@@ -177,9 +173,12 @@ cdef inline int64_t hits_in(const uint8_t* hit, Py_ssize_t n) noexcept nogil:
     return hits
 
 
-cdef inline block_t highest_of(const block_t* ids, Py_ssize_t n) noexcept nogil:
+cdef int check_ids(const block_t* ids, Py_ssize_t n, Py_ssize_t blocks) except -1:
     cdef block_t highest = 0
     cdef Py_ssize_t i
-    for i in range(n):
-        highest = max(highest, ids[i])
-    return highest
+    with nogil:
+        for i in range(n):
+            highest = max(highest, ids[i])
+    if n and highest >= blocks:
+        raise IndexError(f"ids hold block {highest}; expected ids below {blocks}")
+    return 0
