@@ -30,11 +30,12 @@ def test_a_revolution_is_rounded_up(name):
 
 @pytest.mark.parametrize("name", disks.names("disk"))
 def test_contiguous_transfers_lose_no_revolution(name):
-    mechanics = disks.load(name).mechanics
-    end, track, _ = mechanics.move(0, 0, 0, 100)
-    for lbn in range(100, 1300, 100):
-        end, track, parts = mechanics.move(track, end, lbn, 100)
-        assert parts["rotation"] + parts["switch"] < mechanics.revolution_ns * 9 // 10
+    kind = disks.load(name)
+    tracks = [kind.mechanics.locate(lbn)[4] for lbn in range(2600)]
+    crossed = [lbn for lbn in range(1, len(tracks)) if tracks[lbn] != tracks[lbn - 1]]
+    assert crossed
+    for lbn in crossed:
+        assert kind.drive().service(0, lbn - 1, 2)["switch"] < kind.mechanics.revolution_ns * 9 // 10
 
 
 def test_blocks_and_sectors_are_each_others_inverse(hp):
@@ -71,9 +72,10 @@ def test_times_that_go_back_are_refused():
 
 
 def test_requests_outside_the_drive_are_refused(hp):
+    drive = disks.load("hp97560").drive()
     for lbn, count in ((-1, 1), (0, 0), (hp.blocks, 1), (hp.blocks - 1, 2), (0, 2**62)):
-        with pytest.raises(ParameterError):
-            hp.move(0, 0, lbn, count)
+        with pytest.raises(ParameterError, match=f"the drive has blocks 0 to {hp.blocks - 1}"):
+            drive.service(0, lbn, count)
 
 
 def test_places_that_the_drive_does_not_have_are_refused(hp):
@@ -82,8 +84,7 @@ def test_places_that_the_drive_does_not_have_are_refused(hp):
     assert hp.reposition(0, tracks - 1) == hp.reposition(tracks - 1, 0) == hp.seek(1961)
     assert hp.lbn_at(tracks - 1, 71) == tracks * 72 - 1
     for wrong in (-1, tracks):
-        calls = [hp.reposition, wrong, 0], [hp.reposition, 0, wrong], [hp.lbn_at, wrong, 0], [hp.next_sector, wrong, 0]
-        for function, *arguments in (*calls, [hp.move, wrong, 0, 0, 1]):
+        for function, *arguments in [hp.reposition, wrong, 0], [hp.reposition, 0, wrong], [hp.lbn_at, wrong, 0]:
             with pytest.raises(ParameterError, match="track"):
                 function(*arguments)
     for sector in (-1, 72):

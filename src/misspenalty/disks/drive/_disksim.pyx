@@ -3,9 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from misspenalty.disks.drive._disksim_arm cimport ahead_run, limit_of, off_medium, start, stop, write_blocks
+from misspenalty.disks.drive._disksim_arm cimport ahead_run, off_medium, start, stop, write_blocks
 from misspenalty.disks.drive._mechanics cimport parts_t
-from misspenalty.disks.drive._medium cimport end_ahead, extend_ahead, flow_t
+from misspenalty.disks.drive._medium cimport ahead_limit, end_ahead, extend_ahead, flow_t
 from misspenalty.disks.drive._state cimport (
     BUFFERED, MISS, NEVER, PARTIAL_HIT, WHOLE_HIT, behind_t, drive_t, record_t, segment_t,
 )
@@ -148,13 +148,13 @@ cdef int64_t read(drive_t* d, int64_t now, int64_t free, int64_t lbn, int64_t co
     arm = max(free, go) if free > now else go + late
     if hit[0] == MISS:
         g.first = g.end = g.limit = lbn
-        limit = limit_of(d, g, lbn, count)
+        limit = ahead_limit(d, g, lbn, count)
         medium = off_medium(d, arm, lbn, 0, count, parts, &flow)
         keep(d, g, lbn + count)
         end = max(max(flow.ready + d.s.reselect + d.s.prepare, off) + count * d.s.read_block, flow.done)
         return go_on(d, chosen, limit, medium, end, lbn, count)
     begin = off if free > now else now + d.s.read_hit[d.after_read] + d.s.prepare
-    limit = max(g.limit, limit_of(d, g, lbn, count))
+    limit = max(g.limit, ahead_limit(d, g, lbn, count))
     here = min(g.end, lbn + count) - lbn
     end = begin + count * d.s.read_block
     if hit[0] == PARTIAL_HIT and chosen != reading:

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from misspenalty.disks.drive._mechanics cimport parts_t
 from misspenalty.disks.drive._medium cimport flow_t
-from misspenalty.disks.drive._state cimport behind_t, drive_t, segment_t
+from misspenalty.disks.drive._state cimport behind_t, drive_t
 
 # Run read-ahead until `until`, or until it has read the blocks below `target`; return the time at which its last
 # block ended.
@@ -17,8 +17,6 @@ cdef int64_t stop(drive_t* d, int64_t now) noexcept nogil
 # Read ahead from a segment's end, starting at `when`. A drive that reads ahead to the end of the track starts only if
 # the next block is on the arm's track.
 cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcept nogil
-# Return the block before which read-ahead after this request stops.
-cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil
 # Read a request's blocks except the first `here`; return the time at which the last has passed.
 cdef int64_t off_medium(
     drive_t* d, int64_t arm, int64_t lbn, int64_t here, int64_t count, parts_t* parts, flow_t* flow

@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 from misspenalty.disks.drive._mechanics cimport (
     TURN, find_run, lbn_at, mechanics_t, meet, next_sector, parts_t, reposition, run_t,
 )
-from misspenalty.disks.drive._medium cimport ahead_limit, end_ahead, extend_ahead, flow_t, read_medium
-from misspenalty.disks.drive._state cimport NEVER, TO_NEXT_TRACK_END, TO_TRACK_END, behind_t, drive_t, segment_t, sweep_t
+from misspenalty.disks.drive._medium cimport extend_ahead, flow_t, read_medium
+from misspenalty.disks.drive._state cimport TO_TRACK_END, behind_t, drive_t, segment_t, sweep_t
 
 cdef inline int64_t swept_ns(int64_t parts, int64_t rpm) noexcept nogil:
     """Return the time in which a platter at `rpm` turns by `parts` times 2^-20 of a revolution, ns."""
@@ -148,23 +148,6 @@ cdef void start(drive_t* d, int32_t chosen, int64_t limit, int64_t when) noexcep
     d.ahead_lbn = segment.end
     d.ahead_time = when
     d.swept = 0
-
-
-cdef int64_t limit_of(drive_t* d, const segment_t* segment, int64_t lbn, int64_t count) noexcept nogil:
-    """Return the block before which read-ahead after this request stops."""
-    cdef const mechanics_t* m = d.m
-    cdef int64_t first
-    cdef int32_t run, track
-    if d.s.ahead != TO_NEXT_TRACK_END or lbn + count == m.blocks:
-        return ahead_limit(d, segment, lbn, count)
-    run = find_run(m, lbn + count)
-    track = m.runs[run].track
-    first = m.runs[m.by_track[m.tracks[track].first]].lbn
-    while m.runs[run + 1].lbn < m.blocks and m.runs[run + 1].track == track:
-        run += 1
-    track = m.runs[find_run(m, lbn)].track
-    return min(m.runs[run + 1].lbn + (m.tracks[track].sectors if segment.first < first else 0), m.blocks)
-
 
 
 # ---------------------------------------------------------------------------------------------------- the medium

@@ -14,9 +14,7 @@ from libc.stdint cimport int64_t
 from misspenalty._kernel cimport Kernel
 from misspenalty.disks.drive._mechanics cimport Mechanics
 from misspenalty.disks.drive._service cimport service
-from misspenalty.disks.drive._state cimport (
-    BUFFERED, CLOOK, FCFS, FULL, IDLE, LOOK, MISS, PARTIAL_HIT, SPTF, SSTF, WHOLE_HIT, drive_t, pending_t, record_t,
-)
+from misspenalty.disks.drive._state cimport FULL, IDLE, drive_t, record_t
 
 
 # Add a request to the drive's queue; return the time of the drive's next event if it was idle, else IDLE; FULL if there

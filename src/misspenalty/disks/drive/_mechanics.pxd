@@ -191,40 +191,6 @@ cdef inline int64_t pass_sectors(
     return now + ceil_ns(m, width - late)
 
 
-cdef inline int64_t move(
-    const mechanics_t* m, int32_t* track, int64_t now, int64_t lbn, int64_t count, bint write, parts_t* parts
-) noexcept nogil:
-    """Read or write `count` blocks from `now` on, in order; return the time at which the last one has passed.
-
-    `track` is the arm's track, before and after. The time taken is added to `parts`.
-    """
-    cdef int32_t run = find_run(m, lbn)
-    cdef int32_t sector
-    cdef int64_t n, ready, wait, end, late
-    cdef bint first = True
-    while count > 0:
-        sector = m.runs[run].sector + <int32_t>(lbn - m.runs[run].lbn)
-        n = min(count, m.runs[run + 1].lbn - lbn)
-        ready = reposition(m, track[0], m.runs[run].track, write)
-        wait = meet(m, m.runs[run].track, sector, now + ready, &late) - now - ready
-        end = passed(m, m.runs[run].track, sector, n, now + ready + wait, late)
-        if first:
-            parts.seek += ready
-            parts.rotation += wait
-        elif m.runs[run].track == track[0]:     # slipped sectors pass
-            parts.transfer += wait
-        else:
-            parts.switches += ready + wait
-        parts.transfer += end - now - ready - wait
-        first = False
-        track[0] = m.runs[run].track
-        now = end
-        lbn += n
-        count -= n
-        run += 1
-    return now
-
-
 cdef class Mechanics:
     cdef mechanics_t m              # its arrays belong to `arrays`
     cdef readonly object arrays     # NumPy arrays, kept alive; never changed

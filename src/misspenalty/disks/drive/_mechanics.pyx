@@ -1,7 +1,6 @@
 """Hold a drive's mechanics; model and functions are in the .pxd, the geometry in `misspenalty.disks.drive.layout`."""
 
 from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint64_t
-from libc.string cimport memset
 
 from misspenalty._kernel cimport zeros
 from misspenalty.errors import ParameterError
@@ -130,24 +129,3 @@ cdef class Mechanics:
         if now < 0 or not 0 <= angle < TURN:
             raise ParameterError(f"time {now}, angle {angle}: expected a time of 0 or later, an angle below {TURN}")
         return rotation(&self.m, now, angle)
-
-    def next_sector(self, int32_t track, int64_t now):
-        """Return the sector of a track that begins next, at or after `now`; the number of sectors means sector 0."""
-        if not 0 <= track < self.m.tracks_n or now < 0:
-            raise ParameterError(
-                f"track {track}, time {now}: expected a track from 0 to {self.m.tracks_n - 1} and a time of at least 0"
-            )
-        return next_sector(&self.m, track, now)
-
-    def move(self, int32_t track, int64_t now, int64_t lbn, int64_t count, bint write=False):
-        """Read or write blocks from `now` on; return ``(end, track, parts)``, the last one a dict of times in ns."""
-        cdef parts_t parts
-        self.check(lbn, count)
-        if not 0 <= track < self.m.tracks_n or now < 0:
-            raise ParameterError(
-                f"track {track}, time {now}: expected a track from 0 to {self.m.tracks_n - 1} and a time of at least 0"
-            )
-        memset(&parts, 0, sizeof(parts))
-        end = move(&self.m, &track, now, lbn, count, write, &parts)
-        return end, track, {"seek": parts.seek, "rotation": parts.rotation, "switch": parts.switches,
-                            "transfer": parts.transfer}  # fmt: skip

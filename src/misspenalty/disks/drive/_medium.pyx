@@ -44,7 +44,7 @@ cdef int64_t ahead_limit(drive_t* d, const segment_t* segment, int64_t lbn, int6
         track = m.runs[run].track
         limit = track_end(m, run)
         if segment.first < m.runs[m.by_track[m.tracks[track].first]].lbn:
-            limit += m.tracks[track].sectors
+            limit += m.tracks[m.runs[find_run(m, lbn)].track if d.s.disksim else track].sectors
         return min(limit, m.blocks)
     return limit
 
