@@ -30,6 +30,8 @@ cdef struct context_t:
 
 
 cdef class ContextModel(Predictor):
+    """Kernel of all context models: a `partition` of 0 is unlimited; only EPCM is `one_node` and `chained`."""
+
     cdef partition_t* partitions    # partition of each file
     cdef context_t* contexts        # live contexts, the longest first
     cdef Py_ssize_t live            # live contexts; while an event is learnt, those that have learnt it
@@ -371,27 +373,3 @@ cdef class ContextModel(Predictor):
         self.predicted[self.number] = file
         self.number += 1
         return self.number == self.most
-
-
-class FMOCM(ContextModel):
-    """Kernel that keeps every context of up to `order` files, however many there are."""
-
-    def __new__(cls, files, order, threshold, most=None):
-        return ContextModel.__new__(cls, files, order, threshold, most=most)
-
-
-class PCM(ContextModel):
-    """Kernel with one partition of limited size per file."""
-
-    def __new__(cls, files, partition, order, threshold, most=None):
-        return ContextModel.__new__(cls, files, order, threshold, most=most, partition=partition)
-
-
-class EPCM(ContextModel):
-    """Kernel in which each occurrence of a pattern adds at most one node, and which predicts sequences."""
-
-    def __new__(cls, files, partition, order, threshold, corrected, product, longest, most=None):
-        return ContextModel.__new__(
-            cls, files, order, threshold, most=most, partition=partition, one_node=True, chained=True, corrected=corrected,
-            product=product, longest=longest,
-        )

@@ -23,9 +23,10 @@ Deviations and decisions, beyond those of context.py:
 - The threshold is not known; the default, 0.75, is in the middle of the range that gives one sequence.
 """
 
+import functools
 from dataclasses import replace
 
-from misspenalty.prefetch.predictors._context import EPCM as Kernel
+from misspenalty.prefetch.predictors._context import ContextModel
 from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, PARTITION, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import Parameter, register
 
@@ -40,7 +41,7 @@ PARAMETERS = (
 )
 
 
-@register("epcm", Kernel, PARAMETERS)
+@register("epcm", functools.partial(ContextModel, one_node=True, chained=True), PARAMETERS)
 class EPCM(ContextReference):
     """Extended partitioned context model: predict the sequence of files that is about to be accessed."""
 

@@ -8,12 +8,12 @@ Deviations and decisions: those of context.py. The context of order 0, which wou
 after any event, does not take part, as in the partitioned models.
 """
 
-from misspenalty.prefetch.predictors._context import FMOCM as Kernel
+from misspenalty.prefetch.predictors._context import ContextModel
 from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import register
 
 
-@register("fmocm", Kernel, (ORDER, THRESHOLD, MAX_FILES))
+@register("fmocm", ContextModel, (ORDER, THRESHOLD, MAX_FILES))
 class FMOCM(ContextReference):
     """Finite multi-order context model: predict the files likely to follow the latest sequences of files."""
 

@@ -12,12 +12,12 @@ Authors' code: none published.
 Deviations and decisions: those of context.py.
 """
 
-from misspenalty.prefetch.predictors._context import PCM as Kernel
+from misspenalty.prefetch.predictors._context import ContextModel
 from misspenalty.prefetch.predictors.context import MAX_FILES, ORDER, PARTITION, THRESHOLD, ContextReference
 from misspenalty.prefetch.predictors.registry import register
 
 
-@register("pcm", Kernel, (PARTITION, ORDER, THRESHOLD, MAX_FILES))
+@register("pcm", ContextModel, (PARTITION, ORDER, THRESHOLD, MAX_FILES))
 class PCM(ContextReference):
     """Partitioned context model: a context model with a limited partition per file."""
 
