@@ -1,6 +1,6 @@
 """Call the event engine from Python, for tests and slow models; kernels cimport it instead and inline every call."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals

@@ -1,6 +1,6 @@
 """Kernel of Random; the definition is in random_replacement.py."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 from misspenalty.traces._splitmix cimport GOLDEN, mix

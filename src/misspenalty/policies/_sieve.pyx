@@ -4,7 +4,7 @@ The queue is an array, tail first, without links. The hand reads it and writes t
 at the tail. The gap left by evicted blocks therefore lies between `kept` and `hand`, and closes when the hand wraps.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove
 
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch

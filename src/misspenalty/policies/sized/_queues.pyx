@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from misspenalty.policies._list cimport Link
 from misspenalty.policies._policy cimport block_t
 from misspenalty.policies.sized._sized cimport ABSENT, GHOSTS, SizedCache
 

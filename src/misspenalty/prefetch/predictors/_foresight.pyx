@@ -1,7 +1,5 @@
 """Define perfect foresight, which is given the future: an upper bound for every predictor."""
 
-from libc.stdint cimport uint32_t
-
 from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 
 

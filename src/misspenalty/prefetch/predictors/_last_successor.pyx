@@ -1,6 +1,5 @@
 """Define the kernel of the last-successor predictor; the definition is in last_successor.py."""
 
-from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
