@@ -73,6 +73,9 @@ cdef class StepCache(Kernel):
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
         """Update the object's state when the step of its request is over."""
 
+    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
+        return self.first(name)
+
     cdef double rank(self, uint32_t what, int64_t step, int64_t z) noexcept nogil:
         return 0
 
@@ -99,9 +102,6 @@ cdef class LRU(StepCache):
         if self.count[T1] == self.capacity:
             self.drop(self.victim(T1, step))
         self.put(T1, what)
-
-    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
-        return self.first(name)
 
 
 cdef struct history_t:
@@ -183,9 +183,6 @@ cdef class ARC(StepCache):
             self.put(B1, self.victim(T1, step))
         else:
             self.put(B2, self.victim(T2, step))
-
-    cdef uint32_t victim(self, uint8_t name, int64_t step) noexcept nogil:
-        return self.first(name)
 
     cdef uint32_t only_once(self, int64_t step) noexcept nogil:
         """Return the victim for the case that T1 fills the whole cache."""

@@ -41,14 +41,7 @@ import itertools
 import numpy as np
 
 from misspenalty import disks
-from misspenalty.errors import (
-    ParameterError,
-    check_choice,
-    check_flag,
-    check_positive,
-    check_whole,
-    listed,
-)
+from misspenalty.errors import ParameterError, check_choice, check_flag, check_positive, check_whole, listed
 from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
@@ -209,8 +202,11 @@ def penalty(
             counts, latency = replay.run(part["ids"], part["write"], arrival, ahead, part["warm_up"], load["clients"],
                                          load["think"], advance, asked, transfers[place])  # fmt: skip
         except OverflowError as error:
-            cache_size = f"{size} {'bytes' if given.in_bytes else 'blocks'}"
-            raise _too_late(policy.name, cache_size, target.name, error) from error
+            raise ParameterError(
+                f"{policy.name}, {size} {'bytes' if given.in_bytes else 'blocks'}, {target.name}: {error}, which is"
+                f" {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the think time, choose a faster device, or replay a"
+                " shorter trace"
+            ) from error
         if isinstance(cache, PythonCache):
             cache.policy.check_size()
         latency = np.asarray(latency)
@@ -226,14 +222,6 @@ def penalty(
     from misspenalty.replay.tables import drawn  # imports pandas
 
     return drawn(pd.DataFrame(rows), "response_time", trace)
-
-
-def _too_late(policy, size, device, error):
-    """Return the error to raise if simulated time exceeds `LATEST`."""
-    return ParameterError(
-        f"{policy}, {size}, {device}: {error}, which is {LATEST / 1e9 / 86400 / 365:.0f} years; shorten the"
-        " think time, choose a faster device, or replay a shorter trace"
-    )
 
 
 def _settings(definition, parameters, several, in_bytes):
