@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.behind import BehindReference
 
 from misspenalty import ParameterError, hit_ratio_curve, simulate
 from misspenalty.cli.main import main
@@ -15,7 +16,7 @@ from misspenalty.policies import find_policy, libcachesim
 from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
 from misspenalty.policies.track_layout import places
 from misspenalty.policies.tracks import TrackLists
-from misspenalty.prefetch.sequential.prefetcher import BehindReference, track_cache
+from misspenalty.prefetch.sequential.prefetcher import track_cache
 
 LISTED = ["sarc", "lru_top", "lru_bottom"]
 OTHERS = ["lru", "arc", "mq", "lirs", "s3fifo"]
@@ -439,31 +440,3 @@ def test_command_line(tmp_path, capsys):
     ):
         assert main([*run, "--prefetch", wrong]) == 2
         assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["sarc", "arc"])
-def test_requests_of_pages_are_those_of_their_tracks(name):
-    rng = np.random.default_rng(2)
-    page, pages = rng.integers(0, 380, 2000), rng.integers(1, 20, 2000).astype(np.int32)
-    write, hit = (rng.random(2000) < 0.3).astype(np.uint8), np.empty(2000, np.uint8)
-    whole, single = (track_cache(name, 90, 50, track_pages=8, prefetch="sequential") for _ in range(2))
-    whole.replay_pages(page, pages, write, hit)
-    for first, count, written, outcome in zip(page.tolist(), pages.tolist(), write.tolist(), hit.tolist(), strict=True):
-        masks = {}
-        for number in range(first, first + count):
-            masks[number // 8] = masks.get(number // 8, 0) | 1 << number % 8
-        missing = [single.access_pages(track, mask, written)[0] for track, mask in masks.items()]
-        assert outcome == (not any(missing))
-    assert whole.requests == 2000 and whole.tracks_staged == single.tracks_staged
-
-
-def test_impossible_requests_of_pages_are_refused():
-    cache = track_cache("sarc", 90, 50, track_pages=8)
-    one, hit = np.ones(1, np.int32), np.empty(1, np.uint8)
-    for first, count in ((-1, 1), (400, 1), (0, 0), (399, 2), (0, -5)):
-        message = f"request 0 is for {count} pages from page {first} on; expected .* among pages 0 to 399"
-        with pytest.raises(IndexError, match=message):
-            cache.replay_pages(np.array([first]), one * count, one.astype(np.uint8), hit)
-    with pytest.raises(IndexError, match="differ in length"):
-        cache.replay_pages(np.zeros(2, np.int64), one, one.astype(np.uint8), hit)
-    assert cache.requests == 0
