@@ -27,8 +27,9 @@ from math import exp2, log2
 from misspenalty.policies._lfru import LFRU as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
+LAM = Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings per access", 0, 1, float, -1)
 PARAMETERS = (
-    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings per access", 0, 1, float, -1),
+    LAM,
     Parameter("history", 4.0, "CRFs of evicted blocks kept, in multiples of the cache", 0, 1000, float),
 )
 

@@ -36,6 +36,7 @@ from collections import OrderedDict
 from math import ceil, log
 
 from misspenalty.policies import _libcachesim as kernels
+from misspenalty.policies.merlin import Sketch
 from misspenalty.policies.registry import Definition, Parameter, Reference
 
 SEEDS = (0x12345678, 0x12344321)  # seeds of the two hashes
@@ -114,31 +115,19 @@ class SLRU(Reference):
         return False
 
 
-class Counters:
-    """Counts of blocks, by number, in a counting Bloom filter."""
+class Counters(Sketch):
+    """Counts of blocks, by number, in a counting Bloom filter with libCacheSim's hash."""
 
     def __init__(self, entries):
         per_entry = -log(ERROR) / 0.480453013918201
         self.hashes = ceil(0.693147180559945 * per_entry)
         n = ceil(per_entry * entries)
-        self.counts = [0] * (n if n >= self.hashes else 2 * self.hashes)
+        super().__init__(n if n >= self.hashes else 2 * self.hashes)
 
-    def _places(self, number):
+    def places(self, number):
+        """Return the places of a block's counters."""
         at, step = (xxh64(number, seed) % 2**32 for seed in SEEDS)
-        return [(at + k * step) % 2**32 % len(self.counts) for k in range(self.hashes)]
-
-    def frequency(self, number):
-        """Return the count of a block, or a higher one if other blocks share all its counters."""
-        return min(self.counts[place] for place in self._places(number))
-
-    def increment(self, number):
-        """Count one access to a block."""
-        for place in self._places(number):
-            self.counts[place] += 1
-
-    def halve(self):
-        """Halve all counts."""
-        self.counts = [count >> 1 for count in self.counts]
+        return [(at + k * step) % 2**32 % len(self.counters) for k in range(self.hashes)]
 
 
 def xxh64(key, seed):

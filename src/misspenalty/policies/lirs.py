@@ -29,12 +29,7 @@ from misspenalty.policies.registry import Parameter, Reference, register
 PARAMETERS = (
     Parameter("hirs", 0.01, "share of the cache for HIR blocks; at least one block", 0, 1, float),
     Parameter(
-        "stack_limit",
-        None,
-        "maximum number of blocks in S, in multiples of the cache; None = no limit",
-        1,
-        1000,
-        float,
+        "stack_limit", None, "maximum number of blocks in S, in multiples of the cache; None = no limit", 1, 1000, float
     ),
 )
 

@@ -18,47 +18,29 @@ Deviations and decisions:
   caches; as lam times the cache size grows beyond 1 the policy approaches LRU, so try several values.
 """
 
-from collections import OrderedDict
-from math import exp2, log2
-
 from misspenalty.policies._lfru import LFRU as Kernel
-from misspenalty.policies.registry import Parameter, Reference, register
+from misspenalty.policies.lfru import LAM, LFRU
+from misspenalty.policies.registry import Parameter, register
 
 PARAMETERS = (
-    Parameter("lam", 0.001, "lambda, the decay of a use's weight in halvings per access", 0, 1, float, -1),
+    LAM,
     Parameter("correlated_period", 0, "accesses within which two uses of a block count as one", 0, 2**31, accesses=1),
 )
 
 
 @register("lrfu", Kernel, PARAMETERS)
-class LRFU(Reference):
+class LRFU(LFRU):
     """LRFU: evict by combined recency and frequency."""
 
-    CACHED = ("crf",)
+    GHOSTS = ()
 
     def __init__(self, capacity, lam=0.001, correlated_period=0):
-        self.capacity = capacity
-        self.lam = lam
+        super().__init__(capacity, lam, history=0)
         self.correlated_period = correlated_period
-        self.now = 0
-        self.crf = OrderedDict()  # (CRF, time) at the last use of each block in the cache, least recently used first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
-        self.now += 1
-        hit = block in self.crf
-        if hit:
-            crf, last = self.crf[block]
-            if self.now - last <= self.correlated_period:
-                crf -= 1
-            self.crf[block] = 1 + crf * exp2(-self.lam * (self.now - last)), self.now
-        else:
-            if len(self.crf) == self.capacity:
-                del self.crf[min(self.crf, key=self._rank)]  # the first on a tie
-            self.crf[block] = 1, self.now
-        self.crf.move_to_end(block)
-        return hit
-
-    def _rank(self, block):
-        crf, last = self.crf[block]
-        return log2(crf) + self.lam * last
+        crf, last = self.crf.get(block, (0, 0))
+        if crf and self.now + 1 - last <= self.correlated_period:
+            self.crf[block] = crf - 1, last  # the previous use no longer counts
+        return super().access(block)

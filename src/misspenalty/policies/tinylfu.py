@@ -103,7 +103,8 @@ def filtered(policy: Definition) -> Definition:
     summary = f"TinyLFU as a filter before {policy.summary}."
     reference = type("TinyLFU", (TinyLFU,), {"behind": policy.reference, "__doc__": summary})
     parameters = (*policy.parameters, SAMPLE_SIZE)
-    return Definition(f"tinylfu+{policy.name}", kernel, reference, parameters, together=_without_sample(policy))
+    together = policy.together and (lambda sample_size, **own: policy.together(**own))
+    return Definition(f"tinylfu+{policy.name}", kernel, reference, parameters, together=together)
 
 
 def _why_not(policy):
@@ -116,12 +117,6 @@ def _why_not(policy):
     if not issubclass(policy.reference, Reference):
         return f"{policy.name} has no definition that tells what it holds"
     return None
-
-
-def _without_sample(policy):
-    if policy.together is None:
-        return None
-    return lambda sample_size, **parameters: policy.together(**parameters)
 
 
 def _make_kernel(policy, capacity, blocks, sample_size, **parameters):
