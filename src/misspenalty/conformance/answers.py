@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from misspenalty.conformance.suite import set_digest
-from misspenalty.errors import ParameterError
-from misspenalty.policies.python_policy import shown, was_held
-from misspenalty.policies.registry import Definition, define, find_policy
+from misspenalty.policies.registry import define, find_policy
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def answer_reference(
     >>> answer_reference(LRU, 1, [5, 5, 6], {}, True).evicted
     {2: [5]}
     """
-    future = [list(trace)] if getattr(make, "__name__", "") and _is_offline(make) else []
+    future = [list(trace)] if isinstance(make, type) and define(make).offline else []
     policy = make(capacity, *future, **parameters)
     hits, evicted, cached, ghosts = [], {}, [], []
     before: set[int] = set()
@@ -64,10 +62,6 @@ def answer_reference(
     if not details:
         return Answer("".join(hits))
     return Answer("".join(hits), evicted, cached, ghosts if len(set(ghosts)) > 1 else None)
-
-
-def _is_offline(make):
-    return isinstance(make, type) and define(make).offline
 
 
 def run_kernel(policy: str) -> Run:
@@ -120,32 +114,21 @@ def run_class(cls: type) -> Run:
         The class is not a policy. The returned function raises it, too, if the constructor or ``access`` raises an
         exception, or if ``access`` returns neither a boolean nor an integer.
     """
-    definition: Definition = define(cls)
+    definition = define(cls)
 
     def run(capacity, trace, parameters, details):
         if not all(definition.takes(name) for name in parameters):
             return None
-        future = [list(trace)] if definition.offline else []
-        try:
-            policy = cls(capacity, *future, **definition.check(parameters))
-        except ParameterError:
-            raise
-        except Exception as error:
-            raise ParameterError(f"policy {cls.__name__}: its constructor raised {shown(error)}") from error
-        known: dict[int, None] = {}
-        tells = details and hasattr(policy, "__contains__")
+        blocks, ids = _numbered(trace)
+        cache = definition.cache(capacity, np.array(blocks, np.uint64), parameters, lambda: [ids])
+        tells = details and hasattr(cache.policy, "__contains__")
         hits, evicted = [], {}
         for number, block in enumerate(trace):
-            before = [each for each in known if each in policy] if tells else []
-            try:
-                found = policy.access(block)
-            except Exception as error:
-                raise ParameterError(f"policy {cls.__name__}: access({block}) raised {shown(error)}") from error
-            hits.append("1" if was_held(cls.__name__, block, found) else "0")
-            gone = sorted(each for each in before if each not in policy)
+            before = [each for each in dict.fromkeys(trace[:number]) if each in cache.policy] if tells else []
+            hits.append("1" if cache.reference(block) else "0")
+            gone = sorted(each for each in before if each not in cache.policy)
             if gone:
                 evicted[number] = gone
-            known[block] = None
         return Answer("".join(hits), evicted if tells else None)
 
     return run

@@ -144,26 +144,6 @@ def with_exact_counts(policy):
     return make
 
 
-class ExactCounts:
-    """Exact counts of up to 15 per block, which are all halved whenever they add up to `sample`."""
-
-    def __init__(self, sketch):
-        self.sample, self.size, self.counts = sketch.sample, 0, {}
-
-    def frequency(self, number):
-        """Return the count."""
-        return self.counts.get(number, 0)
-
-    def increment(self, number):
-        """Count one access."""
-        if self.frequency(number) < 15:
-            self.counts[number] = self.frequency(number) + 1
-            self.size += 1
-        if self.size >= self.sample:
-            self.size = (self.size - sum(count & 1 for count in self.counts.values())) // 2
-            self.counts = {block: count >> 1 for block, count in self.counts.items()}
-
-
 class UnboundedCounts:
     """Exact counts per block, without an upper limit, which are halved on demand."""
 
@@ -181,6 +161,23 @@ class UnboundedCounts:
     def halve(self):
         """Halve all counts."""
         self.counts = {number: count >> 1 for number, count in self.counts.items()}
+
+
+class ExactCounts(UnboundedCounts):
+    """Exact counts of up to 15 per block, which are all halved whenever they add up to `sample`."""
+
+    def __init__(self, sketch):
+        super().__init__(sketch)
+        self.sample, self.size = sketch.sample, 0
+
+    def increment(self, number):
+        """Count one access."""
+        if self.frequency(number) < 15:
+            super().increment(number)
+            self.size += 1
+        if self.size >= self.sample:
+            self.size = (self.size - sum(count & 1 for count in self.counts.values())) // 2
+            self.halve()
 
 
 def with_hash(policy):
@@ -282,10 +279,6 @@ def all_outcomes(reading, capacity, trace, most):
     return sorted({hits for hits, _ in states})
 
 
-def _random_choice(counts):
-    return list(counts)
-
-
 OPEN = {  # further readings by policy; the first reading is the registered definition
     "clock": [
         DefinedReading(
@@ -294,7 +287,7 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
             SetAtLoadClock,
         )
     ],
-    "random": [DefinedReading("any block", "Any block may be the victim.", victims=_random_choice)],
+    "random": [DefinedReading("any block", "Any block may be the victim.", victims=list)],
     "slru": [
         DefinedReading(
             "half protected",

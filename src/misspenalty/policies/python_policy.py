@@ -64,11 +64,7 @@ class PythonPolicy:
         return check_whole(f"policy {self.name}: {name}", value, 0, MAX_COUNT)
 
     def replay(
-        self,
-        ids: np.ndarray,
-        hit: np.ndarray,
-        refresh: np.ndarray | None = None,
-        evicted: np.ndarray | None = None,
+        self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None, evicted: np.ndarray | None = None
     ) -> int:
         """Replay references; set ``hit[i]`` to whether ``ids[i]`` was in the cache.
 
@@ -101,7 +97,7 @@ class PythonPolicy:
             if refreshes and not self._ask("__contains__", block):
                 hit[number] = accessed[number] = False
             else:
-                hit[number] = found = self._reference(block, refreshes)
+                hit[number] = found = self.reference(block, refreshes)
                 hits += found
                 self.misses += not found
             if evicted is not None:
@@ -112,7 +108,7 @@ class PythonPolicy:
 
     def access(self, number: int) -> bool:
         """Reference the block of this id; return whether it was in the cache."""
-        self._found[0] = self._reference(int(self.address[number]), number == self._said)
+        self._found[0] = self.reference(int(self.address[number]), number == self._said)
         self._said = -1
         self._check(np.array([number], np.uint32), self._found)
         return bool(self._found[0])
@@ -123,15 +119,27 @@ class PythonPolicy:
         self._said = number if held else -1
         return held
 
-    def _reference(self, block: int, said: bool) -> bool:
-        """Return the outcome of ``access``; `said`: whether the policy has just said that it has the block."""
-        found = was_held(self.name, block, self._ask("access", block))
+    def reference(self, block: int, said: bool = False) -> bool:
+        """Return the outcome of ``access``; `said`: whether the policy has just said that it has the block.
+
+        Raises
+        ------
+        ParameterError
+            ``access`` raised an exception, contradicted what was `said`, or returned neither a boolean nor an integer;
+            in the last case, the method most likely lacks a ``return``.
+        """
+        found = self._ask("access", block)
+        if not isinstance(found, BOOLEANS):
+            raise ParameterError(
+                f"policy {self.name}: access({block}) returned {found!r};"
+                " expected True if the block was in the cache, else False"
+            )
         if said and not found:
             raise ParameterError(
                 f"policy {self.name}: access({block}) returned False after __contains__({block}) returned True;"
                 " expected both to tell whether the block is in the cache"
             )
-        return found
+        return bool(found)
 
     def check_size(self) -> None:
         """Raise a `ParameterError` if the policy now has more blocks than its capacity.
@@ -180,27 +188,6 @@ class PythonPolicy:
             f"policy {self.name}: access({block}) returned True, but with the other hits so far the cache would have"
             f" held more than its capacity of {self.capacity} blocks; evict a block before you add another"
         )
-
-
-def was_held(name: str, block: int, found: Any) -> bool:
-    """Return the result of ``access(block)`` as a boolean.
-
-    Raises
-    ------
-    ParameterError
-        The result is neither a boolean nor an integer; most likely the method lacks a ``return``.
-
-    Examples
-    --------
-    >>> was_held("mine", 7, True)
-    True
-    """
-    if not isinstance(found, BOOLEANS):
-        raise ParameterError(
-            f"policy {name}: access({block}) returned {found!r};"
-            " expected True if the block was in the cache, else False"
-        )
-    return bool(found)
 
 
 def construct(
