@@ -6,7 +6,7 @@ import pytest
 from misspenalty import ParameterError, hit_ratio_curve, open_trace, simulate
 from misspenalty.policies.registry import find_policy, known_policies
 from misspenalty.replay import sampling
-from misspenalty.replay.sampling import PARTS, Sample, adjusted, choose
+from misspenalty.replay.sampling import PARTS, Sample, choose, estimated
 from misspenalty.traces import Trace
 
 ONLINE = [name for name, policy in known_policies().items() if not policy.offline]
@@ -123,10 +123,10 @@ def test_parameters_that_count_accesses_are_scaled(policy, given, expected):
 
 @pytest.mark.parametrize(
     ("misses", "rate", "requests", "expected"),
-    [(1, 0.9, 1, 0.0), (1, 0.5, 4, 0.5), (3, 0.5, 4, 0.0), (0, 0.5, 4, 1.0), (0, 0.5, 0, 1.0)],
+    [(1, 0.5, 1, -1.0), (1, 0.5, 4, 0.5), (3, 0.5, 4, -0.5), (0, 0.5, 4, 1.0), (0, 0.5, 0, 1.0)],
 )
 def test_misses_of_a_sample_stand_for_those_of_the_whole(misses, rate, requests, expected):
-    assert adjusted(misses, rate, requests) == expected
+    assert estimated(misses, rate, requests) == expected
 
 
 @pytest.mark.parametrize("sample", [0.0, 1.0, 1.5, -0.5, 1, "0.5", float("nan")])

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, listed
+from misspenalty.errors import ParameterError, check_choice, listed
 from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.policies import find_policy
@@ -125,8 +125,7 @@ def replay_bytes(
                 for definition, each in zip(definitions, chosen, strict=True)
             }
             raise unknown_parameter(name, has, " for objects of different sizes")
-    if size_changes not in SIZE_CHANGES:
-        raise ParameterError(f"size_changes is {size_changes!r}; expected one of {', '.join(SIZE_CHANGES)}")
+    check_choice("size_changes", size_changes, SIZE_CHANGES)
     warm_up = check(trace, writes, warm_up)
     jobs: list[Job] = []
     for each in chosen:

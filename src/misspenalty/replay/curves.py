@@ -174,12 +174,7 @@ def _exact(
 
 
 def _sampled(
-    trace: Trace,
-    sizes: np.ndarray | None,
-    writes: str,
-    warm_up: int,
-    choice: Choice,
-    advance: Callable[[int], Any],
+    trace: Trace, sizes: np.ndarray | None, writes: str, warm_up: int, choice: Choice, advance: Callable[[int], Any]
 ) -> pd.DataFrame:
     rate, part_of = choice.rate, choice.part_of
     whole = _Stack(part_of.size)

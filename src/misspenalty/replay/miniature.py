@@ -31,8 +31,6 @@ from misspenalty.replay.sampling import GROUP, Piece, Sample, check_counted, cho
 from misspenalty.traces.selection import counted_requests
 from misspenalty.traces.trace import Trace
 
-Replay = Callable[[Piece, int, dict[str, Any]], Result]
-
 
 class Miniatures:
     """Small caches on one sample of a trace.
@@ -69,74 +67,47 @@ class Miniatures:
         """Return a job for `misspenalty.io.threads.in_threads` that estimates one policy at one size."""
         sample = self.sample(definition.spatial)
 
-        def replay(piece: Piece, blocks: int, own: dict[str, Any]) -> Result:
-            return self.replay(piece, definition, blocks, self.writes, own)
-
         def run(advance: Callable[[int], Any]) -> pd.DataFrame:
-            row = estimate(sample, definition, size, parameters, self.requests, cold, replay)
+            row = self._estimate(sample, definition, size, parameters, cold)
             advance(len(self.trace))
             return row
 
         return run
 
+    def _estimate(
+        self, sample: Sample, definition: Definition, size: int, parameters: dict[str, Any], cold: int
+    ) -> pd.DataFrame:
+        """Estimate one row of `hit_ratio_curve`; `size` and `parameters` are those for the whole trace."""
+        requests = self.requests
 
-def estimate(
-    sample: Sample,
-    definition: Definition,
-    size: int,
-    parameters: dict[str, Any],
-    requests: int,
-    cold: int,
-    replay: Replay,
-) -> pd.DataFrame:
-    """Estimate one row of `hit_ratio_curve`.
+        def run(piece: Piece, rate: float | None = None) -> Result | None:
+            """Replay a piece with a cache scaled by its rate, or by `rate`; return None if it is all warm-up."""
+            if not len(piece.trace) > piece.warm_up:
+                return None
+            blocks, own = int(scaled(size, rate or piece.rate)), definition.in_sample(parameters, piece.rate)
+            return self.replay(piece, definition, blocks, self.writes, own)
 
-    Parameters
-    ----------
-    sample : Sample
-    definition : Definition
-        The policy.
-    size : int
-        Cache size for the whole trace, blocks.
-    parameters : dict
-        The policy's parameters, for the whole trace.
-    requests, cold : int
-        Requests and cold misses of the whole trace.
-    replay : callable
-        Replays a piece of the trace through a cache of a given number of blocks with given parameters.
+        def ratio(piece: Piece, result: Result | None) -> float:
+            return float(estimated(result.misses if result else 0, piece.rate, requests))
 
-    Returns
-    -------
-    DataFrame
-    """
-
-    def run(piece: Piece, rate: float | None = None) -> Result | None:
-        """Replay a piece with a cache scaled by the piece's rate, or by `rate`; return None if it is all warm-up."""
-        if not len(piece.trace) > piece.warm_up:
-            return None
-        return replay(piece, int(scaled(size, rate or piece.rate)), definition.in_sample(parameters, piece.rate))
-
-    def ratio(piece: Piece, result: Result | None) -> float:
-        return float(estimated(result.misses if result else 0, piece.rate, requests))
-
-    whole = run(sample.whole)
-    uncut = ratio(sample.whole, whole)
-    found = min(max(uncut, 0.0), 1.0)
-    hits = round(found * requests)
-    rate = sample.whole.rate
-    others = [ratio(piece, run(piece)) for piece in sample.parts]
-    at_own_rate = ratio(sample.whole, run(sample.whole, sample.own_rate))
-    row = {
-        "policy": definition.name,
-        "cache_blocks": size,
-        "requests": requests,
-        "hits": hits,
-        "misses": requests - hits,
-        "hit_ratio": found if requests else float("nan"),
-        "cold_misses": cold,
-        "evictions": round(whole.evictions / rate) if whole else 0,
-        "ghost_hits": round(whole.ghost_hits / rate) if whole else 0,
-        "total_evictions": round(whole.total_evictions / rate) if whole else 0,
-        "hit_ratio_error": error_bar(uncut, others, at_own_rate),
-    }
-    return pd.DataFrame([row])
+        whole = run(sample.whole)
+        uncut = ratio(sample.whole, whole)
+        found = min(max(uncut, 0.0), 1.0)
+        hits = round(found * requests)
+        rate = sample.whole.rate
+        others = [ratio(piece, run(piece)) for piece in sample.parts]
+        at_own_rate = ratio(sample.whole, run(sample.whole, sample.own_rate))
+        row = {
+            "policy": definition.name,
+            "cache_blocks": size,
+            "requests": requests,
+            "hits": hits,
+            "misses": requests - hits,
+            "hit_ratio": found if requests else float("nan"),
+            "cold_misses": cold,
+            "evictions": round(whole.evictions / rate) if whole else 0,
+            "ghost_hits": round(whole.ghost_hits / rate) if whole else 0,
+            "total_evictions": round(whole.total_evictions / rate) if whole else 0,
+            "hit_ratio_error": error_bar(uncut, others, at_own_rate),
+        }
+        return pd.DataFrame([row])

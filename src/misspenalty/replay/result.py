@@ -17,7 +17,20 @@ OPTIMA = {
 
 
 class Shown(ABC):
-    """A result that a notebook shows as a table of one row."""
+    """A result of `requests` with `hits`, which a notebook shows as a table of one row."""
+
+    requests: int
+    hits: int
+
+    @property
+    def misses(self) -> int:
+        """Number of requests that did not find their block or object."""
+        return self.requests - self.hits
+
+    @property
+    def hit_ratio(self) -> float:
+        """Hits over requests, a fraction; NaN if nothing was counted."""
+        return self.hits / self.requests if self.requests else float("nan")
 
     @abstractmethod
     def row(self) -> dict[str, Any]:
@@ -56,16 +69,6 @@ class Result(Shown):
     evictions: int
     ghost_hits: int
     total_evictions: int = field(default=0, repr=False)
-
-    @property
-    def misses(self) -> int:
-        """Number of requests that did not find their block."""
-        return self.requests - self.hits
-
-    @property
-    def hit_ratio(self) -> float:
-        """Hits over requests, a fraction; NaN if nothing was counted."""
-        return self.hits / self.requests if self.requests else float("nan")
 
     def row(self) -> dict[str, Any]:
         """Return the result as a flat dict, including the hit ratio but not `total_evictions`."""
@@ -145,16 +148,6 @@ class ByteResult(Shown):
     hit_bytes: int
     refused: int
     evictions: int | None
-
-    @property
-    def misses(self) -> int:
-        """Number of requests that did not find their object."""
-        return self.requests - self.hits
-
-    @property
-    def hit_ratio(self) -> float:
-        """Hits over requests, a fraction; NaN if nothing was counted."""
-        return self.hits / self.requests if self.requests else float("nan")
 
     @property
     def byte_hit_ratio(self) -> float:

@@ -68,11 +68,6 @@ def estimated(misses: Any, rate: float, requests: int) -> Any:
     return 1 - misses / rate / max(requests, 1)
 
 
-def adjusted(misses: Any, rate: float, requests: int) -> Any:
-    """Return the hit ratio of `estimated`, clipped to the range from 0 to 1."""
-    return np.clip(estimated(misses, rate, requests), 0, 1)
-
-
 def error_bar(whole: Any, parts: Any, at_own_rate: Any) -> Any:
     """Compute the error bar of a sample's hit ratios from the results of `estimated` for the sample and its parts.
 
