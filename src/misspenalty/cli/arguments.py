@@ -150,9 +150,7 @@ def add_replay_options(command):
         help="a parameter, for the policies that have it; repeatable",
     )
     command.add_argument(
-        "--prefetch",
-        metavar="KIND[:NAME=N,…]",
-        help=f"prefetch sequential reads: {' or '.join(sequential.KINDS)}",
+        "--prefetch", metavar="KIND[:NAME=N,…]", help=f"prefetch sequential reads: {' or '.join(sequential.KINDS)}"
     )
     command.add_argument(
         "--writes",
@@ -160,14 +158,15 @@ def add_replay_options(command):
         default="count",
         help="which references update the cache, and which count (default: count)",
     )
-    command.add_argument(
-        "--warm-up",
-        metavar="N",
-        default="0",
-        help="warm-up, not counted: references, 20%%, 10m or a trace",
-    )
+    add_warm_up(command)
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     add_format_options(command)
+
+
+def add_warm_up(command):
+    """Add the option for the references that are not counted."""
+    help_ = "warm-up, not counted: references, 20%%, 10m or a trace"
+    command.add_argument("--warm-up", metavar="N", default="0", help=help_)
 
 
 def add_size_options(command):
@@ -259,7 +258,12 @@ def parse_policies(text):
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ParameterError(f"--policy {text!r} has an empty name; expected names with commas between them")
-    return [load_class(name) if ".py:" in name or name.endswith(".py") else find_policy(name).name for name in names]
+    return [load_class(name) if names_class(name) else find_policy(name).name for name in names]
+
+
+def names_class(text):
+    """Return whether a text names a Python class, as ``./mine.py:Mine`` or ``./mine.py`` do."""
+    return ".py:" in text or text.endswith(".py")
 
 
 def refuse_existing(path):
@@ -310,6 +314,13 @@ def plot_path(path, *inputs):
     if path.is_dir():
         raise ParameterError(f"--plot {path} is a folder; choose another name")
     return path
+
+
+def save_plot(table, path):
+    """Draw a table of results that can draw itself, into a file whose suffix tells the format."""
+    from misspenalty.plotting import save_figure  # importing Matplotlib takes longer than computing most curves
+
+    save_figure(table.plot(), path.with_suffix(""), [path.suffix[1:]])
 
 
 def parse_prefetch(text):

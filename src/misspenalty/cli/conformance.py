@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from misspenalty.cli.arguments import add_command, refuse_existing
+from misspenalty.cli.arguments import add_command, names_class, refuse_existing
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
 from misspenalty.io.later import pd
@@ -50,7 +50,7 @@ def add(commands):
 def _check(options):
     from misspenalty import conformance  # pydantic takes long to import, so it is not imported at every start
 
-    if ".py:" in options.subject or options.subject.endswith(".py"):
+    if names_class(options.subject):
         if options.policy is None:
             raise ParameterError("name the policy that the class claims to have, as in --policy lirs")
         suite = conformance.load_suite(options.policy)

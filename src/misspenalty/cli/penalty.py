@@ -11,17 +11,19 @@ from misspenalty.cli.arguments import (
     add_format_options,
     add_size_options,
     add_trace,
+    add_warm_up,
     number,
     open_warmed,
     parse_policies,
     plot_path,
     policy_settings,
+    save_plot,
     whole_number,
 )
 from misspenalty.cli.output import Described
 from misspenalty.cli.tables import penalty_text
 from misspenalty.errors import ParameterError
-from misspenalty.replay.cache_size import block_bytes_of, cache_sizes
+from misspenalty.replay.cache_size import cache_sizes
 
 EXAMPLES = (
     "misspenalty penalty mine.spc --policy arc,lru --size 1GB,4GB --device cheetah9lp,dc_p3700,5ms",
@@ -71,12 +73,7 @@ def add(commands):
         "--writes", choices=("count", "ignore"), default="count", help="how the cache treats a write (default: count)"
     )
     command.add_argument("--write-through", action="store_true", help="writes also go to the device")
-    command.add_argument(
-        "--warm-up",
-        metavar="N",
-        default="0",
-        help="warm-up, not counted: references, 20%%, 10m or a trace",
-    )
+    add_warm_up(command)
     command.add_argument(
         "--threads", metavar="N", type=whole_number, help="replays in parallel (default: one per processor)"
     )
@@ -146,8 +143,5 @@ def _penalty(options):
     if hint := overrun(table):
         print(hint, file=sys.stderr)
     if plot:
-        from misspenalty.plotting import curve, save_figure
-
-        figure = curve.response_time(table, block_bytes_of(trace), curve.title(trace))
-        save_figure(figure, plot.with_suffix(""), [plot.suffix[1:]])
+        save_plot(table, plot)
     return Described(table, lambda wide: penalty_text(table, given, wide))

@@ -15,6 +15,7 @@ from misspenalty.cli.arguments import (
     parse_policies,
     plot_path,
     replay_settings,
+    save_plot,
     whole_number,
 )
 from misspenalty.cli.output import Described
@@ -63,10 +64,7 @@ def add(commands):
     add_trace(curve)
     curve.add_argument("--size", required=True, metavar="A,B,…", help=f"cache sizes: {SIZE}; all: every size (lru)")
     curve.add_argument(
-        "--sample",
-        metavar="SHARE",
-        type=number,
-        help="estimate from a share of the blocks, such as 0.01",
+        "--sample", metavar="SHARE", type=number, help="estimate from a share of the blocks, such as 0.01"
     )
     curve.add_argument(
         "--sample-seed", metavar="N", type=whole_number, help="seed that chooses the blocks of --sample (default: 0)"
@@ -76,9 +74,7 @@ def add(commands):
         "--threads", metavar="N", type=whole_number, help="caches replayed in parallel (default: one per processor)"
     )
     curve.add_argument(
-        "--prefix",
-        action="store_true",
-        help="TRACE holds prompts: a block is a hit only if all before it are",
+        "--prefix", action="store_true", help="TRACE holds prompts: a block is a hit only if all before it are"
     )
     add_size_options(curve)
     add_replay_options(curve)
@@ -95,9 +91,9 @@ def _simulate(options):
         table = misspenalty.simulate(trace, policies, size, **settings)
         _say(only_writes(trace, table))
         return Described(table, lambda wide: curve_text(table, given, offline(policies), wide))
-    result = misspenalty.simulate(trace, policies[0], size, **settings)
-    _say(only_writes(trace, pd.DataFrame([result.row()])))
-    return Described(result.row(), lambda wide: result_text(result.row(), given))
+    row = misspenalty.simulate(trace, policies[0], size, **settings).row()
+    _say(only_writes(trace, pd.DataFrame([row])))
+    return Described(row, lambda wide: result_text(row, given))
 
 
 def offline(policies):
@@ -154,11 +150,7 @@ def _curve(options):
     )
     _say(only_writes(trace, table))
     if plot:
-        # Importing Matplotlib takes longer than computing most curves.
-        from misspenalty.plotting import curve, save_figure
-
-        figure = curve.hit_ratio(table, block_bytes_of(trace), curve.title(trace))
-        save_figure(figure, plot.with_suffix(""), [plot.suffix[1:]])
+        save_plot(table, plot)
     if given is None:
         return Described(table, lambda wide: summary.text(trace, table))
     return Described(table, lambda wide: curve_text(table, given, offline(policies), wide))

@@ -139,10 +139,9 @@ def _info(options):
     trace = open_named(options)
     found = profile(trace)
     if trace.reading is None:
-        return Described(found, lambda wide: describe(found))
+        return Described(found, describe(found))
     lines = "\n".join(f"  {name:12}  {line}" for name, line in trace.reading.describe().items())
-    text = f"{describe(found)}\n\nread as\n{lines}"
-    return Described(found | {"reading": trace.reading.to_dict()}, lambda wide: text)
+    return Described(found | {"reading": trace.reading.to_dict()}, f"{describe(found)}\n\nread as\n{lines}")
 
 
 def _formats(options):
@@ -150,13 +149,8 @@ def _formats(options):
     if options.format is None:
         fields = ("name", "summary", "example", "source")
         table = pd.DataFrame([{field: getattr(form, field) for field in fields} for form in known.values()])
-        lines = [
-            line
-            for form in known.values()
-            for line in textwrap.wrap(f"{form.name:20} {form.summary}", WIDTH, subsequent_indent=21 * " ")
-        ]
         hint = "'misspenalty trace formats NAME' shows a format with its source and an example."
-        return Described(table, lambda wide: "\n".join([*lines, "", hint]))
+        return Described(table, f"{_listed({form.name: form.summary for form in known.values()})}\n\n{hint}")
     form = find_format(None, options.format)
     shown = {"format": form.name, "summary": form.summary, "block_bytes": form.block_bytes, "source": form.source,
              "example": form.example, "options": ", ".join(form.options)}  # fmt: skip
@@ -166,19 +160,21 @@ def _formats(options):
     if form.example:
         text += ["", *(f"  {line}" for line in form.example.splitlines())]
     text += ["", f"block size: {form.block_bytes} bytes; options: {shown['options'] or 'none'}"]
-    return Described(shown, lambda wide: "\n".join(text))
+    return Described(shown, "\n".join(text))
+
+
+def _listed(meanings):
+    """Return names with their meanings, wrapped, as text."""
+    return "\n".join(
+        line
+        for name, what in meanings.items()
+        for line in textwrap.wrap(f"{name:20} {what}", WIDTH, subsequent_indent=21 * " ")
+    )
 
 
 def _options(options):
     meanings = format_options()
-    lines = [
-        line
-        for option, what in meanings.items()
-        for line in textwrap.wrap(f"{option:20} {what}", WIDTH, subsequent_indent=21 * " ")
-    ]
-    return Described(
-        pd.DataFrame({"option": meanings.keys(), "meaning": meanings.values()}), lambda wide: "\n".join(lines)
-    )
+    return Described(pd.DataFrame({"option": meanings.keys(), "meaning": meanings.values()}), _listed(meanings))
 
 
 def _convert(options):
