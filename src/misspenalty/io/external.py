@@ -29,7 +29,6 @@ from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
 
 MIRROR = "MISSPENALTY_MIRROR"  # environment variable that names the mirror folder
-DOWNLOADS = "data/external"
 CHUNK = 1 << 20  # bytes
 TIMEOUT_S = (5, 30)  # maximum wait for a connection, and for the next part of an answer
 COMPRESSED = {  # by the suffix that a compressed copy adds to its registered name

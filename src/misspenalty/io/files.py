@@ -47,7 +47,8 @@ def atomic_path(path):
     ['table.csv']
     """
     path = Path(path)
-    prefix = _partial_prefix(path)
+    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]  # short even if the name is long
+    prefix = f".{digest}.{_host()}."
     partial = path.with_name(f"{prefix}{os.getpid()}.partial{path.suffix}")
     _partial.add(partial)
     try:
@@ -82,13 +83,8 @@ def temporary_folder():
     False
     """
     _remove_abandoned(Path(tempfile.gettempdir()), f"misspenalty-{_host()}.", ".*")
-    folder = None
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=_own_prefix()))
-        yield folder
-    finally:
-        if folder is not None:
-            _remove(folder)
+    with tempfile.TemporaryDirectory(prefix=_own_prefix(), ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def remove_temporary():
@@ -103,12 +99,6 @@ def _own_prefix():
 
 def _host():
     return socket.gethostname()[:32]
-
-
-def _partial_prefix(path):
-    """Return the prefix of temporary names for `path`: specific to this host, and short even if the name is long."""
-    digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]
-    return f".{digest}.{_host()}."
 
 
 def _remove_abandoned(folder, prefix, rest=".partial*"):

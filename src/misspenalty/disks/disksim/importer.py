@@ -94,14 +94,8 @@ def from_disksim(path, name=None, bus=None, literal=False):
         "kind": "disk",
         "note": f"Imported from DiskSim 4.0's parameter files ({path.name}).",
         "sources": {
-            section: {"status": "measured", "source": f"DiskSim 4.0, {path.name}: {what}"}
-            for section, what in {
-                "geometry": "extracted from the drive",
-                "mechanics": "extracted from the drive",
-                "overheads": "extracted from the drive",
-                "bus": "extracted from the drive" + (f", bus of {Path(bus).name}" if bus else ""),
-                "cache": "extracted from the drive",
-            }.items()
+            section: {"status": "measured", "source": f"DiskSim 4.0, {path.name}: extracted from the drive"}
+            for section in ("geometry", "mechanics", "overheads", "bus", "cache")
         },
         "geometry": _geometry(model),
         "mechanics": _mechanics(model.part("Mechanical Model"), path),
@@ -113,6 +107,8 @@ def from_disksim(path, name=None, bus=None, literal=False):
         },
         "cache": _cache(disk),
     }
+    if bus is not None:
+        data["sources"]["bus"]["source"] += f", bus of {Path(bus).name}"
     check(data, path)
     if literal:
         data["cache"]["disksim_buffer"] = True
