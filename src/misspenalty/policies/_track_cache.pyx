@@ -130,7 +130,7 @@ cdef class TrackCache(Policy):
             for t in range(track + 1, min(last, end - 1) + 1):
                 mark = self.mark(t)
                 if mark != NULL and mark.flags & UNREAD:
-                    self.renew(t)
+                    self.use(t, 0)
         self.fetch(last + 1, last + self.sequential.degree, end, ASYNCHRONOUS)
 
     cdef void fetch(self, int64_t first, int64_t last, int64_t end, uint8_t why) noexcept nogil:
@@ -167,9 +167,6 @@ cdef class TrackCache(Policy):
         pass
 
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil:
-        pass
-
-    cdef void renew(self, int64_t track) noexcept nogil:
         pass
 
     cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil:

@@ -74,9 +74,6 @@ cdef class TrackLists(TrackCache):
             self.detach(slot)
             self.attach(slot)
 
-    cdef void renew(self, int64_t track) noexcept nogil:
-        self.use(track, 0)
-
     cdef void add_pages(self, int64_t track, uint8_t pages) noexcept nogil:
         self.insert(track, pages, self.slots[self.slot_of[track]].sequential)
 

@@ -77,7 +77,7 @@ class Tracks(Reference):
             if self.remedy:
                 for rest in range(track + 1, track + self.trigger + 1):
                     if rest < end and self.cached(rest) and self.marks[rest].unread:
-                        self.renew(rest)
+                        self.use(rest, 0)
             last = track + self.trigger
             self._fetch(last + 1, last + self.degree, end, ASYNCHRONOUS)
         self.use(track, pages & have)
@@ -108,9 +108,6 @@ class Tracks(Reference):
 
     def observe(self, track, hit, write):
         """Handle an access to a cached track, before anything moves."""
-
-    def renew(self, track):
-        """Move up an unread track of a group whose trigger was read (`remedy`)."""
 
     def arrive_late(self, track):
         """Handle the arrival of an operation that begins with this track while a read waits for the track.

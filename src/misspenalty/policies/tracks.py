@@ -71,10 +71,6 @@ class TrackLists(Tracks):
             self.detach(track)
             self.attach(track, sequential)
 
-    def renew(self, track):
-        """Move an unread track of a group whose trigger was read to the MRU end of its list."""
-        self.use(track, 0)
-
     def add_pages(self, track, pages):
         """Put further pages of a cached track into the cache."""
         self.insert(track, pages, track in self.seq)
