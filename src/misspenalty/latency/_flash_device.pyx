@@ -3,9 +3,16 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
-from misspenalty.disks.drive._state cimport IDLE
-from misspenalty.engine._engine cimport pop, schedule
+from misspenalty.disks.drive._state cimport IDLE, record_t
+from misspenalty.disks.flash._flash cimport Flash
+from misspenalty.engine._engine cimport pop, queue_t, schedule
 from misspenalty.engine._pool cimport LAST, grow
+from misspenalty.latency._devices cimport Device
+
+
+cdef struct flight_t:
+    int32_t next                    # next free flight; `grow` expects this field at offset 0
+    record_t record
 
 
 cdef class FlashDrive(Device):
@@ -13,6 +20,11 @@ cdef class FlashDrive(Device):
 
     Of a read's pages, the one that arrives last determines `queue`: how long it waited for its die.
     """
+
+    cdef readonly Flash flash
+    cdef queue_t queue              # completions to come
+    cdef flight_t* flights
+    cdef int32_t room, free
 
     def __cinit__(self, Flash flash not None):
         self.flash = flash
