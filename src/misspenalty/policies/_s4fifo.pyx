@@ -8,7 +8,9 @@ from libc.stdint cimport uint8_t, uint32_t
 from misspenalty.policies._history cimport History, make_history, recall, remember
 from misspenalty.policies._log cimport NOWHERE
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
-from misspenalty.policies._s3fifo cimport ABSENT, COUNTER, MAIN, SMALL, State, enter, evict_main, is_cached, make_state, pop, push
+from misspenalty.policies._s3fifo cimport (
+    ABSENT, COUNTER, MAIN, SMALL, State, enter, evict_main, is_cached, make_state, pop, push,
+)
 
 
 cdef struct Name:

@@ -61,8 +61,8 @@ cdef enum ahead_t:                  # how far a drive reads ahead
     TO_TRACK_END = 1
     TO_CYLINDER_END = 2
     TO_SEGMENT_END = 3              # ahead_most blocks
-    TO_NEXT_TRACK_END = 4           # next block's track, and as many blocks more if the segment begins before that track;
-                                    # with `disksim`, as many as the track of the request's first block has
+    TO_NEXT_TRACK_END = 4           # next block's track, and as many blocks more if the segment begins before that
+                                    # track; with `disksim`, as many as the track of the request's first block has
 
 
 cdef struct settings_t:             # settings of a kind of drive; times in ns
