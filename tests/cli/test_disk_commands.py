@@ -48,6 +48,13 @@ def test_info(capsys):
     assert status == 0 and out.startswith("value,status,source,reason,decision,disksim\n")
 
 
+def test_a_source_may_hold_a_list(capsys):
+    """DiskSim leaves out no distance of any seek curve."""
+    status, out, _ = run(capsys, "info", "ibm18es", "--sources", "--json")
+    assert status == 0
+    assert {row["value"]: row["disksim"] for row in json.loads(out)}["mechanics.seek_left_out"] == []
+
+
 @pytest.mark.parametrize("drive", ["hp97560", "constellation_es3", "dc_s3700"])
 def test_replay(capsys, requests, tmp_path, drive):
     records = tmp_path / "records.csv"

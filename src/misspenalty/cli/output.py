@@ -45,7 +45,8 @@ def show(result, options):
     frame = result if isinstance(result, pd.DataFrame) else pd.DataFrame([result])
     if options.json:
         rows = [
-            {key: None if pd.isna(value) else value for key, value in row.items()} for row in frame.to_dict("records")
+            {key: None if pd.api.types.is_scalar(value) and pd.isna(value) else value for key, value in row.items()}
+            for row in frame.to_dict("records")
         ]
         print(json.dumps(rows if isinstance(result, pd.DataFrame) else rows[0], indent=1))
     elif options.csv:
