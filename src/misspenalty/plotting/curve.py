@@ -94,7 +94,7 @@ def response_time(table, block_bytes=None, title=None):
             line = rows[rows["policy"] == policy].sort_values("cache_blocks")
             axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **_line(policy, len(line)))
         _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes)
-        axes.set_ylim(0, 1.1 * top / unit)
+        axes.set_ylim(0, 1.1 * top / unit if top > 0 else 1)  # NaN if no request counts
         axes.set_ylabel(f"Mean response time ({name})")
         axes.set_title(device)
     figure.axes[0].legend(loc="best")
