@@ -163,3 +163,36 @@ def test_a_description_may_be_like_another(capsys, tmp_path):
     path.write_text(yaml.safe_dump({"like": "hp97560", "name": "faster", "mechanics": {"rpm": 8004}}))
     row = json.loads(run(capsys, "info", str(path), "--json")[1])
     assert (row["rpm"], row["revolution_ms"], row["cylinders"]) == (8004, 7.496, 1962)
+
+
+def like(tmp_path, base, **changes):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"like": base, "name": "mine"} | changes))
+    return disks.load(path)
+
+
+def test_a_source_replaces_the_whole_source_of_the_drive_that_is_like_it(tmp_path):
+    """The value is no longer derived by a decision, so it stays when values are read as DiskSim does."""
+    own = {"status": "measured", "source": "our bench"}
+    kind = like(tmp_path, "ibm18es", mechanics={"head_switch_ms": 2.5}, sources={"mechanics.head_switch_ms": own})
+    assert disks.load("ibm18es").source("mechanics.head_switch_ms")["decision"] == "head_switch"
+    assert kind.source("mechanics.head_switch_ms") == own
+    assert kind.as_disksim().data["mechanics"]["head_switch_ms"] == 2.5
+
+
+FORMULA = {"short_ms": 1, "short_sqrt_ms": 0.5, "long_from": 100, "long_ms": 4, "long_cylinder_ms": 0.001}
+
+
+@pytest.mark.parametrize(
+    ("base", "seek", "times"),
+    [
+        ("hp97560", {"table_ms": [[1, 2], [1961, 20]]}, {1: 2_000_000, 981: 11_000_000}),  # half of 18 ms more
+        ("hp97560", {"short_ms": 4.24}, {1: 4_640_000, 1000: 16_000_000}),  # 1 ms more if short; 8 + 0.008 ms each
+        ("cheetah9lp", FORMULA, {4: 2_000_000, 1000: 5_000_000}),
+    ],
+)
+def test_a_drive_like_another_may_have_its_own_seek_curve(tmp_path, base, seek, times):
+    mechanics = like(tmp_path, base, mechanics={"seek": seek}).mechanics
+    assert {distance: mechanics.seek(distance) for distance in times} == times
+
+

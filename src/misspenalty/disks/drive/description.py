@@ -252,10 +252,15 @@ def _read(path):
 
 
 def _merged(base, changes):
-    """Put the values of `changes` into `base`, and return it; lists are replaced as a whole."""
+    """Put the values of `changes` into `base`, and return it.
+
+    Lists, entries of ``sources`` and a seek curve of the other form are replaced as a whole.
+    """
     for key, value in changes.items():
-        if isinstance(value, dict) and isinstance(base.get(key), dict):
-            _merged(base[key], value)
+        old = base.get(key)
+        parts = isinstance(value, dict) and isinstance(old, dict)
+        if parts and not {"status", "source"} & value.keys() and ("table_ms" in value) == ("table_ms" in old):
+            _merged(old, value)
         else:
             base[key] = value
     return base
