@@ -153,7 +153,7 @@ def test_whole_numbers_may_have_a_point():
 
 
 def test_unknown_keys_are_refused():
-    for key in ("mechanics.nothing", "nothing", "mechanics.rpm.more", ""):
+    for key in ("mechanics.nothing", "nothing", "mechanics.rpm.more", "mechanics.seek.nothing", ""):
         with pytest.raises(ParameterError):
             disks.load("hp97560").replace({key: 1})
 
@@ -196,3 +196,6 @@ def test_a_drive_like_another_may_have_its_own_seek_curve(tmp_path, base, seek, 
     assert {distance: mechanics.seek(distance) for distance in times} == times
 
 
+def test_one_value_of_a_seek_curve_can_be_replaced():
+    """The published curve is 3.24 ms + 0.4 ms times the root of the distance."""
+    assert disks.load("hp97560").replace({"mechanics.seek.short_ms": 4.24}).mechanics.seek(4) == 5_040_000

@@ -295,12 +295,11 @@ def _schema(kind):
 
 def _known(kind, above, last):
     """Tell whether the schema of a kind has the key `last` under the keys `above`."""
-    part = _schema(kind)
+    parts = [_schema(kind)]
     for key in [*above, last]:
-        part = part.get("properties", {}).get(key)
-        if part is None:
-            return False
-    return True
+        forms = [form.get("properties", {}) for part in parts for form in part.get("oneOf", [part])]
+        parts = [form[key] for form in forms if key in form]
+    return bool(parts)
 
 
 def _filled(data, schema):
