@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import disks
-from misspenalty.disks.disksim.decisions import NAMES
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.disks.drive.description import DECISIONS
 from misspenalty.disks.requests import read_requests, replay
 from misspenalty.io.files import write_csv
 
@@ -100,7 +100,7 @@ def compare_with_measured():
     for name, theirs in DEMERITS.items():
         asked, kind = read_requests(TRACES / f"{name}.trace"), disks.load(name.lower())
         decisions = sorted({entry["decision"] for entry in kind.decisions().values()})
-        values = [name for name in NAMES if name != BUFFER]
+        values = [name for name in DECISIONS if name != BUFFER]
         base = kind.as_disksim(*values)
         readings = {"as we read it": kind, "as DiskSim reads it": kind.as_disksim(), f"{BUFFER} alone": base}
         if len(decisions) > 1:
@@ -125,7 +125,7 @@ def unsupported(base, decisions):
 def alone(row):
     """Return the departure that a row's reading consists of; None if there are several or none."""
     if row.reading == "as we read it":
-        return row.decisions if row.decisions in NAMES else None
+        return row.decisions if row.decisions in DECISIONS else None
     return row.reading.removeprefix(UNSUPPORTED).removesuffix(" alone") if row.reading.endswith(" alone") else None
 
 

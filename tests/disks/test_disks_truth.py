@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from misspenalty import disks
-from misspenalty.disks.disksim.decisions import NAMES
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.disks.drive.description import DECISIONS
 from misspenalty.disks.drive.slices import cut
 from misspenalty.disks.requests import demerit, read_requests, replay
 from misspenalty.errors import ParameterError
@@ -47,7 +47,7 @@ def test_a_description_read_as_disksim_does_gives_disksims_demerit(shared_traces
 
 def on_our_buffer(name):
     """Return a drive that has our own buffer and every other value as DiskSim reads it."""
-    return disks.load(name).as_disksim(*(name for name in NAMES if name != "buffer"))
+    return disks.load(name).as_disksim(*(name for name in DECISIONS if name != "buffer"))
 
 
 def test_a_decision_can_be_taken_back_alone():
@@ -61,6 +61,8 @@ def test_a_decision_can_be_taken_back_alone():
     assert kind.as_disksim("buffer").data["mechanics"] == kind.data["mechanics"]
     assert kind.as_disksim("buffer").data["cache"] == kind.data["cache"] | {"disksim_buffer": True}
     assert disks.load("hp97560").as_disksim() is disks.load("hp97560")
+    with pytest.raises(ParameterError, match="decision is 'head_swich'; expected one of head_switch"):
+        kind.as_disksim("head_swich")
 
 
 def asked(kind, n, seed=3, most=64):

@@ -213,3 +213,5 @@ def test_a_drive_of_another_kind_is_refused():
     with pytest.raises(InputError, match="kind flash"):
         disks.load("dc_s3700", "disk")
     assert set(disks.names("disk")) | set(disks.names("flash")) == set(disks.names())
+    with pytest.raises(ParameterError, match="kind is 'ssd'; expected one of disk, flash"):
+        disks.names("ssd")

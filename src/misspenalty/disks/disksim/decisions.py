@@ -54,7 +54,6 @@ value, so that ``Description.as_disksim`` can restore that value.
 
 from misspenalty.disks.drive.layout import skew_ms
 
-NAMES = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 UNWRITTEN = {"cache.ahead_when": "always", "bus.write_water": 0, "mechanics.seek_left_out": []}  # if a key is absent
 FAR = 10  # cylinders; differences between the times of shorter seeks may be mere measurement noise
 MEASURED = {  # by decision: the only drive for which measured requests support it, as named in the parameter files

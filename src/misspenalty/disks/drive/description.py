@@ -19,6 +19,8 @@ from misspenalty.io.plugins import add_plugins
 GROUP = "misspenalty.drives"  # group of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 MOST_TRACKS = 20_000_000
+# decisions to read DiskSim's parameters differently from DiskSim, see `misspenalty.disks.disksim.decisions`
+DECISIONS = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 
 
@@ -74,7 +76,14 @@ class Kind:
 
         Without names, or with ``buffer`` among them, the buffer of a drive from DiskSim's parameter files also works
         like DiskSim's code (``disksim_buffer``; see `misspenalty.disks.disksim.buffer`).
+
+        Raises
+        ------
+        ParameterError
+            There is no such decision.
         """
+        for name in names:
+            check_choice("decision", name, DECISIONS)
         changes = {k: e["disksim"] for k, e in self.decisions().items() if not names or e["decision"] in names}
         if (not names or "buffer" in names) and self.from_disksim:
             changes["cache.disksim_buffer"] = True
@@ -178,7 +187,15 @@ def _file(name):
 
 
 def names(kind=None):
-    """Return the names of all installed drives, or of those of one kind, ``disk`` or ``flash``."""
+    """Return the names of all installed drives, or of those of one kind, ``disk`` or ``flash``.
+
+    Raises
+    ------
+    ParameterError
+        The kind is unknown.
+    """
+    if kind is not None:
+        check_choice("kind", kind, KINDS)
     own = {path.stem for path in folder().glob("*.yaml") if not path.name.endswith(".schema.yaml")}
     found = sorted(own | _installed().keys())
     return found if kind is None else [name for name in found if _packaged(name).data["kind"] == kind]
