@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from misspenalty import disks
@@ -271,3 +272,13 @@ def test_an_overhead_of_each_request_is_refused(made):
     specs = MADE.replace("Bulk sector", "Per-request overhead time = 0.5, Bulk sector")
     with pytest.raises(InputError, match=r"Per-request overhead time is set.*expected 0"):
         importer.from_disksim(made(specs))
+def test_a_slip_that_is_listed_twice_is_one():
+    geometry = copy.deepcopy(disks.load("hp97560").data["geometry"])
+    geometry["sparing"]["scheme"] = "track"
+    tables = []
+    for slips in ([5], [5, 5]):
+        geometry["zones"][0]["slips"] = slips
+        tables.append(layout.build(geometry))
+    assert [np.array_equal(once, twice) for once, twice in zip(*tables, strict=True)] == [True] * 3
+
+

@@ -129,7 +129,7 @@ def _tracks(zone, heads, mapping, scheme):
     order = np.tile(np.arange(heads, dtype=np.int64), count)
     cylinder = np.repeat(np.arange(count, dtype=np.int64), heads)
     pushed = np.zeros(count * heads, np.int64)
-    slips = np.sort(np.asarray(zone["slips"], np.int64))
+    slips = np.unique(np.asarray(zone["slips"], np.int64))
     if scheme == "track":
         pushed = np.searchsorted(slips, np.arange(count * heads, dtype=np.int64) * sectors)
     elif scheme.startswith("cylinder"):
