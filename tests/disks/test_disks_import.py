@@ -272,6 +272,19 @@ def test_an_overhead_of_each_request_is_refused(made):
     specs = MADE.replace("Bulk sector", "Per-request overhead time = 0.5, Bulk sector")
     with pytest.raises(InputError, match=r"Per-request overhead time is set.*expected 0"):
         importer.from_disksim(made(specs))
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("a b {\n c = ]\n\n}\n", 2, "]"), ("nothing\n\na b { c = 1 }\n", 1, "nothing"),
+        ("a b {\n c\n d = 1\n}\n", 3, "d"), ("a b {\n c = " + "9" * 31 + "\n\n}\n", 2, "number"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_line_of_the_wrong_word(tmp_path, text, line, found):
+    (path := tmp_path / "wrong.parv").write_text(text)
+    with pytest.raises(InputError, match=re.escape(f"wrong.parv, line {line}: unexpected ") + f"'?{re.escape(found)}"):
+        parameter_file.read(path)
+
+
 def test_a_slip_that_is_listed_twice_is_one():
     geometry = copy.deepcopy(disks.load("hp97560").data["geometry"])
     geometry["sparing"]["scheme"] = "track"

@@ -173,10 +173,10 @@ class _Parser:
         return self.tokens[self.at - 1][0]
 
     def expect(self, token):
-        if self.next() != token:
-            self.at -= 1
-            self.fail(f"{self.peek()!r}", repr(token))
+        found = self.next()
+        if found != token:
+            self.fail(repr(found), repr(token))
 
     def fail(self, what, expected=None):
-        line = self.tokens[min(self.at, len(self.tokens) - 1)][1]
+        line = self.tokens[self.at - 1][1]  # of the last token read
         raise InputError(f"unexpected {what}", path=self.path, line=line, expected=expected)
