@@ -272,6 +272,11 @@ def test_an_overhead_of_each_request_is_refused(made):
     specs = MADE.replace("Bulk sector", "Per-request overhead time = 0.5, Bulk sector")
     with pytest.raises(InputError, match=r"Per-request overhead time is set.*expected 0"):
         importer.from_disksim(made(specs))
+def test_an_impossible_seek_curve_names_the_file(made):
+    with pytest.raises(InputError, match=r"made\.diskspecs: seek table: expected distances .* in rising order"):
+        importer.from_disksim(made(seek=SEEK.replace("1, 1.5", "10, 1.5")))
+
+
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [

@@ -16,7 +16,7 @@ from misspenalty.disks.disksim import parameter_file as diskmodel
 from misspenalty.disks.disksim.decisions import decide
 from misspenalty.disks.drive.description import check, seek_table
 from misspenalty.disks.drive.layout import MAPPINGS, SCHEMES
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 
 MOST_POINTS = 100_000
 OVERHEADS = {
@@ -118,7 +118,10 @@ def from_disksim(path, name=None, bus=None, literal=False):
             "caching": disk.whole("Enable caching in buffer", 0),
             "write_water": disk.number("Low (write) water mark", 0),
         }
-        seeks = seek_table(data["mechanics"]["seek"], max(data["geometry"]["cylinders"], 2))
+        try:
+            seeks = seek_table(data["mechanics"]["seek"], max(data["geometry"]["cylinders"], 2))
+        except ParameterError as error:
+            raise InputError(str(error), path=path) from error
         decide(data, facts, seeks[1].item() / 1e6)
     check(data, path)
     return data
