@@ -272,6 +272,34 @@ def test_an_overhead_of_each_request_is_refused(made):
     specs = MADE.replace("Bulk sector", "Per-request overhead time = 0.5, Bulk sector")
     with pytest.raises(InputError, match=r"Per-request overhead time is set.*expected 0"):
         importer.from_disksim(made(specs))
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("enabled", [0, 1])
+def test_a_buffer_without_caching_serves_no_hits(made, enabled, literal):
+    specs = MADE.replace(
+        "continuous read = 1, Enable caching in buffer = 1",
+        f"continuous read = 0, Enable caching in buffer = {enabled}",
+    )
+    drive = Description(check(importer.from_disksim(made(specs), literal=literal))).drive()
+    again = drive.service(drive.service(0, 100, 8)["done"], 100, 8)
+    assert bool(again["hit"]) == bool(enabled)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "only"),
+    [
+        ("Preseeking level", 2, 0), ("Minimum read-ahead (blks)", 8, 0), ("Set watermark by reqsize", 0, 1),
+        ("Combine seq writes", 0, 1), ("Disconnect write if seek", 1, 0), ("Write hit stop prefetch", 0, 1),
+        ("Read directly to buffer", 0, 1), ("Immed transfer partial hit", 0, 1),
+    ],
+)  # fmt: skip
+def test_what_the_model_cannot_express_is_refused(made, key, value, only):
+    with pytest.raises(InputError, match=re.escape(f"{key} = {value}; expected {only}")):
+        importer.from_disksim(made(MADE.replace("Bulk", f"{key} = {value}, Bulk")))
+    importer.from_disksim(made(MADE.replace("Bulk", f"{key} = {only}, Bulk")))
+
+
 def test_an_impossible_seek_curve_names_the_file(made):
     with pytest.raises(InputError, match=r"made\.diskspecs: seek table: expected distances .* in rising order"):
         importer.from_disksim(made(seek=SEEK.replace("1, 1.5", "10, 1.5")))
@@ -300,3 +328,6 @@ def test_a_slip_that_is_listed_twice_is_one():
     assert [np.array_equal(once, twice) for once, twice in zip(*tables, strict=True)] == [True] * 3
 
 
+def test_a_file_without_a_bus_cannot_give_one(made):
+    with pytest.raises(InputError, match=r"made\.diskspecs: has no bus; expected a topology with a bus"):
+        importer.from_disksim(made(), bus=made())

@@ -48,7 +48,18 @@ EXTRA = {
 # not parameters: DiskSim's code uses these values for every drive with extra disconnects
 HEAD_START = {"head_start": 10, "long_head_start": 15, "long_write": 45}
 AHEAD = {0: "none", 1: "track", 2: "cylinder", 3: "segment", 4: "next_track"}
-ASSUMED_OFF = ("Preseeking level", "Allow sneaky partial read hits", "Allow sneaky intermediate read hits")
+ASSUMED = {  # the only value that the model can express, which is taken if the file has none
+    "Preseeking level": 0,
+    "Allow sneaky partial read hits": 0,
+    "Allow sneaky intermediate read hits": 0,
+    "Minimum read-ahead (blks)": 0,
+    "Set watermark by reqsize": 1,
+    "Combine seq writes": 1,
+    "Disconnect write if seek": 0,
+    "Write hit stop prefetch": 1,
+    "Read directly to buffer": 1,
+    "Immed transfer partial hit": 1,
+}
 
 
 def from_disksim(path, name=None, bus=None, literal=False):
@@ -86,7 +97,10 @@ def from_disksim(path, name=None, bus=None, literal=False):
     name = name or re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")
     read_block, write_block = _bus(path, blocks, instances, topology)
     if bus is not None:
-        read_block, write_block = _bus(Path(bus), *diskmodel.read(bus))
+        found = diskmodel.read(bus)
+        if not found[2]:
+            raise InputError("has no bus", path=bus, expected="a topology with a bus")
+        read_block, write_block = _bus(Path(bus), *found)
     own = disk.number("Bulk sector transfer time", 0)
     data = {
         "name": name,
@@ -340,9 +354,9 @@ def _overheads(disk):
 
 
 def _cache(disk):
-    for key in ASSUMED_OFF:
-        if disk.whole(key, 0):
-            raise InputError(f"{key} = {disk.get(key)}", path=disk.path, expected="0")
+    for key, value in ASSUMED.items():
+        if disk.whole(key, value) != value:
+            raise InputError(f"{key} = {disk.get(key)}", path=disk.path, expected=f"{value}")
     ahead = disk.whole("Buffer continuous read", 0)
     enabled = disk.whole("Enable caching in buffer", 0)
     segments, size = disk.whole("Number of buffer segments"), disk.whole("Segment size (in blks)")
@@ -360,6 +374,7 @@ def _cache(disk):
         "drop_requested": disk.whole("Read-ahead over requested", 1) < 0,
         "stop_in_sector": disk.flag("Stop prefetch in sector"),
         "almost_hits": disk.flag("Allow almost read hits"),
+        "caching": enabled > 0,
         "read_written": disk.flag("Allow read hits on write data") and enabled > 0,
         "write_behind": disk.whole("Fast write level", 0) > 0,
         # a drive that never disconnects streams blocks between medium and bus in order
