@@ -6,6 +6,7 @@ from reference import drive_layout as reference_layout
 
 from misspenalty import disks
 from misspenalty.disks.drive._replay import as_they_arrive, one_by_one
+from misspenalty.disks.drive.slices import cut
 from misspenalty.errors import ParameterError
 
 
@@ -96,3 +97,11 @@ def test_places_that_the_drive_does_not_have_are_refused(hp):
     for angle in (-1, reference_layout.TURN):
         with pytest.raises(ParameterError, match="angle"):
             hp.rotation(0, angle)
+
+
+def test_a_changed_overhead_is_that_of_every_command():
+    """On the HP C2247A, a write that follows another one elsewhere has an overhead of its own."""
+    drive = cut(disks.load("hp_c2247a"), 20, overhead_ms=100).drive()
+    first = drive.service(0, 0, 8, True)
+    second = drive.service(first["done"], 3000, 8, True)
+    assert min(first["overhead"], second["overhead"]) >= 100_000_000

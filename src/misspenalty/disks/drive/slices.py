@@ -61,7 +61,8 @@ def cut(description, cylinders, **changes):
     }
     values |= {f"mechanics.{key}": changes[key] for key in ("head_switch_ms", "rpm") if key in changes}
     values |= {"cache.write_behind": bool(changes["write_behind"])} if "write_behind" in changes else {}
-    values |= dict.fromkeys(_COMMANDS, changes["overhead_ms"]) if "overhead_ms" in changes else {}
+    extra = ["overheads.extra_disconnect.command"] if "extra_disconnect" in description.data["overheads"] else []
+    values |= dict.fromkeys(_COMMANDS + extra, changes["overhead_ms"]) if "overhead_ms" in changes else {}
     return description.replace(values)
 
 
