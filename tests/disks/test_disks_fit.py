@@ -76,6 +76,17 @@ def test_a_speed_at_which_none_is_sold_is_estimated():
     assert media_curve(*spun(60_000)).rpm == pytest.approx(60_000, rel=0.05)
 
 
+@pytest.mark.parametrize("rpm", [10, 600_000])
+def test_times_that_do_not_vary_by_a_revolution_are_refused(rpm):
+    """Solid-state drives answer within a tenth of a millisecond or so, or always in the same time."""
+    asked, blocks = spun(rpm)
+    with pytest.raises(ParameterError, match=r"expected the time of a revolution, 0\.6 to 1000 ms"):
+        media_curve(asked, blocks)
+    same = Requests(asked.lbn, asked.count, asked.write, asked.delay, np.full(len(asked), 0.1))
+    with pytest.raises(ParameterError, match=r"expected the time of a revolution, 0\.6 to 1000 ms"):
+        media_curve(same, blocks)
+
+
 def test_zero_delays_are_replayed_and_negative_ones_refused():
     kind = disks.load("hp97560")
     requests = Requests(np.array([0, 800]), np.array([8, 8], np.int32), np.zeros(2, np.uint8), np.array([0, 0]))

@@ -80,8 +80,8 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     Raises
     ------
     ParameterError
-        The requests are too few, not measured or mostly took no time, `blocks` leaves some of them out, or `heads` is
-        not from 1 to 64.
+        The requests are too few, not measured, mostly took no time or were not served by a rotating drive, `blocks`
+        leaves some of them out, or `heads` is not from 1 to 64.
     InputError
         The name is invalid.
     """
@@ -131,7 +131,8 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     Raises
     ------
     ParameterError
-        Fewer than 200 reads begin far from the end of the previous request, or most of these took no time.
+        Fewer than 200 reads begin far from the end of the previous request, most of these took no time, or their times
+        do not vary as those of a rotating drive do.
     """
     lbn, count, write = requests.lbn, requests.count, requests.write.astype(bool)
     end = np.concatenate([[0], lbn[:-1] + count[:-1]])
@@ -168,6 +169,11 @@ def media_curve(requests: Requests, blocks: int) -> Curve:
     rest = s - times(found)
     spread = np.quantile(rest, [0.03, 0.97])
     period = (spread[1] - spread[0]) / 0.94
+    if not 0.6 <= period <= 1000:
+        raise ParameterError(
+            f"the reads far from the previous request differ by {period:.4g} ms beyond seek and transfer; expected the"
+            " time of a revolution, 0.6 to 1000 ms: a fit needs a drive with rotating platters, and times in us"
+        )
     rpm = 60_000 / period
     near = min(SPEEDS, key=lambda speed: abs(speed / rpm - 1))
     rpm = near if abs(near / rpm - 1) < NEAR else round(rpm)
