@@ -96,6 +96,18 @@ def test_zero_delays_are_replayed_and_negative_ones_refused():
         replay(kind, requests)
 
 
+def test_columns_of_other_types_are_converted_unless_a_value_does_not_fit():
+    kind, plain = disks.load("hp97560"), ([0, 800, 9000], [8, 16, 8], [False, True, False], [0, 5, 0])
+    columns = [np.array(column) for column in plain]
+    typed = [column.astype(dtype) for column, dtype in zip(columns, ("i8", "i4", "u1", "i8"), strict=True)]
+    expected = replay(kind, Requests(*typed)).simulated.tolist()
+    for given in (plain, columns, [np.repeat(column, 2)[::2] for column in columns]):
+        assert replay(kind, Requests(*given)).simulated.tolist() == expected
+    for place, wrong in ((0, 0.5), (1, 1 << 31), (2, 256), (3, np.nan)):
+        with pytest.raises(ParameterError, match=r"expected values that u?int[0-9]+ can hold"):
+            Requests(*(column if at != place else [0, wrong, 0] for at, column in enumerate(plain)))
+
+
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
     with pytest.raises(ParameterError, match="begin far from the end of the previous request; a fit needs 200"):

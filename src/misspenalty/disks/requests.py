@@ -9,6 +9,7 @@ from misspenalty.errors import InputError, ParameterError
 MOST_BYTES = 4 << 30
 LARGEST = 2**53  # a float holds every whole number up to here
 MAX_DELAY_NS = 2**60  # 36 years, ns
+TYPES = {"lbn": np.int64, "count": np.int32, "write": np.uint8, "delay": np.int64}  # as the kernels take them
 FIELDS = "R|W any-word lbn blocks service-us delay-us"
 
 
@@ -28,6 +29,11 @@ class Requests:
         Time from this request's completion to the issue of the next one, ns.
     measured : array of float64 or None
         Measured service times, ms.
+
+    Raises
+    ------
+    ParameterError
+        A column other than `measured` has values that its type cannot hold; columns of other types are converted.
     """
 
     lbn: np.ndarray
@@ -35,6 +41,17 @@ class Requests:
     write: np.ndarray
     delay: np.ndarray
     measured: np.ndarray | None = None
+
+    def __post_init__(self):
+        for name, dtype in TYPES.items():
+            given = np.asarray(getattr(self, name))
+            with np.errstate(invalid="ignore"):
+                made = np.ascontiguousarray(given, dtype)
+            if not np.array_equal(made, given):
+                raise ParameterError(
+                    f"{name} is of type {given.dtype}; expected values that {np.dtype(dtype)} can hold"
+                )
+            object.__setattr__(self, name, made)
 
     def __len__(self):
         return len(self.lbn)
