@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from misspenalty import ParameterError, Trace, hit_ratio_curve, penalty, simulate
+from misspenalty.cli.main import main
 from misspenalty.errors import MissPenaltyWarning
-from misspenalty.policies import find_policy, known_policies, register, registry
+from misspenalty.policies import Parameter, find_policy, known_policies, register, registry
 from misspenalty.policies.python_policy import load_class
 
 COUNTS = ["cache_blocks", "requests", "hits", "misses", "hit_ratio", "cold_misses", "evictions"]
@@ -80,6 +81,28 @@ def test_options_that_a_class_without_a_kernel_would_not_heed_are_refused(option
     assert "mine" not in registry._policies
 
 
+def test_a_default_may_be_a_list_and_a_docstring_blank(capsys, monkeypatch):
+    monkeypatch.setattr(registry, "_policies", dict(known_policies()))
+
+    @register("mine")
+    class Weighted(find_policy("lru").reference):
+        """ """
+
+        def __init__(self, capacity, weights=[1, 2]):  # noqa: B006
+            super().__init__(capacity)
+
+    assert find_policy("tinylfu+mine").takes("weights") and find_policy("mine").summary == "mine"
+    assert main(["policies"]) == 0
+    assert "weights=[1, 2]" in capsys.readouterr().out
+
+
+def test_a_number_without_a_maximum_is_finite():
+    depth = Parameter("depth", 2, "blocks")
+    assert depth.check(10**400, "mine") == 10**400
+    with pytest.raises(ParameterError, match="mine: depth is inf; expected a whole number from 0 to inf"):
+        depth.check(float("inf"), "mine")
+
+
 def policy(access=lambda self, block: False, init=lambda self, capacity: None):
     return type("Odd", (), {"access": access, "__init__": init})
 
@@ -97,6 +120,7 @@ def policy(access=lambda self, block: False, init=lambda self, capacity: None):
         (policy(init=lambda self: None), r"class Odd: expected a constructor \(capacity"),
         (policy(access=3), "class Odd has no method access"),
         (policy(init=lambda self, capacity, width: None), "Odd: parameter width has no default"),
+        (type("Odd", (dict,), {"access": dict.get}), r"class Odd: expected a constructor \(capacity"),
     ],
 )
 def test_classes_that_are_not_policies_are_reported(cls, message):

@@ -41,4 +41,6 @@ def _lines(rows):
 
 
 def _default(parameter):
-    return {None: "auto", inspect.Parameter.empty: "…"}.get(parameter.default, parameter.default)
+    if parameter.default is None:
+        return "auto"
+    return "…" if parameter.default is inspect.Parameter.empty else parameter.default

@@ -234,7 +234,10 @@ def arguments(cls: type) -> tuple[bool, dict[str, Any], bool]:
     """
     if not callable(getattr(cls, "access", None)):
         raise ParameterError(f"class {cls.__name__} has no method access(block); a policy needs one")
-    taken = list(inspect.signature(cls).parameters.values())
+    try:
+        taken = list(inspect.signature(cls).parameters.values())
+    except ValueError:  # the constructor is that of a built-in type, such as dict
+        taken = []
     positional = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if not positional:
         raise ParameterError(f"class {cls.__name__}: expected a constructor (capacity, **parameters)")

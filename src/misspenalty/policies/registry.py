@@ -47,7 +47,7 @@ class Parameter:
     """
 
     name: str
-    default: int | float | None
+    default: int | float | None = field(hash=False)  # a list in some classes of users
     doc: str
     minimum: float = 0
     maximum: float = math.inf
@@ -72,7 +72,8 @@ class Parameter:
         """Return `value` as `kind`, or raise a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
-        if not is_number(value) or not self.minimum <= value <= self.maximum or self.kind(value) != value:
+        ranged = is_number(value) and self.minimum <= value <= self.maximum
+        if not ranged or (self.kind is int and value == math.inf) or self.kind(value) != value:
             kind = "a whole number" if self.kind is int else "a number"
             extent = f"from {_in_full(self.minimum)} to {_in_full(self.maximum)}"
             raise ParameterError(f"{policy}: {self.name} is {value!r}; expected {kind} {extent} ({self.doc})")
@@ -166,7 +167,7 @@ class Definition:
     @property
     def summary(self) -> str:
         """First line of the reference's docstring, without its period."""
-        return (self.reference.__doc__ or self.name).strip().splitlines()[0].rstrip(".")
+        return ((self.reference.__doc__ or "").strip() or self.name).splitlines()[0].rstrip(".")
 
     def takes(self, name: str) -> bool:
         """Return whether the policy has a parameter of this name."""
