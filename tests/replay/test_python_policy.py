@@ -81,6 +81,13 @@ def test_options_that_a_class_without_a_kernel_would_not_heed_are_refused(option
     assert "mine" not in registry._policies
 
 
+@pytest.mark.parametrize("name", ["lru", "opt"])
+def test_a_class_does_not_have_the_name_of_another_policy(name):
+    """With three sizes, a class called lru was once replaced by the curve of LRU."""
+    with pytest.raises(ParameterError, match=f"class {name} has the name of another policy; rename the class"):
+        hit_ratio_curve(SHORT, type(name, (Mine,), {}), [1, 2, 3])
+
+
 def test_a_default_may_be_a_list_and_a_docstring_blank(capsys, monkeypatch):
     monkeypatch.setattr(registry, "_policies", dict(known_policies()))
 

@@ -411,7 +411,8 @@ def find_policy(policy: str | type | Definition) -> Definition:
     Raises
     ------
     ParameterError
-        `policy` is neither a known name nor a class that `define` accepts, or TinyLFU cannot filter the policy.
+        `policy` is neither a known name nor a class that `define` accepts, a class has the name of another policy, or
+        TinyLFU cannot filter the policy.
 
     Examples
     --------
@@ -420,9 +421,11 @@ def find_policy(policy: str | type | Definition) -> Definition:
     """
     if isinstance(policy, Definition):
         return policy
-    if isinstance(policy, type):
-        return define(policy)
     known = known_policies()
+    if isinstance(policy, type):
+        if policy.__name__ in known and known[policy.__name__].reference is not policy:
+            raise ParameterError(f"class {policy.__name__} has the name of another policy; rename the class")
+        return define(policy)
     if not isinstance(policy, str):
         raise ParameterError(f"policy is {policy!r}; expected a name ({', '.join(known)}) or a class with access")
     name = policy.strip().lower()
