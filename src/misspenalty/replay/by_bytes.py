@@ -179,13 +179,31 @@ def first_sizes(trace: Trace) -> np.ndarray:
     return np.ascontiguousarray(trace.object_bytes)
 
 
+def _held(trace: Trace) -> np.ndarray:
+    """Return the fewest, most and last bytes that the object of each read has until the next read of it.
+
+    A write in between refreshes the object, which takes the write's size.
+    """
+    order = np.argsort(trace.ids, kind="stable")
+    read = ~np.asarray(trace.write)
+    sizes, begin = trace.bytes_of(order), np.flatnonzero(read[order])
+    held = np.empty((3, len(begin)), np.int64)
+    held[:, (np.cumsum(read) - 1)[order[begin]]] = (
+        np.minimum.reduceat(sizes, begin),
+        np.maximum.reduceat(sizes, begin),
+        sizes[np.append(begin, len(sizes))[1:] - 1],
+    )
+    return held
+
+
 def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_up: int) -> Job:
     def run(advance: Callable[[int], Any]) -> list[ByteResult]:
         loading = "ignore" if writes == "refresh" else writes  # a write that refreshes loads nothing
         everything = slice(0, len(trace))
         _, ids, counted = next(slices(trace, loading, warm_up, len(trace)))
         own = selected(trace, loading, everything, trace.bytes_of(everything))
-        intervals = Intervals(ids, own, counted, changes)
+        refreshed = writes == "refresh" and trace.write is not None and trace.request_bytes is not None
+        intervals = Intervals(ids, own, counted, changes, _held(trace) if refreshed else None)
         ones = own if counted is None else own[counted]
         rows = []
         for size in sizes:

@@ -42,16 +42,27 @@ class Intervals:
         Which references count; None: all do.
     changes : {"keep", "replace", "new"}
         See `misspenalty.policies.sized.reference`.
+    held : int64, shape (3, n), optional
+        Fewest, most and last bytes that an object kept from each reference on has until its next one, if writes that
+        only refresh change them in between.
     """
 
-    def __init__(self, ids: np.ndarray, sizes: np.ndarray, counted: np.ndarray | None, changes: str) -> None:
+    def __init__(
+        self,
+        ids: np.ndarray,
+        sizes: np.ndarray,
+        counted: np.ndarray | None,
+        changes: str,
+        held: np.ndarray | None = None,
+    ) -> None:
         self.slots = len(ids)
+        fewest, most, last = (sizes, sizes, sizes) if held is None else held
         order = np.argsort(ids, kind="stable")
         same = ids[order][1:] == ids[order][:-1]
         begin, end = order[:-1][same].astype(np.int64), order[1:][same].astype(np.int64)
         kept = np.ones(len(begin), bool) if counted is None else counted[end]
         if changes == "new":
-            kept &= sizes[begin] == sizes[end]
+            kept &= last[begin] == sizes[end]
         self.begin, self.end = begin[kept], end[kept]
         self.asked = sizes[self.end]
         if changes == "keep":  # an object loaded earlier may have any of the sizes with which it was requested
@@ -61,8 +72,8 @@ class Intervals:
             np.maximum.at(high, ids, sizes)
             self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
         else:
-            self.low = self.high = sizes[self.begin]
-        self.needed = self.low if changes == "keep" else np.maximum(self.low, self.asked)  # bytes needed for a hit
+            self.low, self.high = fewest[self.begin], most[self.begin]
+        self.needed = self.low if changes == "keep" else np.maximum(self.high, self.asked)  # bytes needed for a hit
 
     def at_most(self, room: int) -> tuple[int, int]:
         """Return upper bounds on the hits, and on the bytes of hits, of a cache of `room` bytes."""
