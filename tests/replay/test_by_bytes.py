@@ -33,6 +33,14 @@ def test_rows_are_numbered_and_in_the_order_given():
     assert list(table[["policy", "cache_bytes", "hits"]].itertuples(index=False, name=None)) == rows
 
 
+def test_evictions_are_whole_numbers_next_to_bounds(tmp_path, capsys):
+    """The cache of 30 bytes holds a and b, and c is larger than it; in one of 20 bytes, b evicts a, and a evicts b."""
+    (tmp_path / "x.csv").write_text("key,size\na,10\nb,20\na,10\nc,99\na,10\n")
+    assert main(["curve", str(tmp_path / "x.csv"), "--policy", "opt,lru", "--size", "30B,20B", "--csv"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[-1] for row in rows] == ["", "", "", "", "0", "2"]
+
+
 def test_other_programs_count_the_same(shared_traces):
     folder = shared_traces.parent / "extras"
     trace = open_trace(folder / "adapt_size_request.trace.xz", "adapt_size")

@@ -91,7 +91,19 @@ def byte_hit_ratio_curve(
     rows = replay_bytes(
         opened, listed(policy), sizes, size_changes, writes, warm_up, workers, parameters, lambda references: None
     )
-    return pd.DataFrame([result.row() for result in rows])
+    return as_table(rows)
+
+
+def as_table(results: Iterable[ByteResult]) -> pd.DataFrame:
+    """Return results as the rows of a table; bounds have no evictions, and other numbers of evictions stay whole.
+
+    Examples
+    --------
+    >>> results = [ByteResult("lru", 9, 2, 1, 9, 5, 0, 1), ByteResult("opt_at_most", 9, 2, 1, 9, 5, 0, None)]
+    >>> as_table(results)["evictions"].tolist()
+    [1, <NA>]
+    """
+    return pd.DataFrame([result.row() for result in results]).astype({"evictions": "Int64"})
 
 
 def replay_bytes(

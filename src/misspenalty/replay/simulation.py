@@ -15,7 +15,7 @@ from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
 from misspenalty.policies.registry import Definition, find_policy, unknown_parameter
 from misspenalty.prefetch.sequential.prefetcher import track_cache
-from misspenalty.replay.by_bytes import replay_bytes
+from misspenalty.replay.by_bytes import as_table, replay_bytes
 from misspenalty.replay.cache_size import UNITS, CacheSize, cache_sizes, check_size_changes
 from misspenalty.replay.curves import lru_curve
 from misspenalty.replay.miniature import Miniatures
@@ -128,7 +128,7 @@ def simulate(
         bounded = _in_bytes(
             opened, definitions, [size], prefetch, size_changes, writes, warm_up, hits, progress, 1, parameters
         )
-        return pd.DataFrame([result.row() for result in bounded]) if several or len(bounded) > 1 else bounded[0]
+        return as_table(bounded) if several or len(bounded) > 1 else bounded[0]
     results = []
     for definition, own in zip(definitions, settings, strict=True):
         with _bar(len(opened), progress, definition.name) as bar:
@@ -240,7 +240,7 @@ def hit_ratio_curve(
         )
         from misspenalty.replay.tables import drawn  # imports pandas
 
-        return drawn(pd.DataFrame([result.row() for result in rows]), "hit_ratio", opened)
+        return drawn(as_table(rows), "hit_ratio", opened)
     sizes = None if given is None else given.sizes
     stacks = [definition.name == "lru" and prefetch is None for definition in definitions]
     if not all(stacks) and sizes is None:
