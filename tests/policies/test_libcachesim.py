@@ -82,6 +82,19 @@ def test_a_window_of_less_than_one_block_loads_nothing(make_trace):
     assert simulate(trace, DEFINITIONS["WTinyLFU"], 100).hits == 2950
 
 
+@pytest.mark.parametrize("capacity", [1, 3, 6, 20])
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_evictions_of_the_warm_up_and_of_the_rest_add_up(make_trace, name, capacity):
+    """A hit may evict a block, and a cache that is too small evicts nothing."""
+    blocks = np.random.default_rng(capacity).zipf(1.3, 900) % 40
+    parameters = {"window": 0.3} if name == "WTinyLFU" else {}
+    whole, first, rest = (
+        simulate(make_trace(given), DEFINITIONS[name], capacity, warm_up=warm_up, **parameters).evictions
+        for given, warm_up in ((blocks, 0), (blocks[:300], 0), (blocks, 300))
+    )
+    assert rest == whole - first
+
+
 def test_libcachesims_definitions_are_not_among_the_policies():
     assert not {definition.name for definition in DEFINITIONS.values()} & set(known_policies())
 

@@ -154,6 +154,7 @@ cdef class Segmented(Policy):
     cdef int make_lists(self, Py_ssize_t lists) except -1:
         cdef Lists* l = &self.lists
         cdef uint32_t k
+        self.varies = True
         l.lists = lists
         l.heads = self.blocks
         l.nodes = <Node*>self.allocate(self.blocks + lists, sizeof(Node))
@@ -275,6 +276,7 @@ cdef class LIRS(Policy):
     cdef Py_ssize_t stacked
 
     def __cinit__(self, capacity, blocks):
+        self.varies = True
         self.hirs = max(1, <Py_ssize_t>(0.01 * <double>self.capacity))
         self.lirs = capacity - self.hirs
         self.nodes = <LirsNode*>self.allocate(blocks + 1, sizeof(LirsNode))

@@ -418,12 +418,12 @@ def _replay(
     kernel = _kernel(trace, definition, size, prefetch, parameters, future)
     cold = cold_misses(trace, writes, warm_up) if cold is None else cold
     outcome = np.empty(SLICE, np.uint8)
-    evicted = np.empty(SLICE, np.uint32)
+    evicted = np.empty(SLICE, np.int32)  # libCacheSim's LIRS has -1 where it finds a block that it counted as evicted
     requests = found = evictions = 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
         before = kernel.evictions
-        all_hits = kernel.replay(ids, outcome, refresh, None if counted is None else evicted)
+        all_hits = kernel.replay(ids, outcome, refresh, None if counted is None else evicted.view(np.uint32))
         evictions += kernel.evictions - before if counted is None else int(evicted[: ids.shape[0]][counted].sum())
         hit = outcome[: ids.shape[0]]
         record(trace, writes, part, hit, hits)
