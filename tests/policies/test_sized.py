@@ -88,6 +88,19 @@ def test_gdsf_by_hand():
     assert cache.clock == pytest.approx(0.4)
 
 
+def test_a_ghost_queue_of_no_bytes_remembers_no_object_of_no_bytes():
+    """Objects 2 to 5 fill the cache, and 1 takes no bytes: 3 evicts 1 and 2, 4 evicts 3, and 5 evicts 1 and 4.
+
+    If 1 had entered the main queue when it returned, it would still be cached at the end.
+    """
+    requests = [(0, 0), (1, 10), (2, 10), (0, 0), (3, 10), (4, 10), (0, 0)]
+    ids, sizes = (np.array(column) for column in zip(*requests, strict=True))
+    cache = SIZED["s3fifo"].cache(10, np.array([0, 10, 10, 10, 10]), "replace", {"ghost": 0})
+    hit = np.ones(len(ids), np.uint8)
+    cache.replay_sizes(ids.astype(np.uint32), sizes, hit)
+    assert not hit.any()
+
+
 def test_aggregated_victims_by_hand():
     """Object 9 needs the room of two objects used once each, so it is admitted only when it is used a third time."""
     cache = SIZED["wtinylfu"].reference(12, window=0.17, mean_bytes=1)

@@ -140,7 +140,7 @@ cdef class S3FIFO(SizedCache):
         while self.oldest(SMALL) < self.blocks:
             block = self.oldest(SMALL)
             if self.nodes[block].uses < self.threshold:
-                self.leave(block, GHOSTS if self.nodes[block].held <= self.ghosts_room else ABSENT)
+                self.leave(block, GHOSTS if self.nodes[block].held <= self.ghosts_room > 0 else ABSENT)
                 while self.bytes[GHOSTS] > self.ghosts_room:
                     self.take(self.oldest(GHOSTS))
                 return
