@@ -8,6 +8,7 @@ import pytest
 from misspenalty import InputError, Trace, open_trace
 from misspenalty.replay import characteristics
 from misspenalty.replay.characteristics import frequencies, octaves, over_time, request_sizes, reuse_distances, runs
+from misspenalty.replay.profile import profile
 
 
 def power(value):
@@ -70,6 +71,12 @@ def test_objects_are_counted_by_their_own_bytes():
     sizes = request_sizes(trace).query("requests > 0")
     assert sizes[["bytes_up_to", "requests"]].to_numpy().tolist() == [[4, 1], [65536, 1], [1 << 20, 3]]
     assert sizes["blocks_up_to"].isna().all()
+
+
+def test_bytes_moved_are_those_asked_for():
+    """In two seconds, an object is requested with 1 MB and then with 3 MB."""
+    trace = Trace.from_blocks([7, 7], time=[0, 2 * 10**9], object_bytes=[1 << 20, 3 << 20])
+    assert profile(trace)["mb_per_s"] == 2
 
 
 def test_a_window_without_references_has_no_read_share():

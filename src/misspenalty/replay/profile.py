@@ -39,6 +39,8 @@ def profile(trace: Trace) -> dict[str, Any]:
     used_once = int(np.count_nonzero(uses == 1))
     size = trace.object_bytes
     moved = n * trace.block_bytes if size is None else int(uses @ size)
+    if trace.request_bytes is not None:
+        moved = int(trace.request_bytes.sum())
     reused = int(distances.sum())
     reach = [int(np.searchsorted(np.cumsum(distances), share * reused)) if reused else None for share in QUANTILES]
     return {
