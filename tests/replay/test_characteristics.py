@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from misspenalty import InputError, Trace, open_trace
+from misspenalty import InputError, ParameterError, Trace, open_trace
 from misspenalty.replay import characteristics
 from misspenalty.replay.characteristics import frequencies, octaves, over_time, request_sizes, reuse_distances, runs
 from misspenalty.replay.profile import profile
@@ -77,6 +77,15 @@ def test_bytes_moved_are_those_asked_for():
     """In two seconds, an object is requested with 1 MB and then with 3 MB."""
     trace = Trace.from_blocks([7, 7], time=[0, 2 * 10**9], object_bytes=[1 << 20, 3 << 20])
     assert profile(trace)["mb_per_s"] == 2
+
+
+@pytest.mark.parametrize("given", [0, -1, 2.5, None])
+def test_numbers_of_windows_and_points_are_whole(given):
+    trace = Trace.from_blocks([1, 2, 1], time=[0, 1, 2])
+    with pytest.raises(ParameterError, match=f"windows is {given}; expected a whole number from 1"):
+        over_time(trace, given)
+    with pytest.raises(ParameterError, match=f"points is {given}; expected a whole number from 2"):
+        frequencies(trace, given)
 
 
 def test_a_window_without_references_has_no_read_share():

@@ -7,6 +7,7 @@ of them are equal, windows have equal numbers of references and rates are left o
 import numpy as np
 import pandas as pd
 
+from misspenalty.errors import check_whole
 from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
 from misspenalty.traces.trace import Trace
@@ -26,6 +27,11 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
         those not used before; ``footprint_blocks``, those used so far; ``working_set_bytes, footprint_bytes``. A window
         without a reference has no read share.
 
+    Raises
+    ------
+    ParameterError
+        `windows` is not a whole number from 1 to 1,000,000.
+
     Examples
     --------
     >>> over_time(Trace.from_blocks([1, 2, 1, 3]), 2)[["references", "working_set_blocks", "footprint_blocks"]]
@@ -34,7 +40,7 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     1           2                   2                 3
     """
     trace.check()
-    window, length_s = _windows(trace, windows)
+    window, length_s = _windows(trace, check_whole("windows", windows, 1, 1_000_000))
     count = int(window.max()) + 1
     references = np.bincount(window, minlength=count)
     writes = np.zeros(count) if trace.write is None else np.bincount(window, trace.write, count)
@@ -179,11 +185,17 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
         ``rank`` (1 = used most), ``references`` to the block of that rank, ``cumulative_share`` of the references that
         go to blocks up to that rank. Ranks are in geometric steps and include the first and the last.
 
+    Raises
+    ------
+    ParameterError
+        `points` is not a whole number from 2 to 1,000,000.
+
     Examples
     --------
     >>> frequencies(Trace.from_blocks([1, 1, 1, 2]))[["rank", "references", "cumulative_share"]].values.tolist()
     [[1.0, 3.0, 0.75], [2.0, 1.0, 1.0]]
     """
+    check_whole("points", points, 2, 1_000_000)
     uses = np.sort(np.bincount(trace.ids, minlength=trace.blocks))[::-1]
     rank = np.unique(np.rint(np.geomspace(1, len(uses), min(points, len(uses)))).astype(np.int64))
     return pd.DataFrame(
