@@ -38,7 +38,8 @@ def test_it_is_a_frame_for_everything_else():
     plain = pd.DataFrame(table)
     assert table.equals(plain) and plain.equals(table) and not table.equals(plain[:1])
     assert type(table[table["hits"] > 0]) is type(pd.concat([table, table])) is pd.DataFrame
-    assert table.plot(x="cache_blocks", y="hits").lines[0].get_ydata().tolist() == table["hits"].tolist()
+    for drawn in (table.plot(x="cache_blocks", y="hits"), table.plot.line(x="cache_blocks", y="hits")):
+        assert drawn.lines[0].get_ydata().tolist() == table["hits"].tolist()
 
 
 def test_every_size_is_a_number_of_objects(tmp_path, capsys):

@@ -4,13 +4,32 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
+from pandas.plotting import PlotAccessor
 
 from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import Trace
 
 
+class Plot(PlotAccessor):
+    """The ``plot`` of pandas, except that it draws the table's own figure if it is called without arguments."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        super().__init__(table)
+        self.table = table
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        """Return the `matplotlib.figure.Figure` of the table or, with arguments, the plot that pandas draws."""
+        if args or settings:
+            return super().__call__(*args, **settings)
+        from misspenalty.plotting import curve  # importing Matplotlib takes longer than computing most curves
+
+        facts = self.table.attrs
+        trace = SimpleNamespace(name=facts["name"], footprint_bytes=facts["footprint_bytes"])
+        return getattr(curve, facts["figure"])(pd.DataFrame(self.table), facts["block_bytes"], curve.title(trace))
+
+
 class Drawn(pd.DataFrame):
-    """A DataFrame whose ``plot()`` draws the table's figure; with arguments, ``plot`` is that of pandas.
+    """A DataFrame whose ``plot()`` draws the table's figure; otherwise ``plot`` is that of pandas.
 
     ``attrs`` has ``figure``, the name of a function of `misspenalty.plotting.curve`, and the trace's ``name``,
     ``footprint_bytes`` and ``block_bytes`` (None if objects differ in size). Parts of the table are plain DataFrames.
@@ -20,15 +39,10 @@ class Drawn(pd.DataFrame):
     def _constructor(self) -> Any:
         return pd.DataFrame
 
-    def plot(self, *args: Any, **settings: Any) -> Any:  # type: ignore[override]
-        """Return the `matplotlib.figure.Figure` of the table or, with arguments, the plot that pandas draws."""
-        if args or settings:
-            return pd.DataFrame(self).plot(*args, **settings)
-        from misspenalty.plotting import curve  # importing Matplotlib takes longer than computing most curves
-
-        figure = getattr(curve, self.attrs["figure"])
-        trace = SimpleNamespace(name=self.attrs["name"], footprint_bytes=self.attrs["footprint_bytes"])
-        return figure(pd.DataFrame(self), self.attrs["block_bytes"], curve.title(trace))
+    @property
+    def plot(self) -> Plot:
+        """Draw the table."""
+        return Plot(self)
 
 
 def drawn(table: pd.DataFrame, figure: str, trace: Trace) -> Drawn:
