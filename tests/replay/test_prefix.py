@@ -319,6 +319,11 @@ def test_the_optimum_of_prompts_of_one_block_is_belady_s_with_bypassing(blocks, 
     assert hits.sum() == simulate(blocks, "opt_bypass", capacity).hits
 
 
+def test_no_policy_is_no_table():
+    with pytest.raises(ParameterError, match="no policy given"):
+        prefix_hit_ratio_curve(asked([[1]]), [], 4)
+
+
 @pytest.mark.parametrize("policy", ["opt_bypass", "sarc"])
 def test_what_cannot_be_a_prefix_cache(policy):
     with pytest.raises(ParameterError, match=f"{policy} cannot be a prefix cache"):

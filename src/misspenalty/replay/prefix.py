@@ -88,6 +88,8 @@ def prefix_hit_ratio_curve(
     check_flag("tail_first", tail_first)
     asked = as_prompts(prompts)
     definitions = [_prefix_policy(name) for name in listed(policy)]
+    if not definitions:
+        raise ParameterError("no policy given")
     given = _Replay(asked, token_bytes)
     sizes = cache_sizes(given.trace, cache_blocks).sizes
     warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
