@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from misspenalty import conformance
 from misspenalty.cli.main import main
 from misspenalty.errors import InputError, ParameterError
+from misspenalty.policies import find_policy, known_policies, registry
 
 LRU = conformance.load_suite("lru")
 MINE = """
@@ -139,8 +141,30 @@ def test_the_command_checks_a_class(tmp_path, capsys):
     assert "expected eviction of 1, got eviction of" in out and "Mattson" in out
 
 
+def test_a_class_whose_contains_fails_is_named():
+    class Mine:
+        def __init__(self, capacity): ...
+
+        def access(self, block):
+            return False
+
+        def __contains__(self, block):
+            raise KeyError(block)
+
+    with pytest.raises(ParameterError, match=r"policy Mine: __contains__\(1\) raised KeyError: 1"):
+        conformance.check_run(LRU, conformance.run_class(Mine))
+
+
+def test_a_policy_without_a_kernel_is_checked_as_a_class(monkeypatch):
+    monkeypatch.setattr(registry, "_policies", dict(known_policies()))
+    registry.register("mine")(type("Mine", (find_policy("lru").reference,), {}))
+    assert conformance.check_run(LRU, conformance.run_kernel("mine")).conforms
+    assert not conformance.check_run(replace(LRU, long=[]), conformance.run_kernel("tinylfu+clockpro")).conforms
+
+
 def test_the_command_checks_kernels_and_results(tmp_path, capsys):
-    assert main(["conformance", "check", "arc"]) == 0
+    for name in ("arc", "ARC", "belady"):
+        assert main(["conformance", "check", name]) == 0
     assert main(["conformance", "check", "lru", "--policy", "fifo", "--json"]) == 1
     capsys.readouterr()
     path = results(tmp_path, LRU, conformance.run_kernel("lru"))

@@ -7,8 +7,9 @@ from misspenalty.cli.arguments import add_command, names_class, refuse_existing
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
 from misspenalty.io.later import pd
-from misspenalty.policies import known_policies
+from misspenalty.policies import find_policy, known_policies
 from misspenalty.policies.python_policy import load_class
+from misspenalty.policies.registry import ALIASES
 
 
 def add(commands):
@@ -56,7 +57,7 @@ def _check(options):
         suite = conformance.load_suite(options.policy)
         return _described(conformance.check_run(suite, conformance.run_class(load_class(options.subject))))
     if _is_policy(options.subject) and not Path(options.subject).exists():
-        suite = conformance.load_suite(options.policy or options.subject)
+        suite = conformance.load_suite(options.policy or find_policy(options.subject).name)
         return _described(conformance.check_run(suite, conformance.run_kernel(options.subject)))
     results = conformance.read_results(options.subject)
     claimed = sorted({result.id.partition("/")[0] for result in results})
@@ -74,7 +75,8 @@ def _check(options):
 
 
 def _is_policy(subject):
-    return subject.rpartition("+")[2] in known_policies()
+    name = subject.rpartition("+")[2].strip().lower()
+    return name in known_policies() or name in ALIASES
 
 
 def _described(verdict):

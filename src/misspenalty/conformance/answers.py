@@ -65,7 +65,7 @@ def answer_reference(
 
 
 def run_kernel(policy: str) -> Run:
-    """Return a function that runs the compiled kernel of a registered policy.
+    """Return a function that runs the compiled kernel of a registered policy, or its class if it has no kernel.
 
     Examples
     --------
@@ -73,6 +73,8 @@ def run_kernel(policy: str) -> Run:
     '010'
     """
     definition = find_policy(policy)
+    if definition.kernel is None:
+        return run_class(definition.reference)
 
     def run(capacity, trace, parameters, details):
         if not all(definition.takes(name) for name in parameters):
@@ -111,8 +113,8 @@ def run_class(cls: type) -> Run:
     Raises
     ------
     ParameterError
-        The class is not a policy. The returned function raises it, too, if the constructor or ``access`` raises an
-        exception, or if ``access`` returns neither a boolean nor an integer.
+        The class is not a policy. The returned function raises it, too, if the constructor, ``access`` or
+        ``__contains__`` raises an exception, or if ``access`` returns neither a boolean nor an integer.
     """
     definition = define(cls)
 
@@ -124,9 +126,9 @@ def run_class(cls: type) -> Run:
         tells = details and hasattr(cache.policy, "__contains__")
         hits, evicted = [], {}
         for number, block in enumerate(trace):
-            before = [each for each in dict.fromkeys(trace[:number]) if each in cache.policy] if tells else []
+            before = [each for each in dict.fromkeys(ids[:number].tolist()) if cache.holds(each)] if tells else []
             hits.append("1" if cache.reference(block) else "0")
-            gone = sorted(each for each in before if each not in cache.policy)
+            gone = sorted(blocks[each] for each in before if not cache.holds(each))
             if gone:
                 evicted[number] = gone
         return Answer("".join(hits), evicted if tells else None)
