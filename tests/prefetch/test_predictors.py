@@ -247,7 +247,7 @@ def test_a_class_of_ones_own_is_a_predictor(monkeypatch):
         assert fed(kernel, [0, 2, 1, 4, 3]) == ([0, 2, 0, 0, 0], [2, 2, 2, 0, 1])
 
 
-@pytest.mark.parametrize("ids", [[], [0, -1], [0, 2**31]])
+@pytest.mark.parametrize("ids", [[], [0, -1], [0, 2**31], [0.9, 1], [[0, 1]], ["a"], 3, iter([1])])
 def test_accuracy_is_of_files_numbered_from_0(ids):
     with pytest.raises(InputError, match="expected files numbered from 0"):
         measure_accuracy(ids, "last_successor")
@@ -266,6 +266,31 @@ def test_epcm_is_by_default_that_of_figure_8():
     """The default must be a partition size of 64 and an order of 45."""
     found = find_predictor("epcm").check({})
     assert (found["partition"], found["order"], found["threshold"], found["corrected"]) == (64, 45, 0.75, 1)
+
+
+def test_a_class_of_ones_own_may_be_a_dict():
+    class Following(dict):
+        last = None
+
+        def access(self, file):
+            self[self.last], self.last = file, file
+            return [self[file]] if file in self else []
+
+    assert measure_accuracy([0, 1, 2] * 3, Following) == measure_accuracy([0, 1, 2] * 3, "last_successor")._replace(
+        memory=0
+    )
+
+
+def test_a_constructor_that_fails_is_named():
+    class Mine:
+        def __init__(self, depth=0):
+            self.share = 1 / depth
+
+        def access(self, file):
+            return []
+
+    with pytest.raises(ParameterError, match="predictor Mine: its constructor raised ZeroDivisionError"):
+        measure_accuracy([0, 1], Mine)
 
 
 @pytest.mark.parametrize("predicted", [[-1], [5], [4, 0, 5]])

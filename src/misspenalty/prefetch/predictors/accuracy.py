@@ -54,7 +54,7 @@ def measure_accuracy(ids, predictor, **parameters):
     Raises
     ------
     InputError
-        `ids` is empty, or holds negative numbers or ids of 2**31 or more.
+        `ids` is empty or no row of whole numbers, or holds negative numbers or ids of 2**31 or more.
     ParameterError
         The predictor or a parameter is unknown or invalid, or ``access`` of a predictor written in Python failed or
         predicted an id out of range.
@@ -62,7 +62,7 @@ def measure_accuracy(ids, predictor, **parameters):
     definition = find_predictor(predictor)
     parameters = definition.check(parameters)
     ids = np.asarray(ids)
-    if not len(ids) or ids.min() < 0 or ids.max() >= 2**31:
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or not ids.size or ids.min() < 0 or ids.max() >= 2**31:
         raise InputError("the trace is empty or its ids are not dense; expected files numbered from 0")
     ids = np.ascontiguousarray(ids, np.uint32)
     kernel = definition.kernel(int(ids.max()) + 1, **parameters)

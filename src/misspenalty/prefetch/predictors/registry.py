@@ -13,6 +13,7 @@ from pathlib import Path
 
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
+from misspenalty.policies.python_policy import shown
 from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
@@ -66,13 +67,22 @@ def define(cls, name=None, parameters=()):
     """
     if not callable(getattr(cls, "access", None)):
         raise ParameterError(f"class {cls.__name__} has no method access(file); a predictor needs one")
-    taken = () if cls.__init__ is object.__init__ else tuple(inspect.signature(cls).parameters.values())
+    try:
+        taken = () if cls.__init__ is object.__init__ else tuple(inspect.signature(cls).parameters.values())
+    except ValueError:  # the constructor is that of a built-in type, such as dict
+        taken = ()
     own = tuple(
         OwnParameter(p.name, p.default, "") for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     )
 
     def kernel(files, **given):
-        return PythonPredictor(files, name or cls.__name__, cls(**given))
+        try:
+            predictor = cls(**given)
+        except ParameterError:
+            raise
+        except Exception as error:
+            raise ParameterError(f"predictor {name or cls.__name__}: its constructor raised {shown(error)}") from error
+        return PythonPredictor(files, name or cls.__name__, predictor)
 
     return OwnDefinition(name or cls.__name__, kernel, cls, parameters or own)
 
