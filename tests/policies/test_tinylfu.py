@@ -55,6 +55,13 @@ def test_a_policy_without_such_a_kernel_is_filtered_as_defined():
         assert result.hits >= 2 and result.evictions <= result.misses - 3
 
 
+def test_writes_refresh_what_a_slow_filter_holds():
+    draw = np.random.default_rng(4)
+    trace = Trace.from_blocks(draw.zipf(1.5, 400) % 20, write=draw.random(400) < 0.3)
+    kernel, slow = find_policy("tinylfu+lru"), find_policy("tinylfu+lru").reference
+    assert simulate(trace, slow, 5, writes="refresh").hits == simulate(trace, kernel, 5, writes="refresh").hits
+
+
 @pytest.mark.parametrize("name", [name for name in SLOW if name not in ("wtinylfu", "sarc")])
 def test_every_online_policy_can_be_filtered(name):
     definition = find_policy(f"tinylfu+{name}")

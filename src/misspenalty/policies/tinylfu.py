@@ -58,6 +58,9 @@ class TinyLFU(Reference):
             self.evictions += 1
         return self.policy.access(block)
 
+    def __contains__(self, block):
+        return block in self.policy.cached_blocks()
+
     def victim(self, block):
         """Return the block that the policy would evict for a missed one: the block that a copy of the policy evicts."""
         after = copy.deepcopy(self.policy)
