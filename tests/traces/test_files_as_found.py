@@ -30,6 +30,7 @@ VHOST = log(("GET /a HTTP/1.1", "200 5"), host="a.org:80 10.0.0.1") + log(
 CLOUDFRONT = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs-uri-query"
 IIS = "date time c-ip cs-method cs-uri-stem cs-uri-query sc-bytes"
 MONITOR = '1.5 [0 10.0.0.1:5] "GET" "x"\n1.6 [1 unix:/tmp/s] "get" "x"\n1.7 [0 lua] "SET" "x" "1" "EX" "60"\n'
+MONITOR += '1.7 [0 [::1]:5] "GET" "x"\n'
 FTRACE = "  app-50 [001] ..... 1.5: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [app]\n"
 SQUID = "1066036250.129    133 10.0.0.1 {} GET http://a.org/{} - DIRECT/1.2.3.4 text/html\n"
 BIOSNOOP = "TIME(s)     COMM           PID    DISK    T {}SECTOR     BYTES  LAT(ms)\n"
@@ -108,8 +109,8 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      id="AliCloud, small letters"),
         pytest.param("0 48 syslogd 8 8 W 6 0\n9 48 syslogd 8 8 R 6 0\n", {}, "fiu", [0, 0], [1, 0], [0, 9], None,
                      id="FIU without digests"),
-        pytest.param("OK\r\n" + MONITOR.replace("\n", "\r\n"), {}, "redis_monitor", [0, 1, 0], [0, 0, 1],
-                     [0, SECOND // 10, SECOND // 5], None, id="Redis: databases apart, CR LF"),
+        pytest.param("OK\r\n" + MONITOR.replace("\n", "\r\n"), {}, "redis_monitor", [0, 1, 0, 0], [0, 0, 1, 0],
+                     [0, SECOND // 10, SECOND // 5, SECOND // 5], None, id="Redis: databases apart, CR LF"),
         pytest.param(FTRACE.replace(": block_rq", ":   block:block_rq"), {}, "ftrace", [0], [0], [0], None,
                      id="perf script"),
         pytest.param(BIOSNOOP.format("") + "0.1  jbd2/sda1-8  300  sda  WS  2048  4096  0.5\n"
