@@ -291,13 +291,15 @@ def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[in
 def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
     """Return the columns as texts, line by line, up to a line that cannot be divided into fields."""
     layout = batch.layout
+    table, wanted = layout.table, len(layout.names)
+    least = min(wanted, len(table.names) - table.optional) if table.open_ended or table.optional else wanted
+    least = max(least, 1 + max(places, default=0))
     values: dict[int, list[str]] = {place: [] for place in places}
     for number, line in enumerate(batch.text.split(b"\n"), batch.lines_before + 1):
         if not layout.is_row(line):
             continue
         fields = layout.fields(line)
-        wanted = len(layout.names)
-        if fields is None or len(fields) < wanted or (len(fields) > wanted and not layout.table.open_ended):
+        if fields is None or len(fields) < least or (len(fields) > wanted and not table.open_ended):
             if fields is None:
                 what = f"a quote is not closed in {shown(line)!r}; values must not contain line breaks"
             elif len(fields) > wanted:

@@ -56,7 +56,8 @@ KEYS = {
     "not_bytes": "columns that together have some value that is not a multiple of 512",
     "fractions": "columns in each of which some value has a decimal point",
 }
-LISTS = ("actions", "fields", "header_has", "unknown_sizes", "suffixes", "zero", "steady", "not_bytes", "fractions")
+EVIDENCE = ("zero", "steady", "not_bytes", "fractions")  # keys that name columns which are in every row
+LISTS = ("actions", "fields", "header_has", "unknown_sizes", "suffixes", *EVIDENCE)
 
 
 @dataclass(frozen=True)
@@ -161,8 +162,8 @@ class Dialect:
 
     def _holds(self, rows: list[list[str]]) -> bool:
         """Return whether the evidence holds in these rows."""
-        names = self.table.names
-        columns = {name: [row[place] for row in rows] for place, name in enumerate(names) if place < len(rows[0])}
+        named = {name for key in EVIDENCE for name in self.evidence.get(key, ())}
+        columns = {name: [row[self.table.names.index(name)] for row in rows] for name in named}
         sectors = self.evidence.get("not_bytes", ())
         numbers = [*self.evidence.get("steady", ()), *sectors]
         if any(len(value) > LONGEST for name in numbers for value in columns[name]):
