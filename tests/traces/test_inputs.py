@@ -20,7 +20,7 @@ from misspenalty import InputError, ParameterError, hit_ratio_curve, open_trace,
 from misspenalty.characterize.rows import read_rows
 from misspenalty.cli.arguments import parse_policies
 from misspenalty.cli.main import main
-from misspenalty.traces.dialects import LISTS, dialects, load
+from misspenalty.traces.dialects import EVIDENCE, LISTS, dialects, load
 from misspenalty.traces.parts import select, warm_up
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import ACTION, ALIASES, IGNORE, ROLES, SPACE, STATUS
@@ -292,6 +292,19 @@ def test_invalid_numbers_in_a_dialect_are_named(tmp_path, key, value, expected):
     path.write_text(f"{right}{key}: {value}\n")
     with pytest.raises(InputError, match=f"mine.yaml: {expected}"):
         load(path)
+
+
+@pytest.mark.parametrize("key", EVIDENCE)
+def test_columns_that_tell_a_dialect_are_in_every_row(tmp_path, key):
+    """Otherwise opening any file that fits the columns ended with a traceback."""
+    right = 'summary: s\nsource: s\nexample: "1,2,3"\ncolumns: {block: a}\nseparator: ","\noptional: 1\n'
+    (path := tmp_path / "mine.yaml").write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [a]\n')
+    assert load(path).evidence == {key: ["a"]}
+    text = ["b"] if key in ("steady", "not_bytes") else []  # these compare numbers
+    for wrong in ("x", "c", *text):
+        path.write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [{wrong}]\n')
+        with pytest.raises(InputError, match=rf"mine.yaml: {key} names '{wrong}'; expected fields .*not optional: a"):
+            load(path)
 
 
 @pytest.mark.parametrize("key", LISTS)

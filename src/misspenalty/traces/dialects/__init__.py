@@ -252,7 +252,14 @@ def load(path: Path) -> Dialect:
         raise InputError("no fields with a separator, and no pattern", path=path)
     if odd := [each for each in table.unknown_sizes if each not in UNKNOWN_SIZES]:
         raise InputError(f"unknown_sizes holds {odd[0]!r}", path=path, expected=" or ".join(UNKNOWN_SIZES))
-    evidence = ("header_has", "suffixes", "named", "zero", "steady", "not_bytes", "fractions")
+    for key in EVIDENCE:
+        whole = ("integer", "signed") if key in ("steady", "not_bytes") else ()
+        known = [name for name, kind in fields[: len(fields) - table.optional] if not whole or kind in whole]
+        if odd := [name for name in entries.get(key, ()) if name not in known]:
+            what = f"fields of kind {' or '.join(whole)}" if whole else "fields"
+            shown = f"{what} that are not optional: {', '.join(known) or 'none'}"
+            raise InputError(f"{key} names {odd[0]!r}", path=path, expected=shown)
+    evidence = ("header_has", "suffixes", "named", *EVIDENCE)
     return Dialect(
         path.stem,
         str(entries["summary"]),
