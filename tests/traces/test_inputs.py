@@ -320,6 +320,19 @@ def test_lists_in_a_dialect_are_lists(tmp_path, key):
         load(path)
 
 
+@pytest.mark.parametrize("columns", ["ignore=level", "size=sizes", "time=when"])
+def test_a_column_that_an_incomplete_header_of_a_format_lacks_is_named(tmp_path, columns):
+    (path := tmp_path / "x.csv").write_text("key,op,size,op_count,key_size\nk1,GET,50,2,4\n")
+    with pytest.raises(InputError, match=f"x.csv, line 1: no column '{columns.partition('=')[2]}'"):
+        open_trace(path, columns=columns)
+    with pytest.raises(InputError, match=f"no column '{columns.partition('=')[2]}'"):
+        open_trace(path, "meta_kv", columns=columns)
+    assert open_trace(path, "meta_kv", columns="size=3").object_bytes.tolist() == [50]
+    path.write_text("k1,GET,50,2,4\n")
+    with pytest.raises(InputError, match="line 1: the first line is 'k1,GET,50,2,4'; expected a header"):
+        open_trace(path, "meta_kv", columns="key=1,op=2")
+
+
 def test_the_help_names_every_role_of_a_column():
     """The role action is left out because a dialect's own description assigns it."""
     named = set(re.findall(r"\w+", OPTIONS["columns"]))

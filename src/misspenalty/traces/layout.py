@@ -270,13 +270,20 @@ def _check_decimals(table: Table, roles: Roles, rows: list[tuple[int, str]], pat
 
 
 def _present(table: Table, first: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return an incomplete header's columns by role; none if a column of keys, spaces or operations is missing."""
-    lower = {name.lower() for name in first}
+    """Return an incomplete header's columns by role; none if a column of keys, spaces or operations is missing.
+
+    Only declared columns may be missing: others are those that the user names.
+    """
+    declared, present = ({name.lower() for name in names} for names in (table.names, first))
     found = {
-        role: "+".join(part for column in columns for part in column.split("+") if part.lower() in lower)
+        role: "+".join(
+            part for column in columns for part in column.split("+") if part.lower() not in declared - present
+        )
         for role, columns in table.columns.items()
     }
-    whole = all(found[role] == "+".join(table.columns[role]) for role in ("block", "op", SPACE) if role in found)
+    whole = declared & present and all(
+        found[role] == "+".join(table.columns[role]) for role in ("block", "op", SPACE) if role in found
+    )
     return {role: (columns,) for role, columns in found.items() if columns} if whole else {}
 
 
