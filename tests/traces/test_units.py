@@ -100,6 +100,19 @@ def test_plausible_times_and_sizes_need_no_note(opened, lines):
     assert [note for note in opened(lines).reading.notes if "times to live" not in note] == []
 
 
+def test_sizes_of_a_format_with_a_pattern_heed_their_unit_and_their_range(opened):
+    lines = "TIME(s)  COMM  PID  DISK  T  SECTOR  BYTES  LAT(ms)\n0.1  x  300  sda  R  2048  {}  0.5\n"
+    assert "are they in sectors" in opened(lines.format(8), format="biosnoop").reading.changes[0]
+    assert len(opened(lines.format(8), "biosnoop", 512, size_unit="sectors")) == 8
+    with pytest.raises(InputError, match=rf"line 2: field 6 \(size\) .*: {1 << 63} is out of range"):
+        opened(lines.format(1 << 63), format="biosnoop")
+    log = '1.1.1.1 - - [10/Oct/2000:13:55:36 +0000] "GET /{} HTTP/1.0" 200 {}\n'
+    web = opened(log.format("a", 3) + log.format("b", "-"), format="access_log", size_unit="4KB")
+    assert web.object_bytes.tolist() == [3 << 12, 0]
+    with pytest.raises(InputError, match=rf"line 2: field 5 \(size\) .*: {(1 << 64) - 1} is out of range"):
+        opened(log.format("a", 3) + log.format("b", (1 << 64) - 1), format="access_log")
+
+
 OFFSETS = "time_us,offset,size,op\n" + requests("{row}00,{address},{size},{letter}\n")
 
 

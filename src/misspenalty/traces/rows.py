@@ -286,10 +286,8 @@ class Rows:
             return np.clip(values.sizes(column), 0, LONGEST_LIFE) * SECOND
         if role not in UNITS:
             return None
-        if role == "size" and self.table.example and self.table.pattern:
-            return values.sizes(column)
         address = role in ("offset", "sector")
-        blanks = role == "size" and "blank" in self.table.unknown_sizes
+        blanks = role == "size" and ("blank" in self.table.unknown_sizes or self._of_pattern)
         hexadecimal = self.table.key == "hex" and address
         numbers = values.sizes(column) if blanks else values.whole(column, hexadecimal=hexadecimal)
         chosen = self.table.address_unit if address else self.table.size_unit if role in ("size", "sectors") else None
@@ -306,20 +304,24 @@ class Rows:
             limit = LARGEST_REQUEST
         elif role == "repeat":
             limit = MOST_REPEATS
-        least = np.full(1, UNKNOWN if blanks else 0).astype(numbers.dtype)
-        most = max(limit // unit, 1)
-        odd = np.flatnonzero((numbers >= most) | (numbers < least))
+        most, signed = max(limit // unit, 1), numbers.astype(np.int64)
+        odd = np.flatnonzero((numbers >= most) | (signed < (UNKNOWN if blanks else 0)))
         if odd.size:
             raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {most - 1}")
-        made = numbers.astype(np.int64) * unit
+        made = signed * unit
         if blanks:
-            made[numbers == UNKNOWN] = UNKNOWN
+            made[signed == UNKNOWN] = UNKNOWN
         return made
 
     @property
     def _has_unknown_sizes(self) -> bool:
+    @property
+    def _of_pattern(self) -> bool:
+        """Whether a format's pattern divides the lines; they may then lack a size, or hold a dash in its place."""
+        return bool(self.table.example and self.table.pattern)
+
         """Whether sizes may be unknown; -1 then stands for an unknown size."""
-        return bool(self.table.unknown_sizes) or bool(self.table.example and self.table.pattern)
+        return bool(self.table.unknown_sizes) or self._of_pattern
 
     @staticmethod
     def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:
