@@ -275,3 +275,29 @@ def test_an_option_about_a_column_that_is_not_there_is_refused(tmp_path, option,
         Trace.from_table({"key": [1]}, **{option: value})
     assert len(open_trace(tmp_path / "y.csv", **{option: value})) == 1
     assert len(Trace.from_table({name: [7] for name in names}, **{option: value})) == 1
+
+
+def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
+    lines = "time_us,key\n5,1\n7,2\n"
+    assert opened(lines).time.tolist() == [0, 2000]
+    assert opened(lines, time_unit="ms").time.tolist() == [0, 2_000_000]
+    assert Trace.from_table({"time_us": [5, 7], "key": [1, 2]}, time_unit="ms").time.tolist() == [0, 2_000_000]
+    with pytest.raises(ParameterError, match="time_ms in columns and time_unit=s state two units"):
+        opened(lines, columns="time_ms=time_us", time_unit="s")
+
+
+PATTERN = r"(?P<time>\S+) (?P<key>\S+) (?P<size_kb>\d+)(?: (?P<level>\S+))?"
+
+
+def test_groups_of_a_pattern_are_columns_like_others(opened):
+    """Their names state units, their first value suggests the unit of times, and none is left out without a word."""
+    lines = "# made by x\n1577808144360767 007 4 a\n1577808144360769 7 8 b\n"
+    trace = opened(lines, pattern=PATTERN, skip="#")
+    assert trace.time.tolist() == [0, 2000] and trace.bytes_of(slice(None)).tolist() == [4096, 8192]
+    said = " ".join(trace.reading.changes)
+    assert "times taken as us (--time-unit)" in said and "ignored column level" in said and "007, 0x7 and 7 are" in said
+    quiet = opened(lines, pattern=PATTERN, skip="#", columns="ignore=level", time_unit="us", key="text")
+    assert quiet.blocks == 2 and quiet.reading.changes == ("skipped 1 other line",)
+    assert opened("2024-05-31T12:00:00 a 4\n", pattern=PATTERN).reading.time_unit == "iso"
+    with pytest.raises(InputError, match="found: column mode holds operations"):
+        opened("1 R\n", pattern=r"(?P<key>\d+) (?P<mode>[RW])")

@@ -16,7 +16,7 @@ import pyarrow as pa
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces import doubts
 from misspenalty.traces._compile import Interner
-from misspenalty.traces.layout import LOOKED_AT, compact_date, epoch_unit
+from misspenalty.traces.layout import LOOKED_AT
 from misspenalty.traces.reader import Requests
 from misspenalty.traces.reading import Reading, check_heeded
 from misspenalty.traces.rows import Rows, check_lifetimes
@@ -24,6 +24,7 @@ from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import TIMES, Roles, assign
+from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 
 BATCH = 1 << 20  # rows at a time
 
@@ -79,8 +80,9 @@ def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[T
     if role is None:
         return table, ()
     column = first.column(roles[role][0])
-    unit = TIMES[role] or table.time_unit
-    if unit or pa.types.is_temporal(column.type):
+    unit = stated_unit(table, role)
+    several = len(roles[role]) > 1  # which are joined as texts, such as a date and a time of day
+    if unit or (pa.types.is_temporal(column.type) and not several):
         return dataclasses.replace(table, time_unit=unit or "s"), ()
     if is_text(column):
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)

@@ -4,30 +4,24 @@ import csv
 import dataclasses
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
 from misspenalty.traces import doubts
 from misspenalty.traces.table import TIME_UNITS, Table
-from misspenalty.traces.vocabulary import ACTION, PLACES, REMEDY, SPACE, STATUS, TIMES, Roles, assign, meaning
+from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
+from misspenalty.traces.values import texts
+from misspenalty.traces.vocabulary import ACTION, PLACES, SPACE, STATUS, TIMES, Roles, assign, meaning
 
 GUESSED = (",", "\t", ";", "|", " ")  # separators, in the order in which they are tried
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 ISO = re.compile(
     r"\d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|UTC|[+-]\d\d:?(\d\d)?)?)?"
-)
-# The first of these numbers that a time reaches decides its unit; smaller times are in seconds. Units of 100 ns are
-# those of Windows, which counts from 1601; its times are recognised from 1951 to 2049.
-EPOCH = ((1.415e17, "ns"), (1.105e17, "100ns"), (1e17, "ns"), (1e14, "us"), (1e11, "ms"))
-YEAR = 31_556_952 * 1_000_000_000  # ns
-FIRST_YEAR, LAST_YEAR = 1990, 2100  # between which traces were recorded
-COMPACT = (  # dates written without separators between their parts, and their format
-    (re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d[0-5]\d"), "%Y%m%d%H%M%S"),
-    (re.compile(r"\d{8}T\d{6}Z"), "%Y%m%dT%H%M%SZ"),
-    (re.compile(r"\d{8}T\d{6}"), "%Y%m%dT%H%M%S"),
 )
 EXCEL = re.compile(r'"?sep=(.)"?')
 MOST_ABOVE = 10  # a header is looked for among this many lines
@@ -174,11 +168,10 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     """
     if table.pattern:
         names = tuple(re.findall(r"\(\?P<(\w+)>", table.pattern))
-        roles = assign(names, table.columns, path, None, recognise=not table.example)
-        table = dataclasses.replace(
-            table, time_unit=table.time_unit or next((TIMES[r] for r in roles if TIMES.get(r)), "s")
-        )
-        return Layout(table, names, roles)
+        if not table.example:
+            return _understood(table, names, _first_matches(table, names, head), path, None, doubted)
+        roles = assign(names, table.columns, path, None, recognise=False)
+        return Layout(_timed(table, roles, ())[0], names, roles)
     lines = [line.strip("\r") for line in head.decode("utf-8", "surrogateescape").split("\n")]
     if len(lines) > 2:
         lines.pop()  # the last line may be incomplete
@@ -188,18 +181,20 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     if not rows:
         raise InputError("contains no requests", path=path, expected="a table")
     if not table.names and table.header is None:
-        table, rows = _from_header(table, rows)
-    table = dataclasses.replace(table, separator=table.separator or _separator(table, [line for _, line in rows[:20]]))
+        table, rows = _from_header(table, rows, path)
+    table = dataclasses.replace(
+        table, separator=table.separator or _separator(table, [line for _, line in rows[:20]], path)
+    )
     return _declared(table, rows, path) if table.names else _described(table, lines, rows, path, doubted)
 
 
-def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list[tuple[int, str]]]:
+def _from_header(table: Table, rows: list[tuple[int, str]], path: Path | None) -> tuple[Table, list[tuple[int, str]]]:
     """Return the table and its rows, without lines of another kind above the header: Excel's ``sep=;``, or prose."""
     if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
         return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
     for start in range(min(MOST_ABOVE, len(rows) - 1)):
         lines = [line for _, line in rows]
-        separator = table.separator or _separator(table, lines[start : start + 20])
+        separator = table.separator or _separator(table, lines[start : start + 20], path)
         above, (fields, after) = (
             [split(line, separator) or [] for line in part] for part in (lines[:start], lines[start : start + 2])
         )
@@ -237,7 +232,7 @@ def _declared(table: Table, rows: list[tuple[int, str]], path: Path | None) -> L
         names = names[: max(len(first), len(names) - table.optional)]
     roles = assign(names, table.columns, path, rows[0][0] + 1, recognise=False)
     _check_decimals(table, roles, rows[header:], path)
-    table = _timed(table, roles, names, rows[header:])[0]
+    table = _timed(table, roles, [split(line, table.separator) or [] for _, line in rows[header : header + 1]])[0]
     return Layout(table, names, roles, *((rows[0][0] + 1, (), (), _written(rows[0][1])) if header else ()))
 
 
@@ -327,26 +322,38 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
     columns = _first_values(table, rows[header:], len(names))
     blank = {place for place, name in enumerate(names) if not name and not any(columns[place])}
     names = tuple(name or (f"#{place}" if header else str(place)) for place, name in enumerate(names, 1))
-    roles = assign(names, table.columns, path, at + 1)
-    used = {place for places in roles.values() for place in places} | blank
-    ignored = [
-        name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
-    ]
-    table = dataclasses.replace(table, **doubts.units(table, names, roles))
-    table, more = _timed(table, roles, names, rows[header:])
-    if "size" in roles and "count" in roles:
-        raise InputError("columns give both a count of blocks and a size", path=path, line=at + 1, remedy=REMEDY)
-    if doubted:
-        doubts.check(table, names, roles, columns, path, at + 1)
-    return Layout(
-        table,
-        names,
-        roles,
-        skipped,
-        tuple(ignored),
-        (*notes, *more, *doubts.merged(table, names)),
-        _written(line) if header else b"",
+    made = _understood(table, names, columns, path, at + 1, doubted)
+    return dataclasses.replace(
+        made,
+        header_lines=skipped,
+        ignored=tuple(name for name in made.ignored if names.index(name) not in blank),
+        notes=(*notes, *made.notes),
+        heading=_written(line) if header else b"",
     )
+
+
+def _understood(
+    table: Table, names: tuple[str, ...], columns: list[list[str]], path: Path | None, line: int | None, doubted: bool
+) -> Layout:
+    """Return the layout of a table whose columns have these names and first values; parameters as in `doubts.check`."""
+    roles = assign(names, table.columns, path, line)
+    used = {place for places in roles.values() for place in places}
+    ignored = (
+        name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
+    )
+    table = dataclasses.replace(table, **doubts.units(table, names, roles))
+    table, notes = _timed(table, roles, list(zip(*columns, strict=True))[:1])
+    if doubted:
+        doubts.check(table, names, roles, columns, path, line)
+    return Layout(table, names, roles, ignored=tuple(ignored), notes=(*notes, *doubts.merged(table, names)))
+
+
+def _first_matches(table: Table, names: tuple[str, ...], head: bytes) -> list[list[str]]:
+    """Return the first values of each group of the pattern; none if no line at the beginning of the file matches."""
+    lines = pa.array(head.split(b"\n")[:LOOKED_AT], pa.binary())
+    found = pc.extract_regex(lines, f"(?m)^(?:{table.pattern})\\s*$")
+    found = found.filter(pa.array(found.is_valid().to_numpy(zero_copy_only=False)))
+    return [texts(found.field(name).view(pa.string())) for name in names]
 
 
 def _first_values(table: Table, rows: list[tuple[int, str]], width: int) -> list[list[str]]:
@@ -369,7 +376,7 @@ def _has_header(table: Table, first: list[str]) -> bool:
     return any(not name.isdigit() for name in asked) or any(meaning(field) for field in first)
 
 
-def _separator(table: Table, lines: list[str]) -> str:
+def _separator(table: Table, lines: list[str], path: Path | None) -> str:
     """Return the separator that gives the most known names in the first line or, without known names, the most fields,
     equally many in all lines."""
     best, found = (False, -1, -1, False), ","
@@ -390,65 +397,17 @@ def _separator(table: Table, lines: list[str]) -> str:
     return found
 
 
-def _timed(table: Table, roles: Roles, names: tuple[str, ...], rows: list[tuple[int, str]]) -> tuple[Table, list[str]]:
-    """Return `table` with the unit of the column of times, and a note if it was guessed."""
+def _timed(table: Table, roles: Roles, rows: Sequence[Sequence[str]]) -> tuple[Table, list[str]]:
+    """Return `table` with the unit of the column of times, and a note if it was guessed from the first of the rows."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
         return table, []
-    if unit := TIMES[role] or table.time_unit:
+    if unit := stated_unit(table, role):
         return dataclasses.replace(table, time_unit=unit), []
-    fields = (split(rows[0][1], table.separator) or []) if rows else []
+    fields = rows[0] if rows else ()
     value = " ".join(fields[place] for place in roles[role] if place < len(fields))
     if ISO.fullmatch(value):
         return dataclasses.replace(table, time_unit="iso"), []
     size = abs(float(value)) if NUMBER.fullmatch(value) else 0.0
     unit = compact_date(value) or epoch_unit(size)
     return dataclasses.replace(table, time_unit=unit), [f"times taken as {unit} (--time-unit)"]
-
-
-def compact_date(first: str) -> str:
-    """Return the format of a date without separators between its parts; an empty text if `first` is no such date.
-
-    Examples
-    --------
-    >>> compact_date("20160201164604"), compact_date("20160201996604"), compact_date("20240531T120000Z")
-    ('%Y%m%d%H%M%S', '', '%Y%m%dT%H%M%SZ')
-    """
-    return next((form for pattern, form in COMPACT if pattern.fullmatch(first)), "")
-
-
-def epoch_unit(first: float) -> str:
-    """Return the unit of a time since the epoch, judged by the magnitude of its number; seconds if this is small.
-
-    Examples
-    --------
-    >>> epoch_unit(1.7e12), epoch_unit(12.5)
-    ('ms', 's')
-    """
-    return next((unit for least, unit in EPOCH if abs(first) >= least), "s")
-
-
-def year_of(ns: int, unit: str) -> int:
-    """Return the year of a time since 1970, or since 1601 if its unit is 100 ns.
-
-    Examples
-    --------
-    >>> year_of(1_577_808_144 * 10**9, "s"), year_of(1_577_808_144 * 100, "100ns")
-    (2019, 1601)
-    """
-    return (1601 if unit == "100ns" else 1970) + ns // YEAR
-
-
-def unit_since_epoch(ns: int, unit: str) -> str | None:
-    """Return the unit that puts a time between 1990 and 2100, or None; `ns` is the time as it was read in `unit`.
-
-    Examples
-    --------
-    >>> unit_since_epoch(1_577_808_144_000, "us"), unit_since_epoch(0, "us")
-    ('s', None)
-    """
-    number = ns // 10 ** TIME_UNITS[unit]
-    return next(
-        (each for each, power in TIME_UNITS.items() if FIRST_YEAR <= year_of(number * 10**power, each) < LAST_YEAR),
-        None,
-    )

@@ -367,8 +367,9 @@ def _match(batch: Batch) -> None:
         batch.skipped = int(np.count_nonzero(passed & ~matched & ~blank))
         batch.numbers = np.flatnonzero(matched)
         found = found.filter(pa.array(matched))
-    batch.columns = {
-        place: _as_written(found.field(layout.names[place]).view(pa.string()), place, {place: kind})
-        for place, kind in layout.kinds.items()
-    }
+    texts = {place: found.field(layout.names[place]).view(pa.string()) for place in layout.kinds}
+    if layout.table.key == "auto":
+        keys = [texts[place] for place in layout.roles.get("block", ())]
+        batch.padded, batch.exponents = any(map(is_padded, keys)), any(map(_has_exponents, keys))
+    batch.columns = {place: _as_written(texts[place], place, {place: kind}) for place, kind in layout.kinds.items()}
     batch.rows = len(found)

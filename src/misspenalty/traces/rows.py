@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces import spelling, unknown_sizes, values
 from misspenalty.traces.devices import DeviceNumbers
-from misspenalty.traces.layout import LAST_YEAR, unit_since_epoch, year_of
 from misspenalty.traces.lifetimes import DELETE, Lifetimes
 from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
 from misspenalty.traces.reading import Reading
 from misspenalty.traces.table import OPERATIONS, SECTOR, TIME_UNITS, TRUTHS, Table
+from misspenalty.traces.time_units import LAST_YEAR, unit_since_epoch, year_of
 from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
