@@ -301,3 +301,18 @@ def test_groups_of_a_pattern_are_columns_like_others(opened):
     assert opened("2024-05-31T12:00:00 a 4\n", pattern=PATTERN).reading.time_unit == "iso"
     with pytest.raises(InputError, match="found: column mode holds operations"):
         opened("1 R\n", pattern=r"(?P<key>\d+) (?P<mode>[RW])")
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        ("1 2\n", {"pattern": r"(?P<key>\d+) \d+", "separator": "tab"}, "separator would have no effect next to a pat"),
+        ("1 2\n", {"pattern": r"(?P<key>\d+) \d+", "header": "no"}, "header would have no effect next to a pattern"),
+        ("1 2\n", {"pattern": r"(?P<key>\d+) \d+", "comment": "#"}, "comment would have no effect next to a pattern"),
+        ("/a\n", {"format": "urls", "separator": "comma"}, r"separator would.*; leave out --separator \(sep"),
+        ("key\n1\n", {"skip": "x"}, "skip would have no effect without a pattern"),
+    ],
+)  # fmt: skip
+def test_options_without_effect_next_to_a_pattern_are_refused(opened, lines, options, message):
+    with pytest.raises(ParameterError, match=message):
+        opened(lines, **options)

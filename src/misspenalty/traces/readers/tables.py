@@ -51,6 +51,10 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     if action is not None and action not in actions:
         raise ParameterError(f"action is {action!r}; expected one of {', '.join(actions)}")
     table = table.changed(**options)
+    for name in ("separator", "header", "comment") if table.pattern else ("skip",):
+        if options.get(name) is not None:
+            why = "next to a pattern (skip=… leaves out lines)" if table.pattern else "without a pattern (pattern=…)"
+            raise ParameterError(f"{name} would have no effect {why}; leave out --{name} ({name}=…)")
     with open_stream(path) as stream:
         head = read_some(stream, HEAD, path)
     form = resolve(table, with_newlines(without_mark(head, path)), path)
