@@ -220,6 +220,23 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
         open_trace(path)
 
 
+@pytest.mark.parametrize("line", ["0,5;7", "0,5\t7", "0,5 7", "-0,25|7", "2024-05-31 12:00:00,5\t7"])
+def test_decimal_commas_without_a_header_are_not_taken_for_separators(tmp_path, line):
+    (path := tmp_path / "found").write_text(f"{line}\n{line}\n")
+    with pytest.raises(InputError, match=r"found: commas in .* may .* be decimal commas; say which, --separator comma"):
+        open_trace(path, columns="time=1,key=2")
+    assert (
+        len(open_trace(path, columns="time=1,key=2", separator="comma", time_unit="iso" if ":" in line else "s")) == 2
+    )
+
+
+@pytest.mark.parametrize("line", ["5,7", "5, 7", "2024-05-31 12:00:00,7", "0.5,a b"])
+def test_other_commas_separate_columns(tmp_path, line):
+    (path := tmp_path / "found").write_text(f"{line}\n{line}\n")
+    trace = open_trace(path, columns="time=1,key=2")
+    assert (trace.blocks, trace.reading.separator) == (1, ",")
+
+
 @pytest.mark.parametrize(
     ("first", "command", "columns"),
     [

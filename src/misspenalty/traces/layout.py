@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from misspenalty.errors import InputError
 from misspenalty.traces import doubts
-from misspenalty.traces.table import TIME_UNITS, Table
+from misspenalty.traces.table import SEPARATORS, TIME_UNITS, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 from misspenalty.traces.values import texts
 from misspenalty.traces.vocabulary import ACTION, PLACES, SPACE, STATUS, TIMES, Roles, assign, meaning
@@ -394,7 +394,29 @@ def _separator(table: Table, lines: list[str], path: Path | None) -> str:
         score = (known > 0 and separator != " ", known, even, separator != " ")
         if len(rows[0]) > 1 and score > best:
             best, found = score, separator
+    if found == "," and (other := next((sign for sign in GUESSED[1:] if _has_decimal_commas(lines, sign)), None)):
+        word = next(word for word, sign in SEPARATORS.items() if sign == other)
+        raise InputError(
+            f"commas in {lines[0][:60]!r} may separate columns, or be decimal commas",
+            path=path,
+            remedy=f"say which, --separator comma or {word} (separator=…); decimals follow a point, not a comma",
+        )
     return found
+
+
+def _has_decimal_commas(lines: list[str], separator: str) -> bool:
+    """Return whether `separator` divides the lines into equally many fields, and all commas are between digits there.
+
+    Examples
+    --------
+    >>> _has_decimal_commas(["0,5;7", "1;8"], ";"), _has_decimal_commas(["1, 7", "2, 8"], " ")
+    (True, False)
+    """
+    rows = [split(line, separator) or [] for line in lines]
+    fields = itertools.chain.from_iterable(rows)
+    even = len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows)
+    decimal = r"[+-]?\d+,\d+" if separator == " " else r"[^,]*\d,\d+"  # a blank may be part of a date and time
+    return even and all("," not in field or re.fullmatch(decimal, field) for field in fields)
 
 
 def _timed(table: Table, roles: Roles, rows: Sequence[Sequence[str]]) -> tuple[Table, list[str]]:
