@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate
@@ -81,6 +82,7 @@ def test_columns_and_operations_of_the_user():
         ({"key": [1]}, {"columns": ["key"]}, ParameterError, r"columns is \['key'\]; expected text such as key=url"),
         ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
     ],
+        ({"key": [1], "time": [[5]]}, {}, InputError, "row 1, column time: the column is of type list"),
 )
 def test_what_cannot_be_used_is_named(table, options, error, message):
     with pytest.raises(error, match=message):
@@ -136,3 +138,22 @@ def test_dicts_hold_numbers_of_64_bits_and_no_larger_ones():
 def test_dates_without_signs_are_dates():
     table = {"timestamp": [20160201164604, 20160201164705], "key": [1, 2]}
     assert Trace.from_table(table).time.tolist() == [0, 61 * 10**9]
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    twice = pa.table([[1, 2], [3, 4]], ["key", "key"])
+    pq.write_table(twice, tmp_path / "x.parquet")
+    for read in (
+        lambda columns: Trace.from_table(twice, columns),
+        lambda columns: open_trace(tmp_path / "x.parquet", columns=columns),
+    ):
+        with pytest.raises(InputError, match="2 columns 'key'; name one by its number"):
+            read("key=key")
+        with pytest.raises(InputError, match="several columns are called 'key'; give every column"):
+            read("key=1,ignore=2")
+
+
+def test_dates_and_times_of_day_are_joined():
+    days, hours = [datetime.date(2024, 5, 31), datetime.date(2024, 6, 1)], [datetime.time(23), datetime.time(1)]
+    trace = Trace.from_table({"date": days, "time": hours, "key": [1, 2]})
+    assert trace.time.tolist() == [0, 2 * 3600 * 10**9]

@@ -5,6 +5,8 @@ timestamps; columns without a role are not used.
 """
 
 import dataclasses
+import decimal
+import numbers
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +24,9 @@ from misspenalty.traces.reading import Reading, check_heeded
 from misspenalty.traces.rows import Rows, check_lifetimes
 from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
+from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 from misspenalty.traces.values import TextKeysError, is_text
 from misspenalty.traces.vocabulary import TIMES, Roles, assign
-from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 
 BATCH = 1 << 20  # rows at a time
 
@@ -35,7 +37,7 @@ def read_columns(
     table: Table,
     block_bytes: int,
     path: Path | None,
-    numbers: str = "",
+    usual: str = "",
 ) -> Generator[Requests, None, Reading]:
     """Yield the `Requests` of typed columns; return the `Reading`.
 
@@ -49,15 +51,18 @@ def read_columns(
     block_bytes : int
     path : Path, optional
         For messages.
-    numbers : str
+    usual : str
         Unit of times that are numbers, if no name or option states it; by default it is guessed from the first time.
     """
     names = first.column_names
     roles = assign(names, table.columns, path, None)
+    if twice := [names[place] for places in roles.values() for place in places if names.count(names[place]) > 1]:
+        remedy = "give every column that is read a name of its own"
+        raise InputError(f"several columns are called {twice[0]!r}", path=path, remedy=remedy)
     table = dataclasses.replace(table, **doubts.units(table, names, roles), separator="")
     shown = [_shown(column) for column in first.columns]
     doubts.check(table, names, roles, shown, path, None)
-    table, notes = _timed(table, roles, first, numbers)
+    table, notes = _timed(table, roles, first, usual)
     rows = Rows(table, block_bytes, path)
     check_lifetimes(table, roles, path)
     yield from rows.ordered(iter(_requests(names, roles, batches, rows, path)))
@@ -74,7 +79,7 @@ def _shown(column: pa.ChunkedArray) -> list[str]:
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
-def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[Table, tuple[str, ...]]:
+def _timed(table: Table, roles: Roles, first: pa.Table, usual: str) -> tuple[Table, tuple[str, ...]]:
     """Return `table` with the unit of the column of times, and notes if it was guessed."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
@@ -84,12 +89,13 @@ def _timed(table: Table, roles: Roles, first: pa.Table, numbers: str) -> tuple[T
     several = len(roles[role]) > 1  # which are joined as texts, such as a date and a time of day
     if unit or (pa.types.is_temporal(column.type) and not several):
         return dataclasses.replace(table, time_unit=unit or "s"), ()
-    if is_text(column):
+    if is_text(column) or several:
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)
-    date = compact_date(str(column[0].as_py())) if len(column) else ""
-    if numbers and not date:
-        return dataclasses.replace(table, time_unit=numbers), ()
-    unit = date or (epoch_unit(float(column[0].as_py() or 0)) if len(column) else "s")
+    value = column[0].as_py() if len(column) else None
+    date = compact_date(str(value))
+    if usual and not date:
+        return dataclasses.replace(table, time_unit=usual), ()
+    unit = date or epoch_unit(float(value) if isinstance(value, numbers.Real | decimal.Decimal) else 0.0)
     return dataclasses.replace(table, time_unit=unit), (f"times taken as {unit} (--time-unit)",)
 
 
