@@ -114,6 +114,9 @@ def test_fio_version_2_and_damage(tmp_path):
             open_trace(path)
     with pytest.raises(ParameterError, match="unit is 'h'; expected one of ns, us, ms"):
         open_trace(FORMATS / "fio3.log", unit="h")
+    path.write_text("fio version 2 iolog\n/a add\n/a read 0 4096\n")
+    with pytest.raises(InputError, match=r"lines of version 2 have no times; leave out --unit"):
+        open_trace(path, unit="us")
 
 
 def test_fio_version_1_can_be_read_as_a_table(tmp_path):

@@ -277,6 +277,17 @@ def test_an_option_about_a_column_that_is_not_there_is_refused(tmp_path, option,
     assert len(Trace.from_table({name: [7] for name in names}, **{option: value})) == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "what"), [("order", "time", "times"), ("order", "Time", "times"), ("order", "file", None)]
+)
+def test_an_order_by_times_that_are_not_there_is_refused(opened, option, value, what):
+    if what is None:
+        assert len(opened("key\n1\n", **{option: value})) == 1
+        return
+    with pytest.raises(InputError, match="has no column of times, so that order would have no effect"):
+        opened("key\n1\n", **{option: value})
+
+
 def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
     lines = "time_us,key\n5,1\n7,2\n"
     assert opened(lines).time.tolist() == [0, 2000]

@@ -8,8 +8,14 @@ from typing import Any
 
 from misspenalty.errors import InputError
 
-# option of a table: what it is about; a reading has an attribute of the same name
-ABOUT = {"time_unit": "times", "address_unit": "offsets", "size_unit": "sizes", "operations": "operations"}
+# option of a table: what it is about, and the attribute of a reading that is empty if there is no such column
+ABOUT = {
+    "time_unit": ("times", "time_unit"),
+    "order": ("times", "time_unit"),
+    "address_unit": ("offsets", "address_unit"),
+    "size_unit": ("sizes", "size_unit"),
+    "operations": ("operations", "operations"),
+}
 SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # the plural s of a reason, left out for a count of 1
 
 
@@ -26,8 +32,8 @@ def counted(count: int, reason: str) -> str:
 
 def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str] | None) -> None:
     """Raise an `InputError` if a user's option is about a column that was not there, so that it had no effect."""
-    for name, what in ABOUT.items():
-        if options.get(name) is not None and not getattr(reading, name):
+    for name, (what, attribute) in ABOUT.items():
+        if options.get(name) not in (None, "file") and not getattr(reading, attribute):
             lacks = f"{'the table ' * (path is None)}has no column of {what}"
             raise InputError(
                 f"{lacks}, so that {name} would have no effect", path=path,

@@ -29,15 +29,18 @@ VERSION_1 = (
 )
 
 
-def read(path, block_bytes, unit="us"):
+def read(path, block_bytes, unit=None):
     """Yield `Requests` of blocks of `block_bytes`; return the `Reading`. `unit` is the unit of times."""
-    if unit not in UNITS:
+    if unit not in (None, *UNITS):
         raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
+    given, unit = unit, unit or "us"
     names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
     counts = collections.Counter()
     for first, lines in _chunks(path):
         if not version:
             version = _version(lines[0], path)
+            if given and version == 2:
+                raise InputError("lines of version 2 have no times", path=path, remedy="leave out --unit (unit=…)")
             lines, first = lines[1:], first + 1
         rows = [
             row
