@@ -288,6 +288,14 @@ def test_an_order_by_times_that_are_not_there_is_refused(opened, option, value, 
         opened("key\n1\n", **{option: value})
 
 
+def test_a_size_of_blocks_is_refused_where_objects_have_sizes(opened):
+    lines = "key,size\na,100\nb,300\n"
+    with pytest.raises(InputError, match=r"found: has objects with sizes of their own.*leave out --block-size"):
+        opened(lines, block_bytes=8192)
+    assert opened(lines).object_bytes.tolist() == [100, 300]
+    assert opened("key,size\na,100\nb,300\n", columns="key=key,ignore=size", block_bytes=8192).block_bytes == 8192
+
+
 def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
     lines = "time_us,key\n5,1\n7,2\n"
     assert opened(lines).time.tolist() == [0, 2000]

@@ -158,6 +158,9 @@ def _open_raw(
                 _compile(path, name, form, size, most_references, options, folder, said)
             except TextKeysError:  # a key is not a number, so the whole column is read again as text
                 _compile(path, name, form, size, most_references, options | {"key": "words"}, folder, said)
+            if block_bytes is not None and trace.object_bytes is not None:
+                what = "has objects with sizes of their own, so that a block size would have no effect"
+                raise InputError(what, path=path, remedy="leave out --block-size (block_bytes=…)")
             trace = _open_compiled(folder, verify=False)
             trace._known["checked"] = True  # the ids need no check, as the interner made them
             return trace
