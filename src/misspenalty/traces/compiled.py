@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -158,10 +157,10 @@ def _open_raw(
                 _compile(path, name, form, size, most_references, options, folder, said)
             except TextKeysError:  # a key is not a number, so the whole column is read again as text
                 _compile(path, name, form, size, most_references, options | {"key": "words"}, folder, said)
+            trace = _open_compiled(folder, verify=False)
             if block_bytes is not None and trace.object_bytes is not None:
                 what = "has objects with sizes of their own, so that a block size would have no effect"
                 raise InputError(what, path=path, remedy="leave out --block-size (block_bytes=…)")
-            trace = _open_compiled(folder, verify=False)
             trace._known["checked"] = True  # the ids need no check, as the interner made them
             return trace
     except OSError as error:
@@ -242,8 +241,7 @@ def _compile(
 def _without_requests(reading: Reading | None, path: Path, form: Format) -> InputError:
     """Return the error about a file without requests, which says what the file contains instead."""
     passed = dict(reading.skipped) if reading else {}
-    known = re.findall(r"\w+", form.options.get("action", ""))  # only these can be chosen
-    actions = [action for reason in passed if "s of action " in reason and (action := reason.split()[-1]) in known]
+    actions = [action for action in form.actions if any(reason.endswith(f"s of action {action}") for reason in passed)]
     ignored = {
         name: count for name, (what, count) in (reading.operations if reading else {}).items() if what == "ignore"
     }

@@ -63,6 +63,8 @@ class Format:
         Who defined the format, and lines of a file; both are empty if the docstring of the format's module has them.
     assumes_block : bool
         Whether a file holds numbers of blocks, and neither the format nor the file states how large a block is.
+    actions : tuple of str
+        Values of the option ``action``, which says which records are requests, the default first.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Format:
     source: str = ""
     example: str = ""
     assumes_block: bool = False
+    actions: tuple[str, ...] = ()
 
     def check(self, options: Iterable[str]) -> None:
         """Raise a `ParameterError` if an option is not one of this format's."""

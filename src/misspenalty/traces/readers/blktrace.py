@@ -129,5 +129,6 @@ register(
         sniff,
         4096,
         {"action": f"which records are requests: one of {', '.join(ACTIONS)} (default Q, queued)"},
+        actions=tuple(ACTIONS),
     )
 )

@@ -118,6 +118,7 @@ def format_of(dialect):
         dialect.block_bytes,
         options,
         assumes_block=dialect.assumes_block,
+        actions=dialect.actions,
         source=dialect.source,
         example=dialect.example,
     )
