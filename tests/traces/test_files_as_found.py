@@ -220,6 +220,30 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
         open_trace(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04" + bytes(28), "is a ZIP archive"),
+        (b"\x93NUMPY" + bytes(26), "is a NumPy array; pass it to misspenalty in Python"),
+        (b"\x04\x22\x4d\x18" + bytes(28), "is compressed with LZ4"),
+        (bytes(257) + b"ustar" + bytes(250), "is a tar archive"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4\nsize 123456\n", "is a pointer of Git LFS"),
+    ],
+)
+@pytest.mark.parametrize("options", [{"format": "u32le"}, {"columns": "key=1"}])
+def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(tmp_path, content, message, options):
+    (path := tmp_path / "found").write_bytes(content)
+    assert len(content) % 4 == 0  # as of numbers of 32 bits
+    with pytest.raises(InputError, match=message):
+        open_trace(path, **options)
+
+
+def test_a_recording_of_trace_cmd_is_recognised(tmp_path):
+    (path := tmp_path / "trace.dat").write_bytes(b"\x17\x08\x44tracing6\0\0\x08")
+    with pytest.raises(InputError, match="a recording of trace-cmd; print it as text: trace-cmd report"):
+        open_trace(path)
+
+
 @pytest.mark.parametrize("line", ["0,5;7", "0,5\t7", "0,5 7", "-0,25|7", "2024-05-31 12:00:00,5\t7"])
 def test_decimal_commas_without_a_header_are_not_taken_for_separators(tmp_path, line):
     (path := tmp_path / "found").write_text(f"{line}\n{line}\n")

@@ -1,5 +1,6 @@
 """Test other programs' formats: files that the programs wrote, files packed by hand, shared traces, damaged files."""
 
+import gzip
 import lzma
 import struct
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace
@@ -273,6 +275,15 @@ def test_parquet_that_is_not_a_trace_is_refused(tmp_path, table, message):
     )
     with pytest.raises(InputError, match=message):
         open_trace(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("columns", [{"key": [1]}, {"time_ms": [0], "relation": ["a"], "block": [1], "write": [True]}])
+def test_parquet_that_is_compressed_as_a_whole_is_refused(tmp_path, columns):
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    (path := tmp_path / "x.parquet.gz").write_bytes(gzip.compress((tmp_path / "x.parquet").read_bytes()))
+    for form in (None, "parquet", "capture"):
+        with pytest.raises(InputError, match="a Parquet file must not be compressed as a whole; decompress the file"):
+            open_trace(path, form)
 
 
 def test_a_parquet_column_may_have_a_name_that_is_not_text(tmp_path):

@@ -43,9 +43,10 @@ BYTES = (
     (b"\xd4\xc3\xb2\xa1", "a packet capture", f"{TABLE}, of the requests in it (tshark -T fields)"),
     (b"\x0a\x0d\x0d\x0a", "a packet capture", f"{TABLE}, of the requests in it (tshark -T fields)"),
     (b"PERFILE2", "a recording of perf", "print it as text: perf script -i FILE"),
-    (b"tracing", "a recording of trace-cmd", "print it as text: trace-cmd report FILE"),
+    (b"\x17\x08\x44tracing", "a recording of trace-cmd", "print it as text: trace-cmd report FILE"),
     (b"%PDF", "a PDF", TABLE),
 )  # fmt: skip
+PACKED = (b"PK\x03\x04", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x04\x22\x4d\x18", b"\x93NUMPY")
 POINTERS = (  # what a clone has in place of a large file
     (rb"version https://git-lfs\.github\.com/", "a pointer of Git LFS, not the file itself", "fetch it: git lfs pull"),
     (rb"/annex/objects/", "a pointer of git-annex, not the file itself", "fetch it: git annex get FILE"),
@@ -69,9 +70,16 @@ TEXTS = (
 )  # fmt: skip
 
 
-def pointer(head: bytes) -> tuple[str, str] | None:
-    """Return what kind of pointer a file is, and how to fetch the content it points to; None if it is not a pointer."""
-    return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
+def never_a_trace(head: bytes) -> tuple[str, str] | None:
+    """Return what a file is that must not be read as a trace even if the user says so, and what to do with it; None if
+    it is no such file: neither a pointer nor an archive, another compressed file or an array.
+
+    Formats without any structure, such as plain numbers, would read it without a word.
+    """
+    for start, what, remedy in POINTERS:
+        if re.match(start, head):
+            return what, remedy
+    return recognise(head) if head.startswith(PACKED) or head[257:262] == b"ustar" else None
 
 
 def recognise(head: bytes) -> tuple[str, str] | None:

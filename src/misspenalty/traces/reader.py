@@ -19,7 +19,7 @@ import numpy as np
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
-from misspenalty.traces.compression import bare_name, open_stream, read_some
+from misspenalty.traces.compression import bare_name, compression, open_stream, read_some
 from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SEPARATORS
 
 GROUP = "misspenalty.formats"  # group of entry points
@@ -247,13 +247,14 @@ def _enter(name, value):
         raise ParameterError(f"expected a Format, or a module that registers the format {name}, not {value!r}")
 
 
-def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()) -> Format:
+def find_format(path: Path | None, name: str | None = None, options: Iterable[str] = ()) -> Format:
     """Return the `Format` called `name`; without a name, that of tables if the user describes the columns, otherwise
     the one recognised from the file.
 
     Parameters
     ----------
-    path : Path
+    path : Path or None
+        None stands for no file, if `name` is given.
     name : str, optional
     options : iterable of str
         Names of the options that the user gave.
@@ -263,22 +264,28 @@ def find_format(path: Path, name: str | None = None, options: Iterable[str] = ()
     ParameterError
         No format has this name.
     InputError
-        The file at `path` cannot be read or is empty, or its format cannot be recognised.
+        The file at `path` cannot be read, is empty or an archive, or its format cannot be recognised.
     """
-    known = formats()
+    known, form = formats(), None
     if name is not None:
         asked, lower = str(name).strip().lower(), {each.lower(): form for each, form in known.items()}
         if asked not in lower:
             raise ParameterError(
                 f"unknown trace format {name!r}{did_you_mean(asked, known)}; known formats: {', '.join(known)}"
             )
-        return lower[asked]
+        form = lower[asked]
+        if path is None:
+            return form
     with open_stream(path) as stream:
         head = read_some(stream, 4096, path)
+    if other := foreign.never_a_trace(head):
+        raise InputError(f"is {other[0]}", path=path, remedy=other[1])
+    if head.startswith(PARQUET) and compression(path):
+        raise InputError("a Parquet file must not be compressed as a whole", path=path, remedy="decompress the file")
+    if form is not None:
+        return form
     if not head:
         raise InputError("is empty", path=path, expected="a trace")
-    if pointer := foreign.pointer(head):
-        raise InputError(f"is {pointer[0]}", path=path, remedy=pointer[1])
     if head.startswith(PARQUET):
         head += _footer(path)
     bare = bare_name(path)

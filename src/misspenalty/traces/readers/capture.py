@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.compression import compression, open_stream, read_some
 from misspenalty.traces.reader import Format, Requests, register
 
 MAGIC = b"PAR1"
@@ -33,11 +32,6 @@ def read(path, block_bytes):
     """Yield `Requests`; the upper 32 bits of an address number the relation, the lower 32 the block within it."""
     import pyarrow.parquet as pq  # costs more than opening a small trace
 
-    with open_stream(path) as stream:
-        if compression(path) and read_some(stream, len(MAGIC), path) == MAGIC:
-            raise InputError(
-                "a Parquet file must not be compressed as a whole", path=path, remedy="decompress the file"
-            )
     relations = {}
     try:
         with pq.ParquetFile(path) as parquet:
