@@ -305,6 +305,12 @@ def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
         opened(lines, columns="time_ms=time_us", time_unit="s")
 
 
+def test_a_column_is_left_out_whatever_its_case(opened):
+    """The place of a column is found in any case, so it must not be doubted or called ignored in another case."""
+    trace = opened("key,RW\n1,R\n2,W\n", columns="ignore=rw")
+    assert trace.write is None and trace.reading.changes == ()
+
+
 PATTERN = r"(?P<time>\S+) (?P<key>\S+) (?P<size_kb>\d+)(?: (?P<level>\S+))?"
 
 

@@ -195,8 +195,8 @@ def _words(name: str) -> set[str]:
 
 def left_out(name: str, place: int, table: Table) -> bool:
     """Return whether the user asked to leave a column out, by name or by number."""
-    asked = {part.strip() for text in table.columns.get(IGNORE, ()) for part in (text, *text.split("+"))}
-    return name in asked or str(place + 1) in asked
+    asked = {part.strip().lower() for text in table.columns.get(IGNORE, ()) for part in (text, *text.split("+"))}
+    return name.lower() in asked or str(place + 1) in asked
 
 
 def _is_neighbour(name: str) -> bool:
