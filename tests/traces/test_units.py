@@ -311,6 +311,13 @@ def test_a_column_is_left_out_whatever_its_case(opened):
     assert trace.write is None and trace.reading.changes == ()
 
 
+@pytest.mark.parametrize("name", ["blocks", "pages"])
+def test_a_column_of_blocks_counts_them(opened, name):
+    assert len(opened(f"block,{name}\n0,8\n8,2\n")) == 10
+    with pytest.raises(InputError, match="count of blocks next to an address"):
+        opened(f"lba,{name}\n0,8\n")
+
+
 PATTERN = r"(?P<time>\S+) (?P<key>\S+) (?P<size_kb>\d+)(?: (?P<level>\S+))?"
 
 

@@ -21,7 +21,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "offset": ("offset", "byte_offset", "offset_bytes", "io_offset", "file_offset", "address", "addr", "byte_address"),
     "sector": ("sector", "lba", "lbn", "lbn_512", "start_sector", "start_lba"),
     "count": ("count", "nblocks", "block_count", "npages", "num_blocks", "nr_blocks", "nblks", "nblk", "num_pages",
-              "nr_pages"),
+              "nr_pages", "blocks", "pages"),
     "repeat": ("repeat", "op_count", "req_count", "request_count"),
     "size": ("size", "length", "len", "bytes", "size_bytes", "obj_size", "object_size", "io_size", "request_size",
              "req_size", "response_size", "value_size", "transfer_size", "object_bytes", "key_size", "block_size",
