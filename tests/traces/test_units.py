@@ -348,3 +348,9 @@ def test_groups_of_a_pattern_are_columns_like_others(opened):
 def test_options_without_effect_next_to_a_pattern_are_refused(opened, lines, options, message):
     with pytest.raises(ParameterError, match=message):
         opened(lines, **options)
+
+
+@pytest.mark.parametrize(("lines", "format", "unit"), [("0;5\n3;6\n", None, "us"), ("0 1 100\n1 2 30\n", "lrb", "s")])
+def test_a_unit_of_times_that_a_format_assumes_is_named(opened, lines, format, unit):
+    assert opened(lines, format).reading.changes == (f"times taken as {unit} (--time-unit)",)
+    assert opened(lines, format, time_unit=unit).reading.changes == ()

@@ -201,6 +201,8 @@ class Rows:
             said.append(f"answers that may not be whole objects count with the bytes sent: {shown}")
         if self.empty:
             said.append(f"{self.empty:,} request{'s' * (self.empty > 1)} of 0 bytes, each taken for one block")
+        if self.table.assumes_time and any(role in columns for role in TIMES):
+            said.append(f"times taken as {self.table.time_unit} (--time-unit)")
         said += self._implausible(columns)
         if self.padded:
             said.append("keys are numbers, so 007, 0x7 and 7 are one key (--key text keeps them apart)")
@@ -314,12 +316,12 @@ class Rows:
         return made
 
     @property
-    def _has_unknown_sizes(self) -> bool:
-    @property
     def _of_pattern(self) -> bool:
         """Whether a format's pattern divides the lines; they may then lack a size, or hold a dash in its place."""
         return bool(self.table.example and self.table.pattern)
 
+    @property
+    def _has_unknown_sizes(self) -> bool:
         """Whether sizes may be unknown; -1 then stands for an unknown size."""
         return bool(self.table.unknown_sizes) or self._of_pattern
 

@@ -91,6 +91,8 @@ class Table:
         How many of the last columns a file may lack.
     from_start : bool
         Whether times count from the start of the trace, not from an epoch; the first time is kept and need not be 0.
+    assumes_time : bool
+        Whether nothing states the unit of times, so that `time_unit` is a guess.
     epoch : bool
         Whether times count from 1970, or from 1601 if they are in units of 100 ns.
     whole_sectors : bool
@@ -120,6 +122,7 @@ class Table:
     open_ended: bool = False
     optional: int = 0
     from_start: bool = False
+    assumes_time: bool = False
     epoch: bool = False
     whole_sectors: bool = False
     example: str = ""
@@ -150,6 +153,8 @@ class Table:
             replaced = ("device",) if SPACE in parsed["columns"] else ()  # spaces replace devices
             kept = {role: names for role, names in self.columns.items() if role not in replaced}
             parsed["columns"] = kept | parsed["columns"]
+        if "time_unit" in parsed and self.time_unit:
+            parsed["assumes_time"] = False
         if "operations" in parsed:
             parsed["operations"] = parsed["operations"] | {
                 name: meaning for name, meaning in self.operations.items() if name not in parsed["operations"]
