@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate
+from misspenalty.replay.profile import profile
 
 COLUMNS = {
     "Timestamp (us)": [5, 10, 30],
@@ -81,8 +82,8 @@ def test_columns_and_operations_of_the_user():
         ({"key": [1]}, {"colums": "key=key"}, ParameterError, "no option 'colums', did you mean 'columns'.; they have"),
         ({"key": [1]}, {"columns": ["key"]}, ParameterError, r"columns is \['key'\]; expected text such as key=url"),
         ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
-    ],
         ({"key": [1], "time": [[5]]}, {}, InputError, "row 1, column time: the column is of type list"),
+    ],
 )
 def test_what_cannot_be_used_is_named(table, options, error, message):
     with pytest.raises(error, match=message):
@@ -157,3 +158,8 @@ def test_dates_and_times_of_day_are_joined():
     days, hours = [datetime.date(2024, 5, 31), datetime.date(2024, 6, 1)], [datetime.time(23), datetime.time(1)]
     trace = Trace.from_table({"date": days, "time": hours, "key": [1, 2]})
     assert trace.time.tolist() == [0, 2 * 3600 * 10**9]
+
+
+def test_the_rate_counts_the_bytes_that_each_request_asks_for():
+    trace = Trace.from_blocks([7, 7], time=[0, 10**9], object_bytes=[1 << 20, 3 << 20])
+    assert profile(trace)["mb_per_s"] == 4.0
