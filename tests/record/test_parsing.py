@@ -46,6 +46,13 @@ def test_block_requests_are_read_as_blkparse(tmp_path):
     assert len(list(block.blkparse_lines(lines("block"), "made", 0, 7_000_500_000))) == 2
 
 
+def test_a_flush_is_no_request_for_the_first_block(tmp_path):
+    made = list(block.blkparse_lines(["266338304 8 8 W 5 7 cp", "266338304 0 0 FW 6 7 a sync"], "made"))
+    assert made[1].split() == ["254,0", "0", "2", "0.000000001", "7", "Q", "FW", "[a", "sync]"]
+    (path := tmp_path / "made.txt").write_text("\n".join(made) + "\n")
+    assert misspenalty.open_trace(path).reading.changes == ("skipped 1 other line",)
+
+
 def test_files_become_an_spc_trace(tmp_path):
     accesses, names = files.parse(lines("files"), "made")
     assert [(a.inode, a.offset, a.size, a.write) for a in accesses] == [

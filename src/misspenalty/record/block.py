@@ -70,7 +70,8 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
     for number, (time, device, sector, count, kind, process, command) in enumerate(events, 1):
         seconds, rest = divmod(time - events[0][0], 1_000_000_000)
         name = f"{device >> MINOR_BITS},{device & (1 << MINOR_BITS) - 1}"
-        yield (f"{name:<7}  0 {number:8} {seconds:5}.{rest:09} {process:5}  Q {kind:>3} {sector} + {count} [{command}]")
+        place = f"{sector} + {count} " if count else ""  # a flush has no place
+        yield f"{name:<7}  0 {number:8} {seconds:5}.{rest:09} {process:5}  Q {kind:>3} {place}[{command}]"
 
 
 def record(device, output, *, seconds=None, ring_pages=4096, told=print):
