@@ -53,6 +53,16 @@ def test_a_flush_is_no_request_for_the_first_block(tmp_path):
     assert misspenalty.open_trace(path).reading.changes == ("skipped 1 other line",)
 
 
+def test_a_partition_is_not_recorded(tmp_path, monkeypatch):
+    (tmp_path / "0:0").mkdir()
+    (tmp_path / "0:0" / "partition").touch()
+    monkeypatch.setattr(block, "SYSFS", tmp_path)
+    monkeypatch.setattr(Path, "is_block_device", lambda path: True)
+    (path := tmp_path / "sda1").touch()
+    with pytest.raises(CaptureError, match="sda1 is a partition, whose requests are queued to its disk: name the disk"):
+        block.device_number(path)
+
+
 def test_files_become_an_spc_trace(tmp_path):
     accesses, names = files.parse(lines("files"), "made")
     assert [(a.inode, a.offset, a.size, a.write) for a in accesses] == [

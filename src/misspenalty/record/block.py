@@ -1,5 +1,6 @@
 """Record the requests queued to block devices in the trace format ``blkparse``, that is, as blkparse prints them."""
 
+import os
 import time
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from misspenalty.record import tracer
 from misspenalty.record.tracer import CaptureError
 
 PROBED = "block/block_bio_queue"
+SYSFS = "/sys/dev/block"
 MINOR_BITS = 20
 EXPECTED = "expected 'device sector count kind nanoseconds process command'"
 
@@ -18,12 +20,14 @@ def device_number(path):
     Raises
     ------
     CaptureError
-        The path is not a block device.
+        The path is not a block device, or is a partition.
     """
     path = Path(path)
     if not path.is_block_device():
         raise CaptureError(f"{path} is not a block device; lsblk lists them")
     raw = path.stat().st_rdev
+    if Path(SYSFS, f"{os.major(raw)}:{os.minor(raw)}", "partition").exists():
+        raise CaptureError(f"{path} is a partition, whose requests are queued to its disk: name the disk (see lsblk)")
     return (raw >> 8 & 0xFFF) << MINOR_BITS | (raw & 0xFF) | (raw >> 12 & 0xFFF00)
 
 
