@@ -63,6 +63,13 @@ def test_a_partition_is_not_recorded(tmp_path, monkeypatch):
         block.device_number(path)
 
 
+def test_a_machine_with_other_system_calls_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.tracer, "check", lambda *events: None)
+    monkeypatch.setattr(files.platform, "machine", lambda: "aarch64")
+    with pytest.raises(CaptureError, match=r"the system calls of x86-64, not those of aarch64: .* record block"):
+        files.record(["true"], tmp_path / "x.spc")
+
+
 def test_files_become_an_spc_trace(tmp_path):
     accesses, names = files.parse(lines("files"), "made")
     assert [(a.inode, a.offset, a.size, a.write) for a in accesses] == [

@@ -7,6 +7,7 @@ Files with equal inode numbers on two file systems are taken for one file.
 
 import json
 import os
+import platform
 import select
 import signal
 import stat
@@ -239,6 +240,11 @@ def record(command, output, *, names=None, seconds=None, ring_pages=16384, told=
         The machine cannot record, no command is given, bpftrace fails or loses events, or the command uses no files.
     """
     tracer.check(*PROBED)
+    if platform.machine() != "x86_64":  # the probe knows system calls by their numbers
+        raise CaptureError(
+            f"the probe knows the system calls of x86-64, not those of {platform.machine()}: record the requests to the"
+            " disk with misspenalty record block"
+        )
     if not command:
         raise CaptureError("no command to record; expected, for example, misspenalty record files OUTPUT -- make")
     gate = Gate()
