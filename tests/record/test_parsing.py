@@ -70,6 +70,13 @@ def test_a_machine_with_other_system_calls_is_refused(tmp_path, monkeypatch):
         files.record(["true"], tmp_path / "x.spc")
 
 
+def test_blocks_of_temporary_tables_are_kept_apart():
+    told = ["R t3_16388 0 8192 5", "W 16388 0 8192 6", "W t3_16388.1 0 8192 7"]
+    made = events.parse(told, events.Nodes({"16388": "accounts"}), "made")
+    assert [made.names[number] for number in made.relation] == ["t3_16388", "accounts", "t3_16388"]
+    assert made.block.tolist() == [0, 0, 1 << 17]
+
+
 def test_files_become_an_spc_trace(tmp_path):
     accesses, names = files.parse(lines("files"), "made")
     assert [(a.inode, a.offset, a.size, a.write) for a in accesses] == [

@@ -14,7 +14,7 @@ from misspenalty.record.tracer import CaptureError
 
 BLOCK_BYTES = 8192
 SEGMENT_BLOCKS = (1 << 30) // BLOCK_BYTES  # PostgreSQL splits a relation into files of 1 GiB
-FILE_NAME = re.compile(r"(?P<node>\d+)(?:_(?P<fork>fsm|vm|init))?(?:\.(?P<segment>\d+))?")
+FILE_NAME = re.compile(r"(?P<node>(?:t\d+_)?\d+)(?:_(?P<fork>fsm|vm|init))?(?:\.(?P<segment>\d+))?")
 EXPECTED = "expected 'R|W file offset count nanoseconds'"
 
 
@@ -55,7 +55,7 @@ class Events:
 
 
 class Nodes(dict):
-    """Names of relations by file node; a node without a name is represented by its number.
+    """Names of relations by file node; a node without a name, such as a temporary table's, is represented by itself.
 
     Examples
     --------
