@@ -244,7 +244,7 @@ def test_a_recording_of_trace_cmd_is_recognised(tmp_path):
         open_trace(path)
 
 
-@pytest.mark.parametrize("line", ["0,5;7", "0,5\t7", "0,5 7", "-0,25|7", "2024-05-31 12:00:00,5\t7"])
+@pytest.mark.parametrize("line", ["0,5;7", "0,5\t7", "0,5 7", "-0,25|7", "2024-05-31T12:00:00,5\t7"])
 def test_decimal_commas_without_a_header_are_not_taken_for_separators(tmp_path, line):
     (path := tmp_path / "found").write_text(f"{line}\n{line}\n")
     with pytest.raises(InputError, match=r"found: commas in .* may .* be decimal commas; say which, --separator comma"):
