@@ -13,7 +13,7 @@ from misspenalty.traces.columns import COLUMNS
 from misspenalty.traces.reading import Reading
 
 META = "meta.json"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
