@@ -16,6 +16,7 @@ from misspenalty_studies.mq import claims
 from misspenalty_studies.mq import rates as mq_rates
 from misspenalty_studies.mq import runs as mq
 from misspenalty_studies.mq import tables as mq_tables
+from misspenalty_studies.mq.storage_server.server import COMPONENTS
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
 
 BLOCK = 1 << 20  # a cache of n MB holds n blocks
@@ -154,9 +155,9 @@ def test_the_fitted_time_reaches_its_target_and_the_objective_is_shown_beyond(bu
 
 def test_rates_are_relative_to_the_baseline():
     def outcome(rate, hits):
-        latency = pd.DataFrame({"of": ["read", "transaction"], "component": "wait", "mean_us": [1.0, rate / 10]})
         methods = {"access_time_shares": lambda: {"miss": hits / 200}, "row": lambda: {"reads": 50}}
-        return SimpleNamespace(rate_per_s=rate, hits=hits, reads=50, latency=lambda: latency, **methods)
+        spent = {"transaction_ns": dict.fromkeys(COMPONENTS, 1000 * rate), "transactions": 10}
+        return SimpleNamespace(rate_per_s=rate, hits=hits, reads=50, **spent, **methods)
 
     timed = {(8, "lru"): outcome(20.0, 10), (8, "mq"): outcome(25.0, 20)}
     live = {point: SimpleNamespace(rate_per_s=10.0 + i, hit_ratio=0.25 + i / 4) for i, point in enumerate(timed)}
@@ -167,12 +168,9 @@ def test_rates_are_relative_to_the_baseline():
                "timed_normalized_rate": 1.1, "miss_time_share_pct": 10, "reads": 50},
     }  # fmt: skip
     parts = mq_rates._components(timed)
-    assert parts.to_dict("list") == {
-        "cache_mb": [8, 8],
-        "policy": ["lru", "mq"],
-        "component": ["wait", "wait"],
-        "us": [2.0, 2.5],
-    }
+    assert parts.to_numpy().tolist() == [
+        [8, policy, component, us] for policy, us in (("lru", 2.0), ("mq", 2.5)) for component in COMPONENTS
+    ]
     assert list(parts) == ["cache_mb", "policy", "component", "us"]
 
 
