@@ -45,10 +45,10 @@ for study, name, more in [
     ("sarc", "SARC", {}),
 ]:
     plan.figure(
-        f"whatif.figures.{study}_gain",
         study,
         name,
         "gain over device time",
+        function=f"whatif.figures.{study}_gain",
         part="further",
         curve=f"results/whatif/runs/{study}_curve.csv",
         cells=f"results/whatif/runs/{study}_cells.csv",
