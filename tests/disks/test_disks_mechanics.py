@@ -32,7 +32,7 @@ def test_a_revolution_is_rounded_up(name):
 @pytest.mark.parametrize("name", disks.names("disk"))
 def test_contiguous_transfers_lose_no_revolution(name):
     kind = disks.load(name)
-    tracks = [kind.mechanics.locate(lbn)[4] for lbn in range(2600)]
+    tracks = [kind.mechanics.locate(lbn)[4] for lbn in range(6000)]
     crossed = [lbn for lbn in range(1, len(tracks)) if tracks[lbn] != tracks[lbn - 1]]
     assert crossed
     for lbn in crossed:
