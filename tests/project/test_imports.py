@@ -113,7 +113,7 @@ def test_the_architecture_page_shows_every_package():
 def test_imports_of_kernels_are_seen():
     assert ("misspenalty.policies._log.pxd", "add") in IMPORTS["misspenalty.policies._lru"]
     assert ("misspenalty.policies._policy.pxd", "block_t") in IMPORTS["misspenalty.policies._log.pxd"]
-    assert ("misspenalty.errors", "ParameterError") in IMPORTS["misspenalty.policies._tracks"]
+    assert ("misspenalty.errors", "ParameterError") in IMPORTS["misspenalty.policies._track_cache"]
     assert len([module for module, _ in IMPORTS["misspenalty_studies.sarc.array._array"] if "disks" in module]) > 0
 
 

@@ -132,10 +132,15 @@ def test_every_script_and_caption_is_used():
             assert f"{folder}/{name}" in rules + outside
 
 
-def functions(files=RULES):
-    """Return the dotted names of the functions that the rule files name."""
-    text = "\n".join(file.read_text() for file in files)
-    return sorted(set(re.findall(r'\b(?:job\(CODE, |(?:table|figure)\(|simulation\(\s*"\w+",)\s*"([\w.]+)"', text)))
+def functions():
+    """Return the dotted names of the functions that the rule files name; a figure's is ``<study>.figures.<name>``."""
+    named = r'\b(?:job\(CODE, |table\(|function=|simulation\(\s*"\w+",)\s*"([\w.]+)"'
+    found = {name for file in RULES for name in re.findall(named, file.read_text())}
+    for file in RULES:
+        for name, rest in re.findall(r'^plan\.figure\(\s*"(\w+)",(.*?)^\)', file.read_text(), re.MULTILINE | re.DOTALL):
+            if "function=" not in rest:
+                found.add(f"{file.parent.name}.figures.{name}")
+    return sorted(found)
 
 
 @pytest.mark.parametrize("name", functions())
