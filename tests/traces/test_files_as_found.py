@@ -254,6 +254,12 @@ def test_decimal_commas_without_a_header_are_not_taken_for_separators(tmp_path, 
     )
 
 
+@pytest.mark.parametrize("separator", ["|", ";", "\t"])
+def test_a_header_tells_what_commas_are(tmp_path, separator):
+    (path := tmp_path / "found").write_text(f"what,when\na{separator}5,7\nb{separator}5,9\n")
+    assert open_trace(path, columns="key=what,time=when").time.tolist() == [0, 2 * SECOND]
+
+
 @pytest.mark.parametrize("line", ["5,7", "5, 7", "2024-05-31 12:00:00,7", "0.5,a b"])
 def test_other_commas_separate_columns(tmp_path, line):
     (path := tmp_path / "found").write_text(f"{line}\n{line}\n")

@@ -181,20 +181,21 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     if not rows:
         raise InputError("contains no requests", path=path, expected="a table")
     if not table.names and table.header is None:
-        table, rows = _from_header(table, rows, path)
-    table = dataclasses.replace(
-        table, separator=table.separator or _separator(table, [line for _, line in rows[:20]], path)
-    )
+        table, rows = _from_header(table, rows)
+    if not table.separator:
+        first = [line for _, line in rows[:20]]
+        table = dataclasses.replace(table, separator=_separator(table, first))
+        _check_commas(table.separator, first, path)
     return _declared(table, rows, path) if table.names else _described(table, lines, rows, path, doubted)
 
 
-def _from_header(table: Table, rows: list[tuple[int, str]], path: Path | None) -> tuple[Table, list[tuple[int, str]]]:
+def _from_header(table: Table, rows: list[tuple[int, str]]) -> tuple[Table, list[tuple[int, str]]]:
     """Return the table and its rows, without lines of another kind above the header: Excel's ``sep=;``, or prose."""
     if (said := EXCEL.fullmatch(rows[0][1].strip())) and len(rows) > 1:
         return dataclasses.replace(table, separator=table.separator or said[1]), rows[1:]
     for start in range(min(MOST_ABOVE, len(rows) - 1)):
         lines = [line for _, line in rows]
-        separator = table.separator or _separator(table, lines[start : start + 20], path)
+        separator = table.separator or _separator(table, lines[start : start + 20])
         above, (fields, after) = (
             [split(line, separator) or [] for line in part] for part in (lines[:start], lines[start : start + 2])
         )
@@ -350,8 +351,10 @@ def _understood(
 
 def _first_matches(table: Table, names: tuple[str, ...], head: bytes) -> list[list[str]]:
     """Return the first values of each group of the pattern; none if no line at the beginning of the file matches."""
-    lines = pa.array(head.split(b"\n")[:LOOKED_AT], pa.binary())
-    found = pc.extract_regex(lines, f"(?m)^(?:{table.pattern})\\s*$")
+    lines = head.split(b"\n")
+    if len(lines) > 2:
+        lines.pop()  # the last line may be incomplete
+    found = pc.extract_regex(pa.array(lines[:LOOKED_AT], pa.binary()), f"(?m)^(?:{table.pattern})\\s*$")
     found = found.filter(pa.array(found.is_valid().to_numpy(zero_copy_only=False)))
     return [texts(found.field(name).view(pa.string())) for name in names]
 
@@ -376,7 +379,7 @@ def _has_header(table: Table, first: list[str]) -> bool:
     return any(not name.isdigit() for name in asked) or any(meaning(field) for field in first)
 
 
-def _separator(table: Table, lines: list[str], path: Path | None) -> str:
+def _separator(table: Table, lines: list[str]) -> str:
     """Return the separator that gives the most known names in the first line or, without known names, the most fields,
     equally many in all lines."""
     best, found = (False, -1, -1, False), ","
@@ -394,6 +397,11 @@ def _separator(table: Table, lines: list[str], path: Path | None) -> str:
         score = (known > 0 and separator != " ", known, even, separator != " ")
         if len(rows[0]) > 1 and score > best:
             best, found = score, separator
+    return found
+
+
+def _check_commas(found: str, lines: list[str], path: Path | None) -> None:
+    """Raise an `InputError` if the separator found in a table's first lines is a comma that may be a decimal comma."""
     if found == "," and (other := next((sign for sign in GUESSED[1:] if _has_decimal_commas(lines, sign)), None)):
         word = next(word for word, sign in SEPARATORS.items() if sign == other)
         raise InputError(
@@ -401,7 +409,6 @@ def _separator(table: Table, lines: list[str], path: Path | None) -> str:
             path=path,
             remedy=f"say which, --separator comma or {word} (separator=…); decimals follow a point, not a comma",
         )
-    return found
 
 
 def _has_decimal_commas(lines: list[str], separator: str) -> bool:
