@@ -365,6 +365,14 @@ def _ns(moment: datetime.datetime) -> int:
 
 
 def _formatted(text: str, form: str) -> int:
+    before, _, part = text.rpartition(".")
+    if form.endswith(".%f") and re.fullmatch("[0-9]{1,6}", part):  # most texts differ only in the fraction
+        return _checked_ns(_moment(before, form.removesuffix(".%f")) + int(part.ljust(9, "0")))
+    return _moment(text, form)
+
+
+@functools.lru_cache(1 << 12)
+def _moment(text: str, form: str) -> int:
     return _checked_ns(_ns(datetime.datetime.strptime(text, form)))
 
 
