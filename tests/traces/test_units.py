@@ -335,6 +335,12 @@ def test_groups_of_a_pattern_are_columns_like_others(opened):
         opened("1 R\n", pattern=r"(?P<key>\d+) (?P<mode>[RW])")
 
 
+@pytest.mark.parametrize("pattern", [r"\d+", r"(?P<key>\d+)( x)?"])
+def test_groups_of_a_pattern_have_names(opened, pattern):
+    with pytest.raises(ParameterError, match=r"expected named groups, such as .*; write others as \(\?:…\)"):
+        opened("1\n", pattern=pattern)
+
+
 @pytest.mark.parametrize(
     ("lines", "options", "message"),
     [

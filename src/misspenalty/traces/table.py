@@ -239,8 +239,10 @@ def _pattern(name: str, value: object) -> str:
         pc.match_substring_regex(pa.nulls(1, pa.string()), str(value))  # a list of values would import pandas
     except (re.error, pa.ArrowInvalid) as error:
         raise ParameterError(f"{name} is {value!r}: {error}; expected a regular expression (RE2)") from error
-    if name == "pattern" and not made.groupindex:
-        raise ParameterError(f"pattern is {value!r}; expected named groups, such as (?P<time>\\S+) (?P<key>\\S+)")
+    if name == "pattern" and not 0 < len(made.groupindex) == made.groups:
+        raise ParameterError(
+            f"pattern is {value!r}; expected named groups, such as (?P<time>\\S+) (?P<key>\\S+); write others as (?:…)"
+        )
     return str(value)
 
 
