@@ -278,7 +278,7 @@ def test_an_option_about_a_column_that_is_not_there_is_refused(tmp_path, option,
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "what"), [("order", "time", "times"), ("order", "Time", "times"), ("order", "file", None)]
+    ("option", "value", "what"), [("order", "time", "times"), ("order", "Time", "times"), ("order", " File", None)]
 )
 def test_an_order_by_times_that_are_not_there_is_refused(opened, option, value, what):
     if what is None:

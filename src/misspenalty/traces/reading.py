@@ -33,7 +33,9 @@ def counted(count: int, reason: str) -> str:
 def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str] | None) -> None:
     """Raise an `InputError` if a user's option is about a column that was not there, so that it had no effect."""
     for name, (what, attribute) in ABOUT.items():
-        if options.get(name) not in (None, "file") and not getattr(reading, attribute):
+        given = options.get(name)
+        usual = given is None or (name == "order" and str(given).strip().lower() == "file")
+        if not usual and not getattr(reading, attribute):
             lacks = f"{'the table ' * (path is None)}has no column of {what}"
             raise InputError(
                 f"{lacks}, so that {name} would have no effect", path=path,
