@@ -11,9 +11,12 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from misspenalty import InputError, open_trace
+from misspenalty.traces import reader
+from misspenalty.traces.reader import Format, Requests
 
 SECOND = 10**9
 LOG = '{} - - [10/Oct/2000:13:55:3{} -0700] "{}" {}\n'
@@ -236,6 +239,18 @@ def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(t
     assert len(content) % 4 == 0  # as of numbers of 32 bits
     with pytest.raises(InputError, match=message):
         open_trace(path, **options)
+
+
+def test_a_format_of_a_package_may_read_arrays(tmp_path, monkeypatch):
+    def read(path, block_bytes):
+        yield Requests(np.load(path).astype(np.uint64))
+
+    form = Format("arrays", "binary: an array", read, lambda name, head: head.startswith(b"\x93NUMPY"), 4096)
+    monkeypatch.setitem(reader._formats, "arrays", form)
+    np.save(tmp_path / "found.npy", np.arange(8))
+    assert len(open_trace(tmp_path / "found.npy")) == len(open_trace(tmp_path / "found.npy", "arrays")) == 8
+    with pytest.raises(InputError, match="is a NumPy array"):
+        open_trace(tmp_path / "found.npy", "u32le")
 
 
 def test_a_recording_of_trace_cmd_is_recognised(tmp_path):

@@ -70,15 +70,16 @@ TEXTS = (
 )  # fmt: skip
 
 
-def never_a_trace(head: bytes) -> tuple[str, str] | None:
-    """Return what a file is that must not be read as a trace even if the user says so, and what to do with it; None if
-    it is no such file: neither a pointer nor an archive, another compressed file or an array.
+def pointer(head: bytes) -> tuple[str, str] | None:
+    """Return what kind of pointer a file is, and how to fetch the content it points to; None if it is not a pointer."""
+    return next(((what, remedy) for start, what, remedy in POINTERS if re.match(start, head)), None)
+
+
+def packed(head: bytes) -> tuple[str, str] | None:
+    """Return what kind of archive, compressed file or array a file is, and what to do with it; None if it is none.
 
     Formats without any structure, such as plain numbers, would read it without a word.
     """
-    for start, what, remedy in POINTERS:
-        if re.match(start, head):
-            return what, remedy
     return recognise(head) if head.startswith(PACKED) or head[257:262] == b"ustar" else None
 
 

@@ -278,7 +278,10 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
             return form
     with open_stream(path) as stream:
         head = read_some(stream, 4096, path)
-    if other := foreign.never_a_trace(head):
+    other = foreign.packed(head)
+    if other and any(each.sniff("", head) for each in ([form] if form else known.values())):
+        other = None  # it is in a format of an installed package, say of arrays
+    if other := foreign.pointer(head) or other:
         raise InputError(f"is {other[0]}", path=path, remedy=other[1])
     if head.startswith(PARQUET) and compression(path):
         raise InputError("a Parquet file must not be compressed as a whole", path=path, remedy="decompress the file")
