@@ -90,7 +90,8 @@ class Reference:
 
     def passing(self, track, sector, count, now):
         """Return when `count` sectors of a track, from `sector` on, have passed, if the first of them begins now."""
-        return self.mechanics.move(track, now, track * self.sectors + sector, count)[0]
+        after = now + 1  # the end of a whole track is at the angle that passes now
+        return after + self.mechanics.rotation(after, self.angle(track, (sector + count) % self.sectors))
 
     def read(self, now, block, part, count, spent):
         """Read from one block: from the track buffer if the sectors pass the head before the arm leaves the track."""
