@@ -103,9 +103,10 @@ def test_columns_of_other_types_are_converted_unless_a_value_does_not_fit():
     expected = replay(kind, Requests(*typed)).simulated.tolist()
     for given in (plain, columns, [np.repeat(column, 2)[::2] for column in columns]):
         assert replay(kind, Requests(*given)).simulated.tolist() == expected
-    for place, wrong in ((0, 0.5), (1, 1 << 31), (2, 256), (3, np.nan)):
-        with pytest.raises(ParameterError, match=r"expected values that u?int[0-9]+ can hold"):
-            Requests(*(column if at != place else [0, wrong, 0] for at, column in enumerate(plain)))
+    wrong = [0.5, 1 << 31, 256, np.nan, 1 << 70, None]
+    for place, given in enumerate([*([0, value, 0] for value in wrong), ["0"] * 3, [plain[0]], 7]):
+        with pytest.raises(ParameterError, match=r"expected one row of values that u?int[0-9]+ can hold"):
+            Requests(*(column if at != place % 4 else given for at, column in enumerate(plain)))
 
 
 def test_too_little_is_refused():

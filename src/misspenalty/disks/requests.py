@@ -33,7 +33,7 @@ class Requests:
     Raises
     ------
     ParameterError
-        A column other than `measured` has values that its type cannot hold; columns of other types are converted.
+        A column other than `measured` is no row of values that its type can hold; columns of other types are converted.
     """
 
     lbn: np.ndarray
@@ -45,11 +45,15 @@ class Requests:
     def __post_init__(self):
         for name, dtype in TYPES.items():
             given = np.asarray(getattr(self, name))
-            with np.errstate(invalid="ignore"):
-                made = np.ascontiguousarray(given, dtype)
-            if not np.array_equal(made, given):
+            try:
+                with np.errstate(invalid="ignore"):
+                    made = np.ascontiguousarray(given, dtype)
+            except (OverflowError, TypeError, ValueError):
+                made = None
+            if given.ndim != 1 or made is None or not np.array_equal(made, given):
                 raise ParameterError(
-                    f"{name} is of type {given.dtype}; expected values that {np.dtype(dtype)} can hold"
+                    f"{name} is of type {given.dtype} and shape {given.shape}; expected one row of values that"
+                    f" {np.dtype(dtype)} can hold"
                 )
             object.__setattr__(self, name, made)
 
