@@ -271,7 +271,7 @@ def _read(path):
 def _merged(base, changes):
     """Put the values of `changes` into `base`, and return it.
 
-    Lists, entries of ``sources`` and a seek curve of the other form are replaced as a whole.
+    Lists, a source that has a new status or origin, and a seek curve of the other form are replaced as a whole.
     """
     for key, value in changes.items():
         old = base.get(key)
