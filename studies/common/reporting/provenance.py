@@ -287,7 +287,8 @@ def git_commit(root="."):
     top, commit = git(root, "rev-parse", "--show-toplevel"), git(root, "rev-parse", "HEAD")
     if top is None or commit is None or not os.path.samefile(top, root):
         return None
-    return {"commit": commit, "modified": bool(git(root, "status", "--porcelain", "--untracked-files=no"))}
+    changes = git(root, "status", "--porcelain", "--untracked-files=no")
+    return None if changes is None else {"commit": commit, "modified": changes != ""}
 
 
 def build_manifest(inputs, outputs, *, seeds=None, benchmarks=None, root="."):

@@ -208,3 +208,5 @@ def test_git_commit_is_that_of_the_checkout_and_of_no_other(tmp_path):
     unpacked = tmp_path / "unpacked"  # a tarball unpacked inside somebody else's checkout
     unpacked.mkdir()
     assert provenance.git_commit(unpacked) is None
+    (tmp_path / ".git" / "index").write_text("damaged")
+    assert provenance.git_commit(tmp_path) is None  # whether files differ is unknown
