@@ -1,5 +1,6 @@
 """Test the classics study on small generated traces, and on the authors' traces if they are available."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 
 from misspenalty import simulate
 from misspenalty.policies.arc import ARC
+from misspenalty.policies.registry import find_policy
 from misspenalty.traces import open_trace
-from misspenalty_studies.classics import conditions, figures, runs, tables
+from misspenalty_studies.classics import conditions, figures, runs, settings, tables
 from misspenalty_studies.classics.lirs2 import LIRS2
 from misspenalty_studies.classics.settings import FILES, TRACES, Replays, Row
 
@@ -140,6 +142,14 @@ def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
 
 def test_every_trace_has_a_file():
     assert set(TRACES) == set(FILES)
+
+
+@pytest.mark.parametrize("label", sorted({label for replays in TRACES.values() for label in replays.rows}))
+def test_every_row_of_a_trace_has_a_policy_that_takes_its_parameters(label):
+    row = settings.ROWS[label]
+    combined = [dict(zip(row.grid, values, strict=True)) for values in itertools.product(*row.grid.values())]
+    policy = find_policy(row.policy)
+    assert [policy.check(row.parameters | values) for values in combined]
 
 
 def lirs_traces():
