@@ -128,17 +128,21 @@ def run_limit(dense, blocks):
 
 @contextlib.contextmanager
 def oracle_general(dense, blocks):
-    """Write the trace to a temporary file in libCacheSim's own format: time, id, size, number of the next access or -1;
-    return the file's path."""
+    """Write the trace to a temporary file in libCacheSim's own format, and return the file's path."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.oracleGeneral")
+        as_records(dense, blocks).tofile(path)  # no name holds the records, so that they take no memory in a benchmark
+        yield path
+
+
+def as_records(dense, blocks):
+    """Return the trace as libCacheSim's records: time, id, size, number of the next access or -1."""
     record = np.zeros(dense.size, np.dtype("<u4, <u8, <u4, <i8"))
     coming = next_use(dense, blocks).astype(np.int64)
     record["f1"] = dense.astype(np.uint64) + 1
     record["f2"] = 1
     record["f3"] = np.where(coming == NEVER, -1, coming)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trace.oracleGeneral")
-        record.tofile(path)
-        yield path
+    return record
 
 
 def run_opening(path):
