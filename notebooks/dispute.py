@@ -70,8 +70,8 @@ tenth.round(1)
 # %% [markdown]
 # ## 2. The mean over workloads
 #
-# A single number for each policy is a mean over traces. **Predict**: does the order of the policies stay the same if
-# one of the four workloads is left out?
+# To give each policy a single number, one averages over traces. **Predict**: does the order of the policies stay the
+# same if one of the four workloads is left out?
 
 # %%
 means = {"all four": tenth.mean(axis=1)}

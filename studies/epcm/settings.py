@@ -51,7 +51,7 @@ class ModelReadings(Settings):
 
     threshold: list[Share] | None = setting(None, "Smallest likelihood at which a file is prefetched.")
     most: Distinct[Count] | None = setting(None, "Maximum number of files predicted after an event.")
-    partition: Distinct[Count] | None = setting(None, "Nodes per partition, without changing the order.")
+    partition: Distinct[Count] | None = setting(None, "Nodes per partition, with the order unchanged.")
     corrected: Switch | None = setting(None, "Whether the chain's likelihoods use whole counts.")
     product: Switch | None = setting(None, "Whether likelihoods are multiplied along the chain.")
     longest: Switch | None = setting(None, "Whether only the longest context predicts.")
@@ -115,14 +115,18 @@ class Surface(Settings):
     """The axes of the surface."""
 
     training: Distinct[Run] = setting(what="Numbers of training runs.")
-    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
+    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(
+        what="Times from the last command before a run until its clock starts, s."
+    )
 
 
 class Limits(Settings):
     """Numbers of future events and head starts for perfect foresight."""
 
     ahead: Distinct[Count] = setting(what="Numbers of future opens and execs that are known in advance.")
-    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(what="Time before the clock starts, s.")
+    head_start: Distinct[Annotated[Number, Field(ge=0, le=60)]] = setting(
+        what="Times from the last command before a run until its clock starts, s."
+    )
 
 
 class EpcmSettings(Settings):

@@ -85,7 +85,7 @@ def test_a_window_of_less_than_one_block_loads_nothing(make_trace):
 @pytest.mark.parametrize("capacity", [1, 3, 6, 20])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_evictions_of_the_warm_up_and_of_the_rest_add_up(make_trace, name, capacity):
-    """A hit may evict a block, and a cache that is too small evicts nothing."""
+    """Evictions do not follow from misses: a hit may evict a block, and a cache that is too small evicts nothing."""
     blocks = np.random.default_rng(capacity).zipf(1.3, 900) % 40
     parameters = {"window": 0.3} if name == "WTinyLFU" else {}
     whole, first, rest = (

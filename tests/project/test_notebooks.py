@@ -53,7 +53,7 @@ def execute(path, cells=slice(None), folder=None, first=None):
     }
     command = [sys.executable, "-c", RUN, str(copy)]
     done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
-    if done.returncode == LOST:  # on a busy machine a kernel (ipykernel 7) may wait for ever for a request sent to it
+    if done.returncode == LOST:  # on a busy machine a kernel (ipykernel 7) may miss a request and wait for ever
         done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
     done.check_returncode()
     return json.loads(copy.read_text())["cells"]

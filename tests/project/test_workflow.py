@@ -41,7 +41,7 @@ def tree(tmp_path_factory):
 
 
 def read_rules():
-    """Return the text of every rule by name, from the rule files."""
+    """Return, for every rule of the rule files by name, whether it inherits from another rule, and its text."""
     text = "\n".join(path.read_text() for path in RULES)
     parts = re.split(r"^((?:use )?rule [^\n]*):\n", text, flags=re.MULTILINE)[1:]
     rules = {}

@@ -1,4 +1,4 @@
-"""A curve is summarized in a few lines: its knees are found, and every line of the text is right."""
+"""Test the summary of a curve: the sizes at which it bends, and each line of the text."""
 
 import numpy as np
 import pandas as pd

@@ -335,7 +335,7 @@ def test_lines_of_json_whose_keys_say_nothing_name_them_all(tmp_path):
     (path := tmp_path / "found").write_text('{"who": "a", "what": {"it": 3}}\n')
     with pytest.raises(InputError, match=r"\(echo who,it; jq -r '\[.who,.what.it\].*and name the place with --columns"):
         open_trace(path)
-    for text in ('{"it\'s": 1}\n', '{"a": [1]}\n', '{"a": 1'):  # quotes of a shell, nothing but lists, cut
+    for text in ('{"it\'s": 1}\n', '{"a": [1]}\n', '{"a": 1'):  # a key with a quote, only a list, cut off
         path.write_text(text)
         with pytest.raises(InputError, match=r"is JSON.*; write a table with a header, such as time,key,size$"):
             open_trace(path)

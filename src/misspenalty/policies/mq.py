@@ -48,7 +48,7 @@ PARAMETERS = (
 
 @register("mq", Kernel, PARAMETERS)
 class MQ(Reference):
-    """Multi-Queue: rank by log2 of the access count, expiry, history."""
+    """Multi-Queue: LRU queues by log2 of the access count, with expiry and a history."""
 
     GHOSTS = ("history",)
 

@@ -192,7 +192,7 @@ def first_sizes(trace: Trace) -> np.ndarray:
 
 
 def _held(trace: Trace) -> np.ndarray:
-    """Return the fewest, most and last bytes that the object of each read has until the next read of it.
+    """Return, for each read, the smallest, largest and last size that its object has until it is read again, in bytes.
 
     A write in between refreshes the object, which takes the write's size.
     """

@@ -204,7 +204,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
 
 
 def octaves(values: np.ndarray) -> np.ndarray:
-    """Return the exponent of the smallest power of two that is not below each value; values must be at least 1.
+    """Return, for each value, the exponent of the smallest power of two not below it; values must be at least 1.
 
     Examples
     --------

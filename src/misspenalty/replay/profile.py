@@ -10,7 +10,7 @@ from misspenalty.traces.trace import Trace, format_bytes
 
 
 def profile(trace: Trace) -> dict[str, Any]:
-    """Measure the values that summarize a trace.
+    """Measure the values that summarise a trace.
 
     Returns
     -------

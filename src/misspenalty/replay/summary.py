@@ -68,7 +68,7 @@ def _hull(x: np.ndarray, y: np.ndarray) -> list[int]:
 
 
 def text(trace: Trace, table: pd.DataFrame) -> str:
-    """Return a text that summarizes the curve of one policy over all sizes."""
+    """Return a text that summarises the curve of one policy over all sizes."""
     requests, cold = int(table["requests"].iloc[0]), int(table["cold_misses"].iloc[0])
     sizes = table["cache_blocks"].to_numpy()
     marks = [max(int(share * trace.blocks + 0.5), 1) for share in SHARES]

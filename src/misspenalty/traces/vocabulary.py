@@ -148,7 +148,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
         if role not in known:
             raise ParameterError(
                 f"columns: unknown role {str(asked).strip()!r}{did_you_mean(role, (*known, *ALIASES))}; expected"
-                f" role=column with one of {', '.join((*known, *ALIASES))}"
+                f" ROLE=COLUMN, where ROLE is one of {', '.join((*known, *ALIASES))}"
             )
         names = tuple(str(name).strip() for name in (value if isinstance(value, list | tuple) else [value]))
         if not all(names):

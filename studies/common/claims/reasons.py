@@ -198,7 +198,8 @@ def _number(cell, tables):
         frame = frame[frame[column] == value]
     values = frame[cell.column].dropna()
     if values.empty:
-        raise LookupError(f"{cell.column} of {cell.table}.csv where {cell.where}")
+        rows = " and ".join(f"{column} is {value}" for column, value in cell.where.items())
+        raise LookupError(f"{cell.column} of {cell.table}.csv" + (f" where {rows}" if rows else ""))
     if cell.take == "only" and values.nunique() > 1:
         raise InputError(
             f"{values.nunique()} values of {cell.column} in {cell.table}.csv match {cell.where}; a reason needs one",

@@ -113,7 +113,7 @@ class ClientMachine(MachineParameters):
         """
         for name in ("copy_us_per_kb", "buffer_copy_us_per_kb"):
             if getattr(self, name) is None:
-                raise ParameterError(f"{name} has no value; fit it first, or replace() it")
+                raise ParameterError(f"{name} has no value; fit it first, or set it with replace()")
         values = {
             "room": int(self.memory_mb * 2**20 // PAGE_BYTES),
             "block": 1024 * self.block_kb,

@@ -74,5 +74,5 @@ class StorageServerTestbed(MachineParameters):
             `database_cpu_us` is not fitted yet.
         """
         if self.database_cpu_us is None:
-            raise ParameterError("database_cpu_us has no value; fit it first, or replace() it")
+            raise ParameterError("database_cpu_us has no value; fit it first, or set it with replace()")
         return round(1000 * self.database_cpu_us / reads_per_transaction)
