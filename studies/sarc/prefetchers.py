@@ -91,12 +91,12 @@ def _phases(shark, config, policy, seed, loads):
     peak = LOADS[config][-1]
     run, rows = Run(shark, config, policy, seed, peak), []
     run.load(shark.warm_up_share * peak)
-    for _ in range(shark.warm_up_minutes):
-        run.minute()
+    minutes = [run.minute() for _ in range(shark.warm_up_minutes)]
     for load in loads:
         run.load(load)
-        minutes = [run.minute() for _ in range(shark.phase_minutes)]
-        rows.append({"load": load} | _means(minutes, shark.discarded_minutes))
+        first = len(minutes) + shark.discarded_minutes
+        minutes += [run.minute() for _ in range(shark.phase_minutes)]
+        rows.append({"load": load} | _means(minutes, first))
     return rows
 
 
@@ -116,13 +116,13 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
     return {"load": mb_per_s, **row, "mb_per_s": row["mb_per_s"] * read_kb * 1024 / 1e6 / model.arrays}
 
 
-def _means(minutes, discarded):
-    """Return means over the minutes that are not discarded; ``mb_per_s`` is reads per second, still to be converted."""
-    counted = minutes[discarded:]
+def _means(minutes, first):
+    """Return means over a run's minutes from one on; ``mb_per_s`` is reads per second, still to be converted."""
+    counted = minutes[first:]
     counts = {name: sum(minute.counts[name] for minute in counted) for name in counted[0].counts}
     seconds = sum(minute.seconds for minute in counted)
     fetched = sum(minute.staged["synchronous"] + minute.staged["asynchronous"] for minute in counted)
-    unused = counted[-1].state["unused"] - (minutes[discarded - 1].state["unused"] if discarded else 0)
+    unused = counted[-1].state["unused"] - (minutes[first - 1].state["unused"] if first else 0)
     reads, requests = counts["reads"], counts["reads"] + counts["writes"]
     operations = counts["stage_reads"] + counts["destage_reads"] + counts["destage_writes"]
     return {

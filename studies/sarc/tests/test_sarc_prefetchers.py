@@ -1,10 +1,12 @@
 """Test the SARC study's comparison of prefetchers: its table from runs, and the results that a small run must have."""
 
 import math
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from misspenalty_studies.sarc import prefetchers
 from misspenalty_studies.sarc.prefetchers import MEASURES, POLICIES, PREFETCHERS, compare, over_seeds
 from misspenalty_studies.sarc.runs import load_shark
 from studies.sarc.tests.test_sarc import MACHINE, VALUES
@@ -19,6 +21,37 @@ def test_amp_takes_the_place_of_a_fixed_degree():
         "threshold": shark.threshold,
         "writes_sequential": int(shark.writes_sequential),
     }
+
+
+class Steady:
+    """A run in which each minute prefetches 20 tracks and evicts 5 of them unread."""
+
+    def __init__(self, *_):
+        self.unused = 0
+
+    def load(self, _):
+        pass
+
+    def minute(self):
+        self.unused += 5
+        counts = dict.fromkeys(("reads", "writes", "read_hits", "stage_reads", "destage_reads", "destage_writes"), 1)
+        return SimpleNamespace(
+            counts=counts,
+            staged={"demand": 7, "synchronous": 8, "asynchronous": 12},
+            response_ns=(1, 1),
+            seconds=60,
+            state={"unused": self.unused},
+            utilisation=0.5,
+        )
+
+
+@pytest.mark.parametrize("discarded", [0, 1, 2])
+def test_unused_tracks_are_those_of_the_counted_minutes(monkeypatch, discarded):
+    monkeypatch.setattr(prefetchers, "Run", Steady)
+    shark = load_shark(MACHINE, 16, VALUES)[0]
+    shark = shark.with_values({"warm_up_minutes": 4, "phase_minutes": 3, "discarded_minutes": discarded})
+    rows = prefetchers._phases(shark, "cache_sensitive", "sarc", 1, [2500, 12500])
+    assert [(row["load"], row["unused"]) for row in rows] == [(2500, 0.25), (12500, 0.25)]
 
 
 def test_factors_are_means_over_the_seeds_of_ratios_to_sarcs_prefetcher():
