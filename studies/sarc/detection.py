@@ -39,13 +39,12 @@ def detect(shark, config, seed):
     """
     run = Run(shark, config, POLICY, seed, drives=False)
     run.load(shark.warm_up_share * LOADS[config][-1])
-    for _ in range(shark.warm_up_minutes):
-        run.minute()
+    states = [dict.fromkeys(COUNTS, 0), *(run.minute().state for _ in range(shark.warm_up_minutes))]
     run.load(LOADS[config][0])
-    states = [run.minute().state for _ in range(shark.phase_minutes)]
-    first, last = states[max(shark.discarded_minutes - 1, 0)], states[-1]
+    states += [run.minute().state for _ in range(shark.phase_minutes)]
+    first, last = states[shark.discarded_minutes - shark.phase_minutes - 1], states[-1]
     seen = {name: last[name] - first[name] for name in COUNTS}
-    seconds = 60 * (shark.phase_minutes - max(shark.discarded_minutes, 1))
+    seconds = 60 * (shark.phase_minutes - shark.discarded_minutes)
     false = 100 * seen["false_sequential"] / max(seen["random_tracks"], 1)
     missed = 100 * seen["missed_sequential"] / max(seen["stream_tracks"], 1)
     return {

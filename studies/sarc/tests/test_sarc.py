@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -335,6 +336,30 @@ def test_detection_is_the_same_without_drives(shark):
     one, two = ({name: state[name] for name in detection.COUNTS} for state in states)
     assert one == two
     assert one["stream_tracks"] > 0
+
+
+@pytest.mark.parametrize("discarded", [0, 1])
+def test_detection_is_measured_in_the_minutes_that_are_not_discarded(shark, monkeypatch, discarded):
+    made = []
+
+    class Counted:
+        """A run whose counts grow by 16 more in every minute."""
+
+        def __init__(self, *_, **__):
+            made.append(0)
+
+        def load(self, _):
+            pass
+
+        def minute(self):
+            made.append(made[-1] + 16 * len(made))
+            return SimpleNamespace(state=dict.fromkeys(detection.COUNTS, made[-1]))
+
+    monkeypatch.setattr(detection, "Run", Counted)
+    phases = {"warm_up_minutes": 2, "phase_minutes": discarded + 1, "discarded_minutes": discarded}
+    found = detection.detect(shark.with_values(phases), "cache_sensitive", 1)
+    assert found["random_tracks"] == 16 * (3 + discarded), "those of the last minute"
+    assert found["sequential_misses_per_s"] == pytest.approx(16 * found["random_tracks"] / 60)
 
 
 def test_hits_gained_are_divided_by_the_cache_that_random_data_gain():
