@@ -237,7 +237,7 @@ def vary_all(machine, fitted, settings, short, seed, parameters, load, threads):
     """
     shark, entries = fitted_shark(machine, fitted, settings, short)
     listed = variations(shark, entries)
-    cases = [(name, value) for name in parameters for value in listed[name]]
+    cases = [(name, value) for name in parameters for value in listed.get(name, ())]
     unvaried = vary(shark, "none", ["none"], seed, load)
 
     def varied(case):

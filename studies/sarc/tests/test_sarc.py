@@ -564,6 +564,22 @@ def test_a_varied_parameter_is_run_where_it_touches_something(shark, monkeypatch
     assert named == set(SENSITIVITY)
 
 
+def test_a_parameter_that_has_its_only_other_value_is_not_varied(tmp_path, monkeypatch):
+    fitted = tmp_path / "fitted.csv"
+    pd.DataFrame({"parameter": VALUES.keys(), "value": VALUES.values()}).to_csv(fitted, index=False)
+    asked = []
+
+    def noted(shark, parameter, values, *_):
+        asked.append((parameter, values))
+        rows = [(parameter, "", config, policy, 1.0) for config in LOADS for policy in PAPERS]
+        return pd.DataFrame(rows, columns=["parameter", "value", "config", "policy", "response_ms"])
+
+    monkeypatch.setattr(sarc_inside, "vary", noted)
+    settings = {"divisor": 16, "values": {"climb": 0.56}}
+    sarc_inside.vary_all(MACHINE, fitted, settings, SHORT, 1, ["climb", "large_ratio"], 4, threads=1)
+    assert asked == [("none", ["none"]), ("large_ratio", [10]), ("large_ratio", [50])]
+
+
 # --- near saturation --------------------------------------------------------------------------------------------------
 
 
