@@ -95,14 +95,14 @@ def play(capture, machine, today, calibration, copying, published, build, settin
     """
     testbed = replace(_machine(machine).testbed, **_copy_times(copying))
     recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)
-    study, _ = setup.set_up(build, recorded, testbed, **options)
+    study, placement = setup.set_up(build, recorded, testbed, **options)
     found = {"scale": as_written(_scale_fit(study, calibration))}
     study = study._replace(scale=float(found["scale"]["value"].item()))
     for kernel, copies in KERNELS.items():
         found[kernel] = runs.simulate(study._replace(machine=replace(testbed, separate_buffers=copies)), bars, threads)
         print(f"{build}, {kernel}: {len(found[kernel])} runs", file=sys.stderr)
     found["accuracy"] = tables.accuracy(build, study.workload, study.training, study.measured, bars)
-    found["workload"] = tables.workload_facts(study, recorded, pd.read_csv(published))
+    found["workload"] = tables.workload_facts(study, recorded, placement["runs"], pd.read_csv(published))
     del study
     study, _ = setup.set_up(build, recorded, _machine(today).testbed, **options)
     return found | {"today": tables.fig7(runs.simulate(study, setup.varied(settings), threads))}

@@ -215,7 +215,7 @@ COUNTED = ("exec", "open", "create", "read", "write", "fault", "unlink", "rename
 EARLY = (0.05, 0.1, 0.5)  # shares of a run's compute
 
 
-def workload_facts(study, capture, published):
+def workload_facts(study, capture, runs, published):
     """Compute facts of a recorded workload, as means over the measured runs, next to the paper's values.
 
     Parameters
@@ -223,6 +223,8 @@ def workload_facts(study, capture, published):
     study : Study
     capture : Capture
         The study's recording, for the names of files and the processes of runs.
+    runs : sequence of int
+        Number of each of the workload's runs in the recording, which may have more.
     published : DataFrame
         ``benchmark, quantity, value``: what the paper states about its own workloads.
 
@@ -235,9 +237,9 @@ def workload_facts(study, capture, published):
         caches, that falls within the first n % of the run's compute.
     """
     benchmark, measured = study.benchmark, study.measured
-    runs = [_run_facts(study.workload.records[run], capture.files) for run in measured]
-    facts = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-    numbers = np.asarray(capture.runs)[list(measured)]
+    each = [_run_facts(study.workload.records[run], capture.files) for run in measured]
+    facts = {name: float(np.mean([run[name] for run in each])) for name in each[0]}
+    numbers = [runs[run] for run in measured]
     facts["processes"] = capture.processes["run"].isin(numbers).sum() / len(measured)
     facts |= {"runs_measured": len(measured), "compute_scale": study.scale}
     facts |= {

@@ -161,7 +161,7 @@ def test_workload_facts_count_each_page_and_file_once(study):
         runs=list(range(1, 7)),
     )
     published = pd.DataFrame({"benchmark": ["andrew", "ld"], "quantity": "reads", "value": [919, 7], "unit": "calls"})
-    table = epcm_tables.workload_facts(study, capture, published)
+    table = epcm_tables.workload_facts(study, capture, capture.runs, published)
     facts = table.set_index("quantity")
     assert (table["benchmark"] == "andrew").all()
     expected = {
@@ -182,6 +182,18 @@ def test_workload_facts_count_each_page_and_file_once(study):
     assert early[0] == 0, "a twelfth of the compute is before the first source"
     assert 0 < early[1] < 50 < early[2] < 80, "the directories and the first source, then half of the sources"
     assert epcm.waited_early(study, [1]) == [1]
+
+
+def test_processes_are_those_of_the_measured_runs_where_the_recording_has_others_before_them(study):
+    paths = [f"s/{number}.c" for number in range(12)] + [f"s/{number}.o" for number in range(12)]
+    capture = SimpleNamespace(
+        files=pd.DataFrame({"path": paths}),
+        processes=pd.DataFrame({"run": np.repeat(range(1, 10), [1] * 6 + [4, 5, 6])}),
+        runs=list(range(1, 10)),
+    )
+    published = pd.DataFrame({"benchmark": [], "quantity": [], "value": []}).astype({"benchmark": str, "quantity": str})
+    table = epcm_tables.workload_facts(study, capture, [1, 2, 3, 7, 8, 9], published)
+    assert table.set_index("quantity").loc["processes", "value"] == 5
 
 
 def test_readings_vary_one_choice_at_a_time(study):
