@@ -65,10 +65,13 @@ class _Run(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that every capture that a study names is among the captures of the run."""
+        """Check that every capture that a study names is among the captures of the run, and what else it names of other
+        studies' settings."""
         for name in type(self).model_fields:
             if hasattr(part := getattr(self, name), "check_captures"):
                 part.check_captures(list(self.captures))
+            if hasattr(part, "check_studies"):
+                part.check_studies(self)
         return self
 
 

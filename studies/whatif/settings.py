@@ -2,10 +2,11 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from misspenalty_studies.common.settings import Distinct, Name, Settings, setting
+from misspenalty_studies.common.settings import Distinct, Name, SettingError, Settings, nearest, setting
 from misspenalty_studies.common.settings.types import InnerShare
+from misspenalty_studies.sarc.runs import LOADS
 
 
 class WhatifWorkload(Settings):
@@ -29,6 +30,14 @@ class SarcPoint(Settings):
         what="Load with another back end. `same requests`: as many requests per second; `same utilisation`: as many as "
         "keep the back end equally busy."
     )
+
+    @model_validator(mode="after")
+    def check(self):
+        """Check that the study runs the configuration at this load."""
+        if self.iops not in LOADS[self.config]:
+            loads = ", ".join(map(str, LOADS[self.config]))
+            raise SettingError(f"{self.iops} is no load of {self.config}; expected one of {loads}", "iops")
+        return self
 
 
 POINTS = {
@@ -54,3 +63,21 @@ class WhatifSettings(Settings):
     sarc: Annotated[dict[Name, SarcPoint], Field(min_length=1)] = setting(
         POINTS, "Points of the SARC study whose counts are priced, under names of your own.", block=True
     )
+
+    def check_studies(self, run):
+        """Check that every build is one of EPCM's captures.
+
+        Raises
+        ------
+        SettingError
+            A build is not.
+        """
+        captures = run.epcm.captures.plain()
+        for name in self.builds:
+            if name not in captures:
+                raise SettingError(
+                    f"{name!r} is not one of epcm.captures ({', '.join(captures)}){nearest(name, captures)}; leave "
+                    "it out, or name one of them",
+                    "whatif",
+                    "builds",
+                )

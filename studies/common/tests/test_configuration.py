@@ -324,6 +324,22 @@ def test_impossible_settings_of_epcm_are_refused(changes, message):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"whatif": {"builds": ["sssh"]}}, r"whatif\.builds: 'sssh' is not one of epcm\.captures .*did you mean ssh\?"),
+        ({"epcm": {"captures": {"ld": None}}}, r"whatif\.builds: 'ld' is not one of epcm\.captures \(andrew, glimpse"),
+        (
+            {"whatif": {"sarc": {"sensitive": {"iops": 9091}}}},
+            r"whatif\.sarc\.sensitive\.iops: 9091 is no load of cache_sensitive; expected one of 2500, 12500",
+        ),
+    ],
+)
+def test_impossible_settings_of_the_whatif_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        configuration.checked(merged(CONFIG, changes), root=ROOT)
+
+
+@pytest.mark.parametrize(
     "facts", ["- andrew\n", "", "andrew: [1]\n", "andrew: {runs: 3}\n", "andrew: {runs: {a: 3}}\n"]
 )
 def test_facts_of_another_form_next_to_a_capture_of_epcm_are_refused(tmp_path, facts):
