@@ -100,7 +100,7 @@ class Variant:
         for one in self.seeds:
             costs = _priced(one.costs, server_mb, install)
             at_points = points(one.sweeps, self.points_mb, costs)
-            others = projections.other_runs(one.data, self.points_mb, iterations)
+            others = projections.other_runs(one.data, self.points_mb, iterations, costs.testbed)
             found["fig9"].append(all_of_fig9(one.sweeps, costs, least_share))
             found["fig10"].append(fig10(at_points, self.points_mb))
             found["fig11"].append(fig11(at_points, self.points_mb))

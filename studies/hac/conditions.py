@@ -186,7 +186,7 @@ class _Database:
         # key: whether a count of calls stops T1-; value: a dict by traversal
         self.runs = {False: runs, True: runs | {"T1-": Point(at_size(calls, size), size)}}
         self.curves = {False: curves, True: curves | {"T1-": self._curve("T1-", calls)}}
-        self.others = projections.other_runs(data, points_mb, iterations)
+        self.others = projections.other_runs(data, points_mb, iterations, costs.testbed)
 
     def _curve(self, name, swept, costs=None):
         """Return Figure 9's replacement rows at sizes with `enough` hot fetches; they do not depend on the server."""

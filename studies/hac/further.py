@@ -87,10 +87,10 @@ def elapsed(data, sweeps, points_mb, costs, iterations):
         ``traversal, cache_mb, run`` (cold, hot), ``system, fetches, elapsed_s, hit_s, fetch_s, replacement_s,
         conversion_s``.
     """
-    rows = []
+    rows, record = [], costs.testbed.record
     for name in STATIC:
         size = points_mb[name]
-        logs = {"hac": at_size(sweeps[name], size), "fpc": run(data, "fpc", name, size, iterations).fetches}
+        logs = {"hac": at_size(sweeps[name], size), "fpc": run(data, "fpc", name, size, iterations, **record).fetches}
         for (which, fetches), cold in product(logs.items(), (True, False)):
             one = penalty(fetches, size, costs, cold=cold)
             share = one.fetches / 1e6
@@ -119,7 +119,7 @@ def updates(data, cache_mb, costs):
     """
     rows, testbed = [], costs.testbed
     for name in ("T1", "T2a", "T2b"):
-        cache = make_cache(data, "hac", cache_mb, writable=True)
+        cache = make_cache(data, "hac", cache_mb, writable=True, **testbed.record)
         program = Program(cache, data)
         program.run(name)
         fetches = intervals(*cache.log()).assign(iteration=0)
@@ -224,7 +224,7 @@ def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings
         for value in values:
             chosen = {} if parameter == "none" else {parameter: value}
             try:
-                fetches = run(data, "hac", traversal, cache_mb, iterations, **chosen).fetches
+                fetches = run(data, "hac", traversal, cache_mb, iterations, **costs.testbed.record | chosen).fetches
                 found = penalty(fetches, cache_mb, costs)
             except ParameterError:  # the cache is too small, or there are no hot misses
                 continue
@@ -238,7 +238,7 @@ def layout_sensitivity(traversal, cache_mb, costs, iterations, layouts):
     for name, sizes in layouts.items():
         data = database(**sizes)
         try:
-            fetches = run(data, "hac", traversal, cache_mb, iterations).fetches
+            fetches = run(data, "hac", traversal, cache_mb, iterations, **costs.testbed.record).fetches
             found = penalty(fetches, cache_mb, costs._replace(pages=len(data.pages)))
         except ParameterError:  # the cache is too small, or there are no hot misses
             continue

@@ -40,7 +40,9 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
     tables = [
         {
             "projections": projections.projections(
-                runs_at(one.sweeps, points_mb), one.costs, projections.other_runs(one.data, points_mb, iterations)
+                runs_at(one.sweeps, points_mb),
+                one.costs,
+                projections.other_runs(one.data, points_mb, iterations, one.costs.testbed),
             ),
             "elapsed": further.elapsed(one.data, one.sweeps, points_mb, one.costs, iterations),
         }

@@ -38,7 +38,7 @@ class OtherRuns(NamedTuple):
     pointers: np.ndarray
 
 
-def other_runs(data, points_mb, iterations):
+def other_runs(data, points_mb, iterations, testbed):
     """Make the runs on one database that the projections need besides those of Figure 9.
 
     Parameters
@@ -48,6 +48,7 @@ def other_runs(data, points_mb, iterations):
         Cache sizes of Figure 9.
     iterations : int
         Iterations of the traversal without recursion.
+    testbed : ObjectServerTestbed
 
     Returns
     -------
@@ -56,7 +57,7 @@ def other_runs(data, points_mb, iterations):
     pointers, entries = references_by_page(data)
 
     def point(system, traversal, size, repeats):
-        return Point(run(data, system, traversal, size, repeats).fetches, size)
+        return Point(run(data, system, traversal, size, repeats, **testbed.record).fetches, size)
 
     return OtherRuns(
         point("hac", "T1 iterative", points_mb["T1"], iterations),

@@ -237,7 +237,7 @@ def sweeps(
         ``total`` and, if `frames_mb` is given, ``frames``: HAC's fetches at every size; if `others_mb` is given,
         ``others``: misses of FPC and the dual buffer. All have a column ``seed``.
     """
-    words = load_testbed(machine)["activation_words"]
+    record = load_testbed(machine).record
     axes = {axis: chosen[traversal] for axis, chosen in (("total", total_mb), ("frames", frames_mb)) if chosen}
     others_mb = others_mb[traversal] if others_mb else []
     best = dict.fromkeys(others_mb, shares)
@@ -245,7 +245,7 @@ def sweeps(
     def of_seed(seed):
         data = database(seed, **sizes)
         found = {
-            axis: sweep_hac(data, traversal, chosen, iterations, table=axis == "total", activation_words=words)
+            axis: sweep_hac(data, traversal, chosen, iterations, table=axis == "total", **record)
             for axis, chosen in axes.items()
         }
         if others_mb:

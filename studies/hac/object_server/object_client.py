@@ -87,6 +87,11 @@ class ObjectServerTestbed:
         latencies = (self[f"{name}_{key}"] for key in ("l2_ns", "memory_ns"))
         return Processor(*numbers, 1024 * l2, *latencies, self["line_bytes"])
 
+    @property
+    def record(self):
+        """The parameter of a client cache that the testbed determines, the size of an activation record."""
+        return {"activation_words": self["activation_words"]}
+
     def variations(self):
         """Return (name, value) of each alternative for sensitivity runs, in the file's order."""
         return variations(self.entries, self.values)

@@ -189,7 +189,7 @@ def test_figures_9_to_11_agree_with_one_another(sweeps, costs):
 
 def test_projections_have_every_case(data, sweeps, costs):
     runs = hac.runs_at(sweeps, POINTS)
-    table = hac_projections.projections(runs, costs, hac_projections.other_runs(data, POINTS, 3))
+    table = hac_projections.projections(runs, costs, hac_projections.other_runs(data, POINTS, 3, costs.testbed))
     assert not table.duplicated(["case", "traversal", "quantity"]).any()
     assert table["value"].notna().all()
     assert set(table["case"]) == {
@@ -204,6 +204,29 @@ def test_projections_have_every_case(data, sweeps, costs):
     assert slow < own < fast
     deep = hac.points(sweeps, POINTS, costs)["T1"].us["stack_scanning"]
     assert value["iterative_traversal", "T1", "stack_scanning_us"] < deep
+
+
+def test_every_run_has_the_testbeds_activation_records(data, sweeps, costs):
+    """A stack of records that are twice as long has twice as many words to scan."""
+    longer = costs._replace(testbed=costs.testbed.with_values(activation_words=32))
+    table = hac_further.algorithm_sensitivity(data, "T1", 0.24, costs, 3, {"activation_words": [32]})
+    own = hac_further.algorithm_sensitivity(data, "T1", 0.24, longer, 3, {})
+    measured = ["misses", "replacement_pct", "conversion_pct", "stack_pct"]
+    assert own.loc[0, measured].tolist() == table.loc[1, measured].tolist() != table.loc[0, measured].tolist()
+    databases = {"b": {"seed": 1, **SMALL["database"]}}
+    layouts = hac_further.layout_sensitivity("T1", 0.24, longer, 3, databases)
+    assert layouts.loc[0, measured].tolist() == own.loc[0, measured].tolist()
+    scanned = [
+        hac_projections.other_runs(data, POINTS, 3, one.testbed).iterative.fetches["stack_words"].sum()
+        for one in (costs, longer)
+    ]
+    assert scanned[1] == 2 * scanned[0] > 0
+    spent = [
+        hac_further.elapsed(data, sweeps, POINTS, one, 3).set_index(["traversal", "run", "system"])["replacement_s"]
+        for one in (costs, longer)
+    ]
+    assert (spent[1] > spent[0]).xs("fpc", level="system").all()
+    assert (spent[1] == spent[0]).xs("hac-fg", level="system").all(), "HAC's sweeps are those of one testbed"
 
 
 def test_a_point_prices_each_case_once_and_equals_penalty(sweeps, costs):
