@@ -15,7 +15,8 @@ sections IV (the machine, one cluster of an IBM ESS 800) and V (response times o
    front end, whose buses and locks are not modelled.
 
 A miss reads the missing pages, or also the later ones of their track, or the whole track (`staging`). Behind the
-caches, neighbouring pages on one drive form one operation. A drive's scheduler (`drive_scheduler`) chooses the next
+caches, neighbouring pages on one drive form one operation if they are of one track or of one prefetched group; the
+tracks that a request asks for are read separately. A drive's scheduler (`drive_scheduler`) chooses the next
 operation among the `drive_window` that have waited longest; in the study, it chooses the one whose first sector the
 drive reaches first. Drives move as described in `misspenalty.disks`. The write cache is destaged stripe by stripe: each
 array takes the stripe whose last write is oldest, and the number of destages rises linearly between two fill levels
