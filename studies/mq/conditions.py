@@ -94,9 +94,15 @@ def over_another(trace, levels, threshold_mb, cache_mb):
     -------
     DataFrame
         ``cache_mb, policy, hit_ratio_pct, condition``.
+
+    Raises
+    ------
+    ParameterError
+        The size is not between the smallest and the largest of `levels`.
     """
     span = levels["first_level_mb"].min(), levels["first_level_mb"].max()
-    stream, table = calibrate(trace, levels["target_pct"].iloc[0], span, threshold_mb, cache_mb, ())
+    remedy = "add smaller or larger sizes to mq.calibrated.shown_mb, or leave out mq.calibrated.shorter"
+    stream, table = calibrate(trace, levels["target_pct"].iloc[0], span, threshold_mb, cache_mb, (), remedy=remedy)
     found = level_of(table["first_level_mb"].iloc[0])
     words = f"{found}, calibrated on Table 3 over another capture of {stream.reads / 1e6:.1f} million reads"
     return table[COLUMNS].assign(condition=words)

@@ -73,7 +73,10 @@ def distances(trace, threshold_mb):
     return found
 
 
-def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1):
+RANGE = "change the range of first_level_mb in data/calibration.yaml"  # if the size is not in it
+
+
+def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, reads=None, threads=1, remedy=RANGE):
     """Determine the first-level size, in whole MB, whose share of short re-accesses is closest to a published one.
 
     The share falls as the first level grows, so the size is found by bisection.
@@ -97,6 +100,8 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
         first time depend on it. By default, a stream has all read misses of its first level.
     threads : int, optional
         Number of first levels that are tabulated concurrently.
+    remedy : str
+        What the error about `span_mb` advises.
 
     Returns
     -------
@@ -123,8 +128,7 @@ def calibrate(trace, target_pct, span_mb, threshold_mb, cache_mb, shown_mb, read
     if not share(low) >= target_pct >= share(high):
         raise ParameterError(
             f"behind a first level of {low} to {high} MB, {share(high):.1f} to {share(low):.1f} % of the re-accesses"
-            f" are short, but the published share is {target_pct:g} %; change the range of first_level_mb in"
-            " data/calibration.yaml"
+            f" are short, but the published share is {target_pct:g} %; {remedy}"
         )
     while high - low > 1:
         middle = (low + high) // 2

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from misspenalty.errors import ParameterError
 from misspenalty.traces import Trace
 from misspenalty_studies.mq import conditions, first_level
 from misspenalty_studies.mq.runs import behind, replay
@@ -42,6 +43,11 @@ def test_the_size_is_found_over_another_capture_too(trace, levels):
     table = conditions.over_another(trace, levels.assign(target_pct=46), 20, SIZES)
     assert len(table) == 4 and table["condition"].nunique() == 1
     assert "calibrated on Table 3 over another capture of " in table["condition"].iloc[0]
+
+
+def test_another_size_than_those_shown_is_refused_with_the_key_that_lists_them(trace, levels):
+    with pytest.raises(ParameterError, match=r"% of the re-accesses are short.*; add .* to mq\.calibrated\.shown_mb"):
+        conditions.over_another(trace, levels[levels["chosen"]].assign(target_pct=46), 20, SIZES)
 
 
 def test_each_value_of_the_testbed_is_a_condition():
