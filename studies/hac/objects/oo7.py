@@ -35,7 +35,7 @@ from misspenalty_studies.hac.objects.oo7_fill import (
     fill_modules,
     fill_parts,
 )
-from misspenalty_studies.hac.objects.oo7_plan import CLASSES, Draws, Plan
+from misspenalty_studies.hac.objects.oo7_plan import CHUNK, CLASSES, Draws, Plan
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Parameters:
                 raise ParameterError(f"{field.name} is {value!r}; expected a whole number from 1")
         if self.documents not in ("apart", "between"):
             raise ParameterError(f"documents is {self.documents!r}; expected apart or between")
-        if self.levels > 12 or self.modules * self.composites * self.parts * (4 + 2 * self.connections) > 2**25:
+        if self.levels > 12 or self.objects > 2**25:
             raise ParameterError("the database would have more than 12 levels or more than 33 million objects")
 
     @property
@@ -88,6 +88,13 @@ class Parameters:
     def base_assemblies(self):
         """Number of base assemblies of a module."""
         return self.fan_out ** (self.levels - 1)
+
+    @property
+    def objects(self):
+        """Number of objects, those of `Plan`."""
+        module = 5 + -(-self.manual_bytes // CHUNK) + 3 * self.complex_assemblies + 4 * self.base_assemblies
+        document = 3 + -(-self.document_bytes // CHUNK)
+        return self.modules * (module + self.composites * (5 + document + self.parts * (4 + 2 * self.connections)))
 
 
 MEDIUM = Parameters()

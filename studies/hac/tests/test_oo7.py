@@ -216,6 +216,7 @@ def test_bytes_are_those_of_the_reference(seed, **sizes):
     data = make(parameters, seed)
     assert list(data.roots) == roots
     assert data.pages.tobytes() == pages
+    assert data.objects == parameters.objects
 
 
 def test_equal_seeds_give_equal_bytes():
@@ -224,7 +225,16 @@ def test_equal_seeds_give_equal_bytes():
 
 
 @pytest.mark.parametrize(
-    "change", [{"parts": 0}, {"levels": 20}, {"documents": "elsewhere"}, {"parts": 10**9}, {"composites": 1.5}]
+    "change",
+    [
+        {"parts": 0},
+        {"levels": 20},
+        {"documents": "elsewhere"},
+        {"parts": 10**9},
+        {"composites": 1.5},
+        {"fan_out": 20, "levels": 7},
+        {"manual_bytes": 10**12},
+    ],
 )
 def test_impossible_parameters_are_refused(change):
     with pytest.raises(ParameterError):
