@@ -99,10 +99,10 @@ def fig8(platform, utilisations, workload):
 
 def _total(platform, system, workload):
     """Return the latency in ms, or None if the file does not fit."""
-    return random_updates(platform, system, workload)["total"] if _fits(platform, system, workload) else None
+    return random_updates(platform, system, workload)["total"] if fits(platform, system, workload) else None
 
 
-def _fits(platform, system, workload):
+def fits(platform, system, workload):
     """Return whether the file fits on the disk together with the space that the virtual log keeps free or UFS's
     metadata."""
     files = _file_blocks(platform, workload)

@@ -1,5 +1,6 @@
 """Define and validate the settings of the virtual-log study."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -9,10 +10,11 @@ from misspenalty_studies.common.settings import Distinct, Number, SettingError, 
 from misspenalty_studies.common.settings.types import Count, InnerShare, Label
 from misspenalty_studies.vlog import what_if
 from misspenalty_studies.vlog.conditions import short_switch_ms
+from misspenalty_studies.vlog.file_system_runs import fits
 from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
-from misspenalty_studies.vlog.file_systems.lfs import RESERVE, SEGMENT
-from misspenalty_studies.vlog.runs import Updates, make_platforms
+from misspenalty_studies.vlog.file_systems.lfs import DATA, RESERVE, SEGMENT
+from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, Updates, make_platforms
 from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks
 
 DriveName = Annotated[
@@ -185,10 +187,24 @@ class VlogSettings(Settings):
 
     def _check_room(self, label, platform):
         blocks, most = physical_blocks(platform.kind), capacity(platform.kind)
-        live = int(Updates(**self.workload.plain()).utilisation * blocks)
+        load = Updates(**self.workload.plain())
+        live, more = int(load.utilisation * blocks), load.utilisation + DF_RESERVE
         if live > most:
             raise SettingError(
                 f"{live} blocks do not fit; the virtual log on {label} has room for {most}", "workload", "utilisation"
+            )
+        if more >= 1 or not all(fits(platform, system, replace(load, utilisation=more)) for system in SYSTEMS):
+            raise SettingError(
+                f"{load.utilisation:g}, but under a condition {DF_RESERVE:g} more of the blocks are live, and as many"
+                f" do not fit on {label}; choose a lower utilisation",
+                "workload",
+                "utilisation",
+            )
+        if label in self.bursts_on and live > (room := (blocks // SEGMENT - RESERVE) * DATA):
+            raise SettingError(
+                f"{live} blocks do not fit; the log-structured disk on {label} has room for {room}",
+                "workload",
+                "utilisation",
             )
         if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
             raise SettingError(

@@ -226,6 +226,18 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
             r"vlog\.workload\.utilisation: \d+ blocks do not fit; the virtual log on",
         ),
         (
+            {"workload": CONFIG["vlog"]["workload"] | {"utilisation": 0.85}},
+            r"vlog\.workload\.utilisation: 0\.85, but under a condition 0\.12 more of the blocks are live",
+        ),
+        (
+            {
+                "platforms": CONFIG["vlog"]["platforms"] | {"sparc10_hp": SPARC | {"cylinders": 5}},
+                "files_on": ["sparc10_seagate"],
+                "bursts_on": ["sparc10_hp"],
+            },
+            r"vlog\.workload\.utilisation: 581 blocks do not fit; the log-structured disk on sparc10_hp",
+        ),
+        (
             {"platforms": {"sparc10_hp": SPARC}},
             r"vlog\.platforms\.sparc10_seagate: missing; expected a mapping of host",
         ),
