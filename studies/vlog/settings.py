@@ -13,7 +13,8 @@ from misspenalty_studies.vlog.conditions import short_switch_ms
 from misspenalty_studies.vlog.file_system_runs import fits
 from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
-from misspenalty_studies.vlog.file_systems.lfs import DATA, RESERVE, SEGMENT
+from misspenalty_studies.vlog.file_systems.lfs import DATA, RESERVE, SEGMENT, blocks_of_files
+from misspenalty_studies.vlog.file_systems.ufs import GROUP, INODE_SPACE
 from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, Updates, make_platforms
 from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks
 
@@ -206,9 +207,19 @@ class VlogSettings(Settings):
                 "workload",
                 "utilisation",
             )
+        if label in self.files_on:
+            self._check_small_files(label, most)
         if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
             raise SettingError(
                 f"the file takes more than 80 % of the room on {label}; choose a smaller one", "large_file_mb"
             )
         if label in {*self.files_on, *self.bursts_on} and blocks < (RESERVE + 4) * SEGMENT:
             raise SettingError("too few cylinders for a log-structured disk", "platforms", label)
+
+    def _check_small_files(self, label, blocks):
+        """Check that a cylinder group has an inode, and a log-structured disk the room, for every small file."""
+        inodes = GROUP * BLOCK // INODE_SPACE - 1  # without the directory's
+        room = (blocks // SEGMENT - RESERVE) * DATA
+        if self.small_files > inodes or blocks_of_files(self.small_files) > room:
+            fewer = max((n for n in range(inodes + 1) if blocks_of_files(n) <= room), default=0)
+            raise SettingError(f"{self.small_files}; {label} has room for {fewer} files", "small_files")

@@ -23,6 +23,12 @@ BUFFER = 6_100_000 // BLOCK
 THRESHOLD = 0.75
 RESERVE = 2  # segments kept free for the cleaner
 FILE_INODES = 64  # inodes per block, 64 bytes each as in Minix
+ENTRY = 16  # bytes of a directory entry
+
+
+def blocks_of_files(count):
+    """Return the number of blocks of that many small files, of their inodes and of their directory."""
+    return count + -(-count // FILE_INODES) + -(-count * ENTRY // BLOCK)
 
 
 class Lfs(DiskClient):
@@ -164,7 +170,7 @@ class Lfs(DiskClient):
     def small_files(self, count):
         """Create, read after emptying memory, and delete files of one block each; return the ns of each phase."""
         inode = [count + i // FILE_INODES for i in range(count)]
-        entry = [2 * count + i * 16 // BLOCK for i in range(count)]
+        entry = [2 * count + i * ENTRY // BLOCK for i in range(count)]
         return {
             "create": self.timed(lambda: self.create(inode, entry)),
             "read": self.timed(lambda: self.read_files(inode, entry)),

@@ -24,6 +24,7 @@ from misspenalty_studies.vlog.file_systems.disk_client import BLOCK, BLOCK_SECTO
 FRAGMENT = 1024
 FRAGMENT_SECTORS = 2
 INODES_A_BLOCK = 32
+INODE_SPACE = 2048  # bytes of a cylinder group per inode
 ENTRY = 20  # bytes of a directory entry with a short name
 DIRECT = 12
 POINTERS_A_BLOCK = BLOCK // 4
@@ -42,7 +43,7 @@ class UfsLayout:
 
     def __init__(self, blocks, group_blocks=GROUP):
         self.blocks, self.group_blocks = blocks, group_blocks
-        first_data = 2 + group_blocks * BLOCK // 2048 // INODES_A_BLOCK  # one inode per 2 KB
+        first_data = 2 + group_blocks * BLOCK // INODE_SPACE // INODES_A_BLOCK
         if blocks < first_data + 2:
             raise ParameterError(f"{blocks} blocks are too few for a file system; expected at least {first_data + 2}")
         self.used = bytearray(blocks)
@@ -109,7 +110,16 @@ class Ufs(DiskClient):
         return 2 + number // INODES_A_BLOCK
 
     def small_files(self, count):
-        """Create, read after emptying memory, and delete files of one fragment; return the ns of each phase."""
+        """Create, read after emptying memory, and delete files of one fragment; return the ns of each phase.
+
+        Raises
+        ------
+        ParameterError
+            The cylinder group of the directory has too few inodes, or the disk too few blocks.
+        """
+        inodes = self.layout.group_blocks * BLOCK // INODE_SPACE
+        if count >= inodes:
+            raise ParameterError(f"{count} files; expected at most {inodes - 1}, the inodes of the directory's group")
         directory = self.layout.allocate(-(-count * ENTRY // BLOCK))
         data = self.layout.allocate(-(-count * FRAGMENT // BLOCK))
         where = [data[i // 4] * BLOCK_SECTORS + i % 4 * FRAGMENT_SECTORS for i in range(count)]

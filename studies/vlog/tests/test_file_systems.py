@@ -96,6 +96,17 @@ def test_creating_writes_inode_then_directory_and_the_data_behind():
     assert sum(spent.values()) == ufs.now == store.now
 
 
+def test_inodes_never_take_the_blocks_of_the_directory():
+    store = Recorder()
+    most = GROUP * 2 - 1  # an inode per 2 KB, one of them the directory's
+    Ufs(store, HOSTS["sparc10"], 5000).small_files(most)
+    directory = 8 * (2 + GROUP * 2 // 32)
+    inodes = {sector for write, sector, count in store.requests if write and count == 8 and sector < directory}
+    assert max(inodes) == directory - 8, "the last block of inodes is before the directory"
+    with pytest.raises(ParameterError, match=f"{most + 1} files; expected at most {most}"):
+        Ufs(Recorder(), HOSTS["sparc10"], 5000).small_files(most + 1)
+
+
 def test_a_layout_never_gives_a_block_twice():
     layout = UfsLayout(5632)
     taken, indirect = layout.file(4000)
