@@ -17,6 +17,7 @@ from misspenalty_studies.common.claims.forms import (
     outcome_of,
     paired,
     room,
+    signed,
     within,
 )
 from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, number, rounded, series, significant, text
@@ -50,12 +51,13 @@ class Amount(Form):
     def margins(self, claim):
         if claim.kind != "bound":
             measure, size = limit_of(claim)
-            return np.array([room(measure, size, b) - abs(a - b) for a, b in self._wanted(claim)])
-        found = [part for value, ends in self._ends(claim) for part in self._inside(claim, value, ends)]
-        aim = self._aim(claim)
-        if aim is not None:
-            found += [room(*aim[:2], aim[2]) - abs(value - aim[2]) for value in self.obtained]
-        return np.array(found)
+            found = [(room(measure, size, b) - abs(a - b), within(measure, size, a, b)) for a, b in self._wanted(claim)]
+        else:
+            found = [part for value, ends in self._ends(claim) for part in self._inside(claim, value, ends)]
+            if (aim := self._aim(claim)) is not None:
+                *limit, goal = aim
+                found += [(room(*limit, goal) - abs(x - goal), within(*limit, x, goal)) for x in self.obtained]
+        return signed(found)
 
     def _wanted(self, claim):
         published = claim.published if isinstance(claim.published, list) else [claim.published] * len(self.obtained)
@@ -94,14 +96,10 @@ class Amount(Form):
         return (*limit_of(claim), claim.published["limit"]) if claim.published.get("reached") else None
 
     def _bound(self, claim, half):
-        op, aim = claim.published["op"], self._aim(claim)
-        excess = []
+        aim, excess = self._aim(claim), []
         for value, ends in self._ends(claim):
             low, high = self._limits(claim, ends)
-            below_high, above_low = ("<=", ">=") if op == "in" else (op, op)
-            fine = (high == math.inf or compare(below_high, value, high, self.digits_of)) and (
-                low == -math.inf or compare(above_low, value, low, self.digits_of)
-            )
+            fine = all(holds for _, holds in self._inside(claim, value, ends))
             far = max(low - value, value - high)
             met = any(math.isfinite(end) and close(value, end, self.digits_of) for end in (low, high))
             excess.append((fine, 0.0 if met else far))
@@ -125,8 +123,14 @@ class Amount(Form):
         return tuple(end + sign * room(measure, size, end) if math.isfinite(end) else end for end, sign in sides)
 
     def _inside(self, claim, value, ends):
-        low, high = self._limits(claim, ends)
-        return [far for far in (value - low, high - value) if math.isfinite(far)]
+        """Return the distance of a number from each finite limit, and whether the limit is kept."""
+        op, (low, high) = claim.published["op"], self._limits(claim, ends)
+        sides = ((value - low, ">=", low), (high - value, "<=", high))
+        return [
+            (far, compare(side if op == "in" else op, value, end, self.digits_of))
+            for far, side, end in sides
+            if math.isfinite(end)
+        ]
 
 
 def _printed(claim):

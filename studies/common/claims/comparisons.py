@@ -17,6 +17,7 @@ from misspenalty_studies.common.claims.forms import (
     outcome_of,
     paired,
     room,
+    signed,
     within,
 )
 from misspenalty_studies.common.claims.numbers import DIGITS, SLACK, close, compare, label, number, rounded
@@ -56,7 +57,8 @@ class Order(Form):
         return rows, self.members[listed[0]].index
 
     def margins(self, claim):
-        return np.array([margin for row in self._rows(claim)[0] for _, margin, _ in _ranked(claim, row)])
+        found = [(margin, fine) for row in self._rows(claim)[0] for fine, margin, _ in _ranked(claim, row)]
+        return signed(found)
 
     def blur(self, claim):
         if not claim.clear:
@@ -115,7 +117,7 @@ class Comparison(Form):
         if self.op == "==":
             return np.array([0.5 if close(*pair) else -0.5 for pair in pairs])
         sign = 1 if self.op in ("<", "<=") else -1
-        return np.array([sign * (b - a) for a, b in pairs])
+        return signed([(sign * (b - a), compare(self.op, a, b)) for a, b in pairs])
 
 
 @dataclass
@@ -137,7 +139,8 @@ class Equality(Form):
 
     def margins(self, claim):
         measure, size = limit_of(claim)
-        return np.array([room(measure, size, b) - abs(a - b) for a, b in paired(self.left, self.right)[0]])
+        pairs, _ = paired(self.left, self.right)
+        return signed([(room(measure, size, b) - abs(a - b), within(measure, size, a, b)) for a, b in pairs])
 
 
 @dataclass
@@ -148,15 +151,19 @@ class Trend(Form):
     kinds = ("trend",)
 
     def compare(self, claim, moved, write):
-        op = {"increasing": "<", "decreasing": ">"}[claim.published]
         half = moved.spread(self.steps, lambda form: form.steps)
         told = [write(y) if write else rounded(y, half=h) for y, h in zip(self.steps, half, strict=True)]
         shown = ", ".join(f"{label(x)}: {y}" for x, y in zip(self.steps.index, told, strict=True))
-        holds = [compare(op, a, b) for a, b in itertools.pairwise(self.steps)]
+        holds = [holds for _, holds in self._moves(claim)]
         return outcome_of(all(holds), shown, **counted(holds))
 
+    def _moves(self, claim):
+        """Return how far each step goes in the published direction, and whether it does."""
+        op = {"increasing": "<", "decreasing": ">"}[claim.published]
+        return [((b - a) * _direction(claim), compare(op, a, b)) for a, b in itertools.pairwise(self.steps)]
+
     def margins(self, claim):
-        return np.diff(self.steps.to_numpy(float)) * _direction(claim)
+        return signed(self._moves(claim))
 
 
 @dataclass
@@ -171,16 +178,22 @@ class Scatter(Form):
         return [pair for x, y in self.groups for pair in itertools.combinations(zip(x, y, strict=True), 2)]
 
     def compare(self, claim, moved, write):
-        sides = [_sign(a[0], b[0]) * _sign(a[1], b[1]) * _direction(claim) for a, b in self._couples()]
+        sides = [_side(claim, *couple) for couple in self._couples()]
         shown = f"{sides.count(1)} of {len(sides)} pairs of points agree, {sides.count(-1)} go against it"
         return outcome_of(1 in sides and -1 not in sides, shown, agreeing=sides.count(1), points=len(sides))
 
     def margins(self, claim):
-        return np.array([(b[0] - a[0]) * (b[1] - a[1]) * _direction(claim) for a, b in self._couples()])
+        found = [((b[0] - a[0]) * (b[1] - a[1]), _side(claim, a, b) >= 0) for a, b in self._couples()]
+        return signed([(margin * _direction(claim), holds) for margin, holds in found])
 
 
 def _direction(claim):
     return 1 if claim.published == "increasing" else -1
+
+
+def _side(claim, a, b):
+    """Return 1 if two points go in the published direction, -1 if they go against it, otherwise 0."""
+    return _sign(a[0], b[0]) * _sign(a[1], b[1]) * _direction(claim)
 
 
 def _sign(a, b):

@@ -75,6 +75,17 @@ def within(measure, size, obtained, reference):
     return abs(obtained - reference) <= room(measure, size, reference) + SLACK * max(abs(obtained), abs(reference))
 
 
+def signed(found):
+    """Return the margins of pairs (margin, whether the comparison holds); their signs tell which comparisons hold, also
+    where equal numbers have the margin 0.
+
+    >>> signed([(0.0, True), (0.0, False), (1.5, True)]).tolist()
+    [0.0, -0.0, 1.5]
+    """
+    margins, holds = np.array(found, float).reshape(-1, 2).T
+    return np.copysign(margins, np.where(holds, 1.0, -1.0))
+
+
 def paired(a, b):
     """Return pairs of the numbers of two Series, and the points; a single number is repeated to match the others."""
     wide = a if len(a) >= len(b) else b
@@ -113,7 +124,7 @@ class Form:
         if outcome.verdict == "not_testable":
             return outcome
         undecided = (blur > 0) & (abs(margins) <= blur)
-        lost = outcome.verdict != "reproduced" and ((margins <= 0) & ~undecided).any()
+        lost = outcome.verdict != "reproduced" and (np.signbit(margins) & ~undecided).any()
         if undecided.any() and not lost:
             outcome.verdict = "tie"
         return outcome

@@ -99,6 +99,33 @@ def test_one_point_that_fails_for_certain_outweighs_ties():
 
 
 @pytest.mark.parametrize(
+    ("kind", "published", "record"),
+    [
+        ("trend", "words", lambda r, ms: r.compared("x.one", ms[[0, 1]], "<=", ms[[2, 3]])),
+        ("value", [0, 1.0], lambda r, ms: r.value("x.one", ms[[0, 1]] - ms[[2, 2]].to_numpy() * [1, 0])),
+        ("bound", {"op": "<=", "limit": 1}, lambda r, ms: r.bound("x.one", ms[[0, 1]])),
+        ("bound", {"op": "in", "limit": [1, 1.1]}, lambda r, ms: r.bound("x.one", ms[[0, 1]])),
+        ("equivalence", "words", lambda r, ms: r.equal("x.one", ms[[0, 1]] * [0, 1], ms[[2, 3]] * [0, 1])),
+        ("trend", "increasing", lambda r, ms: r.rises_with("x.one", ms[[0, 1, 2]], pd.Series([1.0, 0.0, 1.0]))),
+    ],
+)
+def test_a_point_that_holds_by_equal_numbers_does_not_outweigh_a_tie(kind, published, record):
+    """At the second point, the interval of 1.2 crosses the limit; the numbers of the other points are exact."""
+    row = verdict(entry("x.one", kind, published), record, [1.0, 1.2, 1.0, 1.0], [0.0, 0.3, 0.0, 0.0])
+    assert row["verdict"] == "tie"
+
+
+def test_equal_numbers_outweigh_a_tie_in_an_order_even_if_they_differ_in_binary():
+    def below(recorder, ms):
+        recorder.compared("x.one", ms[[0, 1]], "<", ms[[2, 3]])
+
+    one = entry("x.one", "trend", "words")
+    for sum_of_decimals in (0.3, 0.1 + 0.2):
+        row = verdict(one, below, [0.3, 1.2, sum_of_decimals, 1.0], [0.0, 0.3, 0.0, 0.0])
+        assert row["verdict"] == "not_reproduced"
+
+
+@pytest.mark.parametrize(
     ("kind", "published", "record", "tie"),
     [
         ("trend", "increasing", lambda r, ms: r.trend("x.one", ms[[0, 1, 2]]), [1.0, 2.0, 2.1]),
