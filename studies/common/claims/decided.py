@@ -50,7 +50,8 @@ class Decided:
 
     def moved(self, id):
         """Return the forms that are recorded for a claim on each seed's tables or, if a table with intervals has no
-        numbers by seed, on tables whose cells are moved to the ends of their intervals."""
+        numbers by seed or the tables share fewer than two seeds, on tables whose cells are moved to the ends of their
+        intervals."""
         made, seeds = self._moved
         return Moved(tuple(forms[id] for forms in made), seeds)
 
@@ -59,13 +60,17 @@ class Decided:
         """The forms of all claims on each seed's tables or else on tables with moved cells, and whether the seeds'
         tables were used."""
         noisy = {item for item, half in self.halves.items() if (half > 0).any(axis=None)}
-        if noisy and noisy <= set(self.samples):
+        if noisy and noisy <= set(self.samples) and len(self._shared_seeds()) > 1:
             return [self.run(frames).forms for frames in self._each_seed()], True
         return [self.run(frames).forms for frames in runs(self.frames, self.halves)], False
 
+    def _shared_seeds(self):
+        """Return the seeds that all samples have."""
+        return set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))
+
     def _each_seed(self):
         """Yield the tables once per seed that all samples have, with the numbers of that seed where there are any."""
-        for seed in sorted(set.intersection(*(set(sample["seed"]) for sample in self.samples.values()))):
+        for seed in sorted(self._shared_seeds()):
             frames = dict(self.frames)
             for item, sample in self.samples.items():
                 own, _ = self.module.TABLES[item].read(f"{self.name}_{item}{BY_SEED}", sample[sample["seed"] == seed])

@@ -114,7 +114,8 @@ class Table:
             half = pd.to_numeric(given[f"{column}{INTERVAL}"], errors="coerce").to_numpy(float)
             halves.iloc[: len(given), halves.columns.get_loc(column)] = np.where(np.isfinite(half), half, 0.0)
         counts = [name for name in SEEDS if given is not None and name in given]
-        seeds = int(given[counts[0]].max()) if counts else None
+        counted = given[counts[0]].dropna() if counts else ()
+        seeds = int(counted.max()) if len(counted) else None
         return halves, seeds if having else 1
 
     def cells(self, frame, where, column):

@@ -219,6 +219,24 @@ def test_an_order_is_judged_on_the_paired_differences_of_the_seeds(apart, sample
     assert row["verdict"] == expected
 
 
+@pytest.mark.parametrize("seeds", [[], [7]])
+def test_without_two_shared_seeds_the_intervals_of_the_means_are_used(seeds):
+    """Student's t has no interval for one value; a number far from what is published must not pass as a direction."""
+    each = pd.DataFrame({"at": 0, "ms": -5.0, "count": 1.0, "seed": seeds})
+    study = SimpleNamespace(
+        TABLES={"t": Table(("at",), ("ms", "count"), cross(at=(0,)), by_seed=True)},
+        claims=lambda record, tables: value(record, tables["t"].ms),
+    )
+    given = {"x_t": table([-5.0], [0.5]), "x_t_by_seed": each}
+    row = judge([entry("x.one", "ratio", 12)], {"x": study}, given).iloc[0]
+    assert (row["verdict"], row["low"], row["high"]) == ("not_reproduced", "-5.5", "-4.5")
+
+
+def test_a_table_without_rows_is_not_testable_even_if_it_counts_seeds():
+    row = verdict(entry("x.one", "ratio", 10), value, [], [])
+    assert row["verdict"] == "not_testable" and "x_t has no row for at 0" in row["note"]
+
+
 def test_a_single_number_has_the_same_interval_from_its_seeds():
     seeds = np.array([9.0, 11.0, 13.0])
     each = pd.concat([pd.DataFrame({"at": [0], "ms": [ms], "count": 1.0, "seed": n}) for n, ms in enumerate(seeds)])
