@@ -79,11 +79,11 @@ def rounded(value, digits=DIGITS, half=0.0):
     if abs(value) >= WHOLE:  # written with six digits: rounding the largest numbers would overflow
         return number(value)
     if not math.isfinite(value) or value == 0 or value.is_integer():
-        return f"{value + 0.0:.0f}" if math.isfinite(value) else number(value)  # never -0
+        return f"{value + 0.0:.0f}" if math.isfinite(value) else number(value)
     places = digits - 1 - math.floor(math.log10(abs(value)))
     if half > 0 and math.isfinite(half):
         places = min(places, 1 - math.floor(math.log10(half)))
-    written = f"{round(value, places):.{max(places, 0)}f}"
+    written = f"{round(value, places) + 0.0:.{max(places, 0)}f}"  # + 0.0: never -0
     return (written.rstrip("0").rstrip(".") if "." in written else written) if abs(value) >= 1e-6 else number(value)
 
 

@@ -256,7 +256,7 @@ def test_a_single_number_has_the_same_interval_from_its_seeds():
     ("number", "half", "written"),
     [(7.28347, 0, "7.283"), (71355, 0, "71355"), (44.7489, 17.9, "45"), (5.34016, 0.0297, "5.34"),
      (0.0445, 0, "0.0445"), (-0.0, 0, "0"), (1098.42, 2.7, "1098.4"), (1234567.8, 0, "1235000"), (1e-7, 0, "1e-07"),
-     (1e-6, 0, "0.000001"), (float("inf"), 0, "inf")],
+     (1e-6, 0, "0.000001"), (float("inf"), 0, "inf"), (-0.4, 18.3, "0"), (-0.6, 18.3, "-1")],
 )  # fmt: skip
 def test_a_number_is_rounded_to_what_it_carries(number, half, written):
     assert rounded(number, 5 if number == 1098.42 else 4, half) == written
