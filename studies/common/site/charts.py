@@ -4,6 +4,7 @@ A study's figure is defined only once, by the function that draws it. Its lines,
 drawn figure in the units of its axes, so the chart on a page shows the same numbers as the printed figure.
 """
 
+import math
 import re
 from dataclasses import asdict, dataclass, field
 
@@ -421,11 +422,11 @@ def _row(panel, place, mark):
         middle = (mark[along] + mark[f"{along}2"]) / 2
         value = mark[high] - mark[low]
     else:
-        along, middle, value = "x", mark["x"], mark["y"]
+        along, middle, value = None if _numeric(panel.ticks["x"]) else "x", mark["x"], mark["y"]
     for key in "xy":  # a logarithmic axis has no zero at which a bar could start
         if mark["mark"] == "bar" and panel.scales[key] == "log":
             mark[key] = max(mark[key], panel.domains[key][0])
-    return {**mark, "place": place, "at": _at(panel.ticks[along], middle), "value": _number(value)}
+    return {**mark, "place": place, "at": _at(along and panel.ticks[along], middle), "value": _number(value)}
 
 
 def _at(ticks, value):
@@ -434,6 +435,15 @@ def _at(ticks, value):
         if ticks[nearest] and abs(nearest - value) <= max(0.5, 1e-6 * abs(value)):
             return " ".join(ticks[nearest].split())
     return f"{value:.6g}"
+
+
+def _numeric(ticks):
+    """Tell whether the labels of an axis are the rounded values of its ticks, and therefore do not name what lies
+    between the ticks."""
+    try:
+        return all(math.isclose(float(label), value, rel_tol=0.05) for value, label in (ticks or {}).items() if label)
+    except ValueError:
+        return False
 
 
 def _description(panel):

@@ -131,6 +131,18 @@ def test_labels_of_an_axis_belong_to_its_values():
     assert panel.ticks["x"] == {1.0: "20.5", 2.0: "30.0", 3.0: "40.0"}
 
 
+@pytest.mark.parametrize(
+    ("labels", "places"), [(["0.1", "0.14", ""], ["0.1", "0.117", "0.17"]), (["T6", "T1", "T1+"], ["T6", "T6", "T1+"])]
+)
+def test_a_pointer_shows_a_number_between_the_ticks_of_an_axis_of_numbers(labels, places):
+    axis = Figure().subplots()
+    axis.plot([0.1, 0.117, 0.17], [1, 2, 3])
+    axis.set_xticks([0.1, 0.14, 0.17], labels)
+    (panel,) = charts(axis.figure)["panels"]
+    shown = [row["at"] for row in panel["data"]["values"]]
+    assert shown == places
+
+
 def test_a_grey_entry_of_the_legend_explains_dashes():
     figure = Figure()
     axis = figure.subplots()
