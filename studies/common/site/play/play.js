@@ -94,11 +94,12 @@ function restore() {
 
 // The command that makes the same table
 function command(about, device) {
-  const quoted = (text) => (/^[\w.,%:+/-]+$/.test(text) ? text : `'${text}'`);
-  const words = ["misspenalty", device ? "penalty" : "curve", quoted(about.file ?? about.source), "--policy", chosen().join(","), "--size", quoted(fields.size.value.replaceAll(" ", ""))];
+  const quoted = (text) => (/^[\w.,%:+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const trace = (about.file ?? about.source).replace(/^-/, "./-"); // a name that begins with a hyphen would be an option
+  const words = ["misspenalty", device ? "penalty" : "curve", quoted(trace), "--policy", chosen().join(","), "--size", quoted(fields.size.value.replaceAll(" ", ""))];
   if (about.format) words.push("--format", about.format);
-  if (about.block_size) words.push("--block-size", about.block_size);
-  if (device) words.push("--device", device, ...(fields.load.value === "times" ? [] : [`--${fields.load.value}`, fields.amount.value]));
+  if (about.block_size) words.push("--block-size", quoted(about.block_size));
+  if (device) words.push("--device", quoted(device), ...(fields.load.value === "times" ? [] : [`--${fields.load.value}`, quoted(fields.amount.value.trim())]));
   if (by_bytes(about) && !device) words.push("--by-bytes");
   return words.join(" ");
 }
@@ -244,15 +245,22 @@ async function own(file) {
   say(`${about.text}.`);
 }
 
-async function guarded(work) {
-  const buttons = [...document.querySelectorAll("button, input[type=file]")];
-  buttons.forEach((button) => { button.disabled = true; });
+// Work on one thing at a time, with the choices as they are when it begins; a file that is dropped meanwhile waits
+let last = Promise.resolve();
+function guarded(work) {
+  last = last.then(() => alone(work));
+  return last;
+}
+
+async function alone(work) {
+  const controls = [...document.querySelectorAll("button, input, select")].filter((control) => !control.disabled);
+  controls.forEach((control) => { control.disabled = true; });
   try {
     return await work();
   } catch (error) {
     fail(error.message);
   } finally {
-    buttons.forEach((button) => { button.disabled = false; });
+    controls.forEach((control) => { control.disabled = false; });
   }
 }
 

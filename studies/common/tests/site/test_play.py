@@ -5,6 +5,7 @@ import http.server
 import json
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import threading
@@ -308,6 +309,29 @@ def test_a_readers_own_file_causes_no_request(page):
     page.on("request", lambda one: requests.append(one.url))
     assert "replays of 3 references" in dropped(page, "mine.txt", b"7\n8\n7\n")
     assert [url for url in requests if not url.endswith("/static/icon.svg")] == []
+
+
+@pytest.mark.parametrize(("name", "typed"), [("it's $mine.txt", "it's $mine.txt"), ("-v.txt", "./-v.txt")])
+def test_the_command_names_a_file_as_a_shell_reads_it(page, name, typed):
+    assert "replays of 3 references" in dropped(page, name, b"7\n8\n7\n")
+    assert shlex.split(page.locator(".command code").inner_text())[:3] == ["misspenalty", "curve", typed]
+
+
+def test_a_run_keeps_its_choices_and_a_file_dropped_meanwhile_waits(page):
+    """No choice can change during a run, and the two runs end one after the other."""
+    page.select_option("select[name=trace]", "tpcc_small")
+    states = page.evaluate("""async () => {
+        const seen = [];
+        const note = () => seen.push(opened.get(fields.trace.value).file);
+        const first = guarded(run).then(note);
+        const second = dropped(new File(["7\\n8\\n7\\n"], "late.txt")).then(note);
+        await new Promise((resolve) => setTimeout(resolve));
+        const frozen = [...form.elements].every((one) => one.disabled || one.tagName === "FIELDSET");
+        await Promise.all([first, second]);
+        return [frozen, seen, [...form.querySelectorAll("input, select")].filter((one) => one.disabled).length];
+    }""")
+    assert states == [True, [None, "late.txt"], 0]
+    assert "replays of 3 references" in status(page)
 
 
 def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
