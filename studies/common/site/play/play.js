@@ -100,7 +100,7 @@ function command(about, device) {
   if (about.format) words.push("--format", about.format);
   if (about.block_size) words.push("--block-size", quoted(about.block_size));
   if (device) words.push("--device", quoted(device), ...(fields.load.value === "times" ? [] : [`--${fields.load.value}`, quoted(fields.amount.value.trim())]));
-  if (by_bytes(about) && !device) words.push("--by-bytes");
+  if (by_bytes(about)) words.push(device ? "--by-objects" : "--by-bytes");
   return words.join(" ");
 }
 

@@ -340,6 +340,12 @@ def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
     heads = page.locator("table.results thead").inner_text()
     assert "Byte hit ratio" in heads and page.locator("table.results tbody tr").count() == 4 * 2
     assert "--by-bytes" in page.locator(".command code").inner_text()
+    page.fill("input[name=device]", "5ms")
+    page.click("form.play button[type=submit]")
+    page.get_by_text("timed replays of 40 references").wait_for(timeout=120_000)
+    assert page.locator("table.results tbody tr").first.locator("td").nth(1).inner_text() == "1"
+    assert "--by-objects" in page.locator(".command code").inner_text()  # by default, sizes would be in bytes
+    page.fill("input[name=device]", "")
 
 
 def test_a_claim_is_judged_as_archived(page):
