@@ -278,6 +278,26 @@ def test_first_results_are_compared_with_those_before(folder):
     assert again.returncode == 0 and "Nothing to be done" in again.stdout
 
 
+def test_without_the_archived_tables_the_first_results_are_not_made(folder):
+    code, text = finish(start(folder, "--first"))
+    assert code == 2 and text.startswith("error: results/mq/table4.csv: no such file; expected a table to compare with")
+
+
+def test_a_lock_that_cannot_be_removed_is_explained_by_snakemake(folder):
+    (folder / ".snakemake" / "locks").mkdir(parents=True)
+    (folder / ".snakemake" / "locks" / "0.output.lock").write_text("mq.txt\n")
+    (folder / "Snakefile").write_text("rule all:\n    input: missing_name\n")
+    code, text = finish(start(folder))
+    assert code == 1 and "missing_name" in text and "The run did not start." in text
+    assert "subprocess" not in text and (folder / ".snakemake" / "locks" / "0.output.lock").is_file()
+
+
+def test_all_cores_are_counted_on_a_system_without_affinity(folder):
+    script = f"import os, runpy; del os.sched_getaffinity; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "mq_table" in done.stdout, done.stderr
+
+
 def test_the_supplement_has_a_manifest_of_its_own(complete):
     text = WITH_MANIFEST.replace(
         "rule manifest:",

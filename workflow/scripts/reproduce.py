@@ -29,6 +29,7 @@ from pathlib import Path
 from misspenalty.errors import InputError, MissPenaltyError
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.external import MIRROR, fetch_all, open_register
+from misspenalty.io.threads import processors
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
 from misspenalty_studies.common.reporting.journal import Journal
 from misspenalty_studies.common.reporting.provenance import read_benchmark
@@ -91,14 +92,18 @@ def running_elsewhere():
 
 
 def unlock(command):
-    """Remove the lock that a killed run left."""
+    """Remove the lock that a killed run left; exit with Snakemake's message if it cannot."""
     locks = STATE / "locks"
     if not (locks.is_dir() and any(locks.iterdir())):
         return
     if others := running_elsewhere():
         sys.exit(f"Snakemake is running in this folder (process {others[0]}): wait for it, or stop it first.")
     print("The last run was stopped before its end; this run resumes it.", flush=True)
-    subprocess.run([*command, "--unlock"], check=True, capture_output=True)
+    done = subprocess.run(
+        [*command, "--unlock"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+    if done.returncode:
+        sys.exit(f"{done.stdout}\nThe run did not start. Fix the error above; `make reproduce` then resumes from here.")
 
 
 def undo_changes(manifests, journal):
@@ -346,6 +351,21 @@ def recomputed():
     return told
 
 
+def archived_tables():
+    """Return the content of the tables that `make smoke` compares, by path.
+
+    Raises
+    ------
+    InputError
+        One of them is missing.
+    """
+    for name in COMPARED:
+        if not Path(name).is_file():
+            remedy = f"restore it (`git checkout -- {name}`), or run `make reproduce`"
+            raise InputError("no such file", path=name, expected="a table to compare with", remedy=remedy)
+    return {name: Path(name).read_bytes() for name in COMPARED}
+
+
 def compare_first(before):
     """Show the first results, and compare each table with the one from before the run; return the exit status."""
     different = 0
@@ -368,7 +388,7 @@ def main():
     scope.add_argument("--first", action="store_true", help="make only what is made first, and compare its tables")
     known, further = parser.parse_known_args()
     studies = sorted(path.parent.name for path in Path("studies").glob("*/supplement.typ"))
-    cores = int(known.cores) if known.cores.isdigit() else len(os.sched_getaffinity(0))
+    cores = int(known.cores) if known.cores.isdigit() else processors()
     command = [sys.executable, "-m", "snakemake", "--cores", known.cores, *SCHEDULING, *further]
     first = [path for path, _ in FIRST.values()]
     targets = ["supplement"] if known.supplement else [*COMPARED, *first] if known.first else []
@@ -379,7 +399,7 @@ def main():
         try:
             if not (known.offline or known.first):
                 fetch_registered(further)
-            before = {name: Path(name).read_bytes() for name in COMPARED} if known.first else {}
+            before = archived_tables() if known.first else {}
             journal = Journal(JOURNAL)
             undo_changes(manifests, journal)
             started = [*command, "--rerun-incomplete", "--", *targets]
