@@ -22,6 +22,8 @@ from misspenalty_studies.common.claims.forms import (
 )
 from misspenalty_studies.common.claims.numbers import DIGITS, close, compare, number, rounded, series, significant, text
 
+LIMIT_OBTAINED = "limit obtained: "  # begins the note of an entry that is not compared with the printed limit
+
 
 @dataclass
 class Amount(Form):
@@ -107,7 +109,7 @@ class Amount(Form):
         holds, direction = all(fine), False
         if aim is not None and holds:
             holds, direction = all(within(*aim[:2], x, aim[2]) for x in self.obtained), self._on_side(aim[2], half)
-        note = "limit obtained: " + "; ".join(text(limit, rounded) for limit in self.limits) if self.limits else ""
+        note = LIMIT_OBTAINED + "; ".join(text(limit, rounded) for limit in self.limits) if self.limits else ""
         if claim.published.get("reached"):  # the printed limit is a number to reach: report the distance to it
             beyond = max((value - claim.published["limit"] for value in self.obtained), key=abs)
         else:

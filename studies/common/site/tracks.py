@@ -6,6 +6,7 @@ A track is a line that spans all numbers of the page; positions on it are in per
 import math
 import re
 
+from misspenalty_studies.common.claims.amounts import LIMIT_OBTAINED
 from misspenalty_studies.common.claims.forms import NEAR, limit_of, room
 from misspenalty_studies.common.claims.numbers import rounded
 
@@ -82,13 +83,14 @@ def tracks(claim, row, conditions):
     Returns
     -------
     dict or None
-        ``band``: the ends of the allowed range, in per cent, or None; ``rows``: for each track ``name``, ``value``
-        as text, ``dots`` (``at`` and ``name``), ``line`` (the ends of the interval) and ``verdict``; ``low``
-        and ``high``: the lowest and the highest number shown. None if the obtained value has no numbers, or if a number
-        to be shown is not finite.
+        ``band``: the ends of the allowed range, in per cent, or None, also for a limit that was itself obtained;
+        ``rows``: for each track ``name``, ``value`` as text, ``dots`` (``at`` and ``name``), ``line`` (the ends of the
+        interval) and ``verdict``; ``low`` and ``high``: the lowest and the highest number shown. None if the obtained
+        value has no numbers, or if a number to be shown is not finite.
     """
     obtained = numbers_of(row["obtained"])
-    band = band_of(claim) if len(obtained) == 1 else None
+    printed = not row["note"].startswith(LIMIT_OBTAINED)
+    band = band_of(claim) if len(obtained) == 1 and printed else None
     interval = [float(row[end]) for end in ("low", "high")] if _ends(row) and len(obtained) == 1 else []
     rows = [_track("Obtained", row["obtained"], row["verdict"], interval)]
     if band and band[2] is not None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from misspenalty_studies.common.claims import Claim
+from misspenalty_studies.common.claims import Claim, Recorder
 from misspenalty_studies.common.site.tracks import band_of, numbers_of, tracks
 
 
@@ -12,8 +12,8 @@ def claim(kind="value", published=20, **more):
     return Claim("a.b", "a", "Table 1", "", kind, published, "stated", "claim", **more)
 
 
-def row(obtained, low="", high="", verdict="direction"):
-    return {"obtained": obtained, "low": low, "high": high, "verdict": verdict}
+def row(obtained, low="", high="", verdict="direction", note=""):
+    return {"obtained": obtained, "low": low, "high": high, "verdict": verdict, "note": note}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,15 @@ def test_places_are_in_proportion_and_an_open_band_reaches_the_end():
     (obtained,) = made["rows"]
     assert [dot["at"] for dot in obtained["dots"]] == [50] and obtained["line"] == [4, 73]
     assert made["band"] == [0, 96] and (made["low"], made["high"]) == ("0", "10")
+
+
+def test_the_printed_limit_of_a_claim_that_has_an_obtained_one_allows_nothing():
+    """The judge itself must write the note by which the page knows such a claim."""
+    one, record = claim("bound", {"op": "<=", "limit": 1.21}), Recorder()
+    record.bound(one.id, 1.8, limit=1.827)
+    judged = record.forms[one.id].decide(one)
+    assert judged.verdict == "reproduced"
+    assert tracks(one, row(judged.obtained, verdict=judged.verdict, note=judged.note), [])["band"] is None
 
 
 def test_conditions_share_the_scale_and_words_have_no_dot():
