@@ -1,7 +1,10 @@
 """Explain errors in a configuration: name the file, key, value and allowed values; suggest the key that was meant."""
 
 import difflib
+import math
 from contextlib import contextmanager
+
+import numpy as np
 
 from misspenalty.errors import MissPenaltyError, ParameterError
 from misspenalty.io.documents import read_yaml
@@ -103,11 +106,14 @@ def _line(error, schema):
 
 
 def _hint(value, kind):
+    """Return how to write a number that YAML takes for text, as it does without a point or a sign of the exponent."""
     if kind == "float_type" and isinstance(value, str):
         try:
-            return f"; YAML reads it as text; write {float(value):.1e}" if float(value) else ""
+            number = float(value)
         except ValueError:
-            pass
+            return ""
+        if number and math.isfinite(number):
+            return f"; YAML reads it as text; write {np.format_float_scientific(number, trim='0', exp_digits=2)}"
     return ""
 
 

@@ -422,3 +422,21 @@ def test_many_errors_are_cut_short(tmp_path):
     (*lines, last) = refusal(tmp_path, {"mq": {f"key{i}": 1 for i in range(14)}})
     assert len(lines) == 10
     assert last == "… and 4 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1e-5", "; YAML reads it as text; write 1.0e-05"),
+        ("1.25e6", "; YAML reads it as text; write 1.25e+06"),
+        ("1.234e-07x", ""),
+        ("1e400", ""),
+        ("nan", ""),
+    ],
+)
+def test_a_number_that_yaml_reads_as_text_keeps_its_value(text, hint):
+    with pytest.raises(ParameterError) as found:
+        configuration.checked({"dispute": {"size_ratios": [text]}})
+    assert str(found.value).partition("; expected")[2].partition(";")[2] == hint.removeprefix(";")
+    if hint:
+        assert yaml.safe_load(text) == text and yaml.safe_load(hint.split()[-1]) == float(text)
