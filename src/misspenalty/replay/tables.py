@@ -4,28 +4,29 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
-from pandas.plotting import PlotAccessor
 
 from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import Trace
 
 
-class Plot(PlotAccessor):
-    """The ``plot`` of pandas, except that it draws the table's own figure if it is called without arguments."""
+class Plot:
+    """The ``plot`` of a table: its own figure if it is called without arguments, otherwise the ``plot`` of pandas."""
 
     def __init__(self, table: pd.DataFrame) -> None:
-        super().__init__(table)
-        self.table = table
+        self._table = table
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(pd.DataFrame(self._table).plot, name)
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         """Return the `matplotlib.figure.Figure` of the table or, with arguments, the plot that pandas draws."""
         if args or settings:
-            return super().__call__(*args, **settings)
+            return pd.DataFrame(self._table).plot(*args, **settings)
         from misspenalty.plotting import curve  # importing Matplotlib takes longer than computing most curves
 
-        facts = self.table.attrs
+        facts = self._table.attrs
         trace = SimpleNamespace(name=facts["name"], footprint_bytes=facts["footprint_bytes"])
-        return getattr(curve, facts["figure"])(pd.DataFrame(self.table), facts["block_bytes"], curve.title(trace))
+        return getattr(curve, facts["figure"])(pd.DataFrame(self._table), facts["block_bytes"], curve.title(trace))
 
 
 class Drawn(pd.DataFrame):
@@ -40,7 +41,7 @@ class Drawn(pd.DataFrame):
         return pd.DataFrame
 
     @property
-    def plot(self) -> Plot:
+    def plot(self) -> Plot:  # type: ignore[override]
         """Draw the table."""
         return Plot(self)
 
