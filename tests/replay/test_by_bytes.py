@@ -159,14 +159,15 @@ def test_sizes_that_change_are_saved_and_read_again(tmp_path):
 def best(ids, sizes, room, value, write=()):
     """Find the most hits, or bytes of hits, of all schedules: try every set of objects to keep after each reference.
 
-    A write neither counts nor loads its object, but gives it the write's size if it is in the cache.
+    A write neither counts nor loads its object, but gives it the write's size if it is in the cache. A read of more
+    bytes than the cache has is a miss.
     """
     states = {frozenset(): 0}
     for number, (block, size) in enumerate(zip(ids, sizes, strict=True)):
         after, writes = {}, number in write
         for held, found in states.items():
             known = dict(held)
-            gained = found + (value(size) if block in known and not writes else 0)
+            gained = found + (value(size) if block in known and not writes and size <= room else 0)
             now = known if writes and block not in known else {**known, block: size}
             for keep in range(1 << len(now)):
                 kept = frozenset(item for place, item in enumerate(sorted(now.items())) if keep >> place & 1)
