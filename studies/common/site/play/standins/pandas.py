@@ -24,6 +24,10 @@ class DataFrame:
         assert orient == "records"
         return self.rows
 
+    def astype(self, kinds):
+        """Return the table itself, in whose rows every number keeps its own type."""
+        return self
+
     def drop(self, columns):
         """Return the table without one column."""
         return DataFrame([{name: value for name, value in row.items() if name != columns} for row in self.rows])
