@@ -43,8 +43,8 @@ class Intervals:
     changes : {"keep", "replace", "new"}
         See `misspenalty.policies.sized.reference`.
     held : int64, shape (3, n), optional
-        Fewest, most and last bytes that an object kept from each reference on has until its next one, if writes that
-        only refresh change them in between.
+        Smallest, largest and last size, in bytes, that an object kept from each reference on has until its next one, if
+        writes that only refresh change it in between.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Intervals:
         held: np.ndarray | None = None,
     ) -> None:
         self.slots = len(ids)
-        fewest, most, last = (sizes, sizes, sizes) if held is None else held
+        smallest, largest, last = (sizes, sizes, sizes) if held is None else held
         order = np.argsort(ids, kind="stable")
         same = ids[order][1:] == ids[order][:-1]
         begin, end = order[:-1][same].astype(np.int64), order[1:][same].astype(np.int64)
@@ -72,7 +72,7 @@ class Intervals:
             np.maximum.at(high, ids, sizes)
             self.low, self.high = low[ids[self.begin]], high[ids[self.begin]]
         else:
-            self.low, self.high = fewest[self.begin], most[self.begin]
+            self.low, self.high = smallest[self.begin], largest[self.begin]
         self.needed = self.low if changes == "keep" else np.maximum(self.high, self.asked)  # bytes needed for a hit
 
     def at_most(self, room: int) -> tuple[int, int]:
