@@ -155,7 +155,7 @@ def test_a_legend_of_stacks_names_the_parts_that_have_a_length_and_no_other(arch
     assert named == shown
 
 
-@pytest.mark.parametrize("name", ["table2", "table3", "table4", "fig7", "fig7_components", "curve", "overview"])
+@pytest.mark.parametrize("name", ["table2", "table3", "table4", "fig7", "fig7_components", "overview"])
 def test_a_missing_policy_leaves_a_gap_and_no_error(tables, name):
     partial = {key: table[table["policy"] != "mq"] if "policy" in table else table for key, table in tables.items()}
     save_bytes(DRAWN[name](partial))
