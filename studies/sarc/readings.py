@@ -236,34 +236,39 @@ def under_conditions(machine, fitted, calibration, settings, short, seed, thread
         conditions under which the load factor was fitted again.
     """
     shark, _ = fitted_shark(machine, fitted, settings, short)
-    wanted = {name: under(name) for name in (AS_READ, REFITTED, *READINGS, *JOINT)}
-    again = [name for name in wanted if name != AS_READ and all_touched(name)]
+    names = (AS_READ, REFITTED, *READINGS, *JOINT)
+    sharks = {name: {policy: shark.with_values(values) for policy, values in under(name).items()} for name in names}
+    again = {name: sharks[name][LOAD[0][1]] for name in names if name != AS_READ and all_touched(name)}
     targets = targets_of(load_calibration(calibration), "load")
-
-    def refitted(name):
-        return refit(shark.with_values(wanted[name]["lru_top"]), targets, seed)
-
-    refits = dict(zip(again, map_in_threads(refitted, again, threads), strict=True))
+    factors = _each_once(lambda varied: refit(varied, targets, seed), again.values(), threads)
+    refits = dict(zip(again, factors, strict=True))
     for name, factor in refits.items():
-        wanted[name] = {policy: values | {"load_factor": factor} for policy, values in wanted[name].items()}
-    keys = {
-        (name, config, policy): (config, policy, tuple(values[policy].items()))
-        for (name, values), config, policy in itertools.product(wanted.items(), CONFIGS, PAPERS)
-    }
-    cases = list(dict.fromkeys(keys.values()))  # runs that a reading does not affect are shared
-    runs = map_in_threads(
-        lambda case: points(simulate(shark.with_values(dict(case[2])), *case[:2], seed), shark.discarded_minutes),
-        cases,
+        values = {"load_factor": factor}
+        sharks[name] = {policy: varied.with_values(values) for policy, varied in sharks[name].items()}
+    keys = list(itertools.product(names, CONFIGS, PAPERS))
+    runs = _each_once(
+        lambda case: points(simulate(*case, seed), shark.discarded_minutes),
+        [(sharks[name][policy], config, policy) for name, config, policy in keys],
         threads,
     )
-    made = dict(zip(cases, runs, strict=True))
     found = {item: [] for item in claims.TABLES}
-    for name in wanted:
-        measured = pd.concat([made[case] for key, case in keys.items() if key[0] == name], ignore_index=True)
+    for name in names:
+        measured = pd.concat([run for key, run in zip(keys, runs, strict=True) if key[0] == name], ignore_index=True)
         for item in found:
             found[item].append(getattr(tables, item)(measured).assign(condition=name))
     result = {item: pd.concat(parts, ignore_index=True) for item, parts in found.items()}
     return result | {"refits": pd.DataFrame(refits.items(), columns=["condition", "load_factor"])}
+
+
+def _each_once(function, items, threads):
+    """Return the result of a function for each item; equal items share one call.
+
+    Items are equal under readings that do not affect a policy, or that set the value that was fitted.
+    """
+    items = list(items)
+    each = list(dict.fromkeys(items))
+    made = dict(zip(each, map_in_threads(function, each, threads), strict=True))
+    return [made[item] for item in items]
 
 
 def all_touched(name):
