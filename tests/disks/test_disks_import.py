@@ -102,7 +102,7 @@ def test_a_users_own_drive_is_loaded(capsys, made, tmp_path):
     arguments = ["disk", "import", str(made()), str(output), "--name", "mine", "--json"]
     assert main(arguments) == 0
     assert json.loads(capsys.readouterr().out) | {"output": ""} == {
-        "output": "", "drive": "mine", "blocks": 800, "decisions": "head_switch"}  # fmt: skip
+        "output": "", "drive": "mine", "blocks": 800, "decisions": "head_switch", "assumed": None}  # fmt: skip
     kind = disks.load(output)
     assert kind.mechanics.seek(1) == 1_500_000 and kind.mechanics.seek(5) == 3_500_000
     # track skew of 8 of 40 sectors at 10 ms per revolution, less the write settling
@@ -112,6 +112,21 @@ def test_a_users_own_drive_is_loaded(capsys, made, tmp_path):
     assert record["overhead"] >= 700_000
     assert main(arguments) == 2  # the output exists already
     assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("level", "assumed"), [(0, None), (1, "cache.write_behind"), (2, None)])
+def test_an_import_says_what_it_assumes_a_fast_write_level_to_mean(capsys, made, tmp_path, level, assumed):
+    specs, output = MADE.replace("Bulk", f"Fast write level = {level}, Bulk"), tmp_path / "mine.yaml"
+    assert main(["disk", "import", str(made(specs)), str(output), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["assumed"] == assumed
+    assert disks.load(output).data["cache"]["write_behind"] == (level > 0)
+    assert "cache.write_behind" not in importer.from_disksim(made(specs), literal=True)["sources"]
+
+
+@pytest.mark.parametrize("level", [-1, 3])
+def test_a_fast_write_level_that_disksim_does_not_have_is_refused(made, level):
+    with pytest.raises(InputError, match=f"Fast write level = {level}; expected 0 to 2"):
+        importer.from_disksim(made(MADE.replace("Bulk", f"Fast write level = {level}, Bulk")))
 
 
 BUFFER = "Buffer continuous read = {}, Enable caching in buffer = {}, Allow read hits on write data = {}"

@@ -217,4 +217,11 @@ def _import(options):
     kind = Description(importer.check(data), options.file)
     importer.write(data, options.output)
     decided = ", ".join(sorted({entry["decision"] for entry in kind.decisions().values()}))
-    return {"output": str(options.output), "drive": kind.name, "blocks": kind.blocks, "decisions": decided or None}
+    assumed = ", ".join(key for key, entry in kind.data["sources"].items() if entry["status"] == "assumed")
+    return {
+        "output": str(options.output),
+        "drive": kind.name,
+        "blocks": kind.blocks,
+        "decisions": decided or None,
+        "assumed": assumed or None,
+    }

@@ -3,7 +3,9 @@
 The parameters are those of the DiskSim 4.0 Reference Manual (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101),
 sections 3.2 (diskmodel: layout G1, mechanics G1) and 5.4 (disks); of layout G4, only zones and skew are read
 (`misspenalty.disks.disksim.layout_g4`). Parameters that our model cannot express are rejected with an error that names
-them; those without effect in the model (statistics, host-side queues) are ignored.
+them; those without effect in the model (statistics, host-side queues) are ignored. A fast write level of 1 is read like
+2, and the description's sources say that this is assumed: in DiskSim's manual, only a write that continues those in the
+cache is then complete once it is there, but in DiskSim's code, every write is.
 """
 
 import re
@@ -60,6 +62,10 @@ ASSUMED = {  # the only value that the model can express, which is taken if the 
     "Read directly to buffer": 1,
     "Immed transfer partial hit": 1,
 }
+LEVEL_1 = (
+    "the manual limits this level to writes that continue those in the cache, which the model cannot express;"
+    " in DiskSim's code, every write is complete once it is there, and DIXtrac gives this level to drives that do so"
+)
 
 
 def from_disksim(path, name=None, bus=None, literal=False):
@@ -127,6 +133,9 @@ def from_disksim(path, name=None, bus=None, literal=False):
     if literal:
         data["cache"]["disksim_buffer"] = True
     else:
+        if disk.whole("Fast write level", 0) == 1:
+            source = f"DiskSim 4.0, {path.name}: Fast write level = 1"
+            data["sources"]["cache.write_behind"] = {"status": "assumed", "source": source, "reason": LEVEL_1}
         facts = {
             "bulk_transfer": own > 0,
             "caching": disk.whole("Enable caching in buffer", 0),
@@ -363,6 +372,9 @@ def _cache(disk):
     most = disk.whole("Maximum read-ahead (blks)", 0)
     if ahead not in AHEAD:
         raise InputError(f"Buffer continuous read = {ahead}", path=disk.path, expected="0 to 4")
+    level = disk.whole("Fast write level", 0)
+    if not 0 <= level <= 2:
+        raise InputError(f"Fast write level = {level}", path=disk.path, expected="0 to 2")
     return {
         "segments": segments,
         "segment_blocks": size,
@@ -376,7 +388,7 @@ def _cache(disk):
         "almost_hits": disk.flag("Allow almost read hits"),
         "caching": enabled > 0,
         "read_written": disk.flag("Allow read hits on write data") and enabled > 0,
-        "write_behind": disk.whole("Fast write level", 0) > 0,
+        "write_behind": level > 0,
         # a drive that never disconnects streams blocks between medium and bus in order
         "read_any_order": disk.flag("Immediate buffer read") and not disk.flag("Never disconnect"),
         "write_any_order": disk.flag("Immediate buffer write"),
