@@ -231,6 +231,18 @@ def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again
     assert record["done"] == (3 + 2 + 10 * 0.5 + 200 + 1 + 4) * 1e6
 
 
+def test_a_write_that_waits_for_a_segment_leaves_the_bus_only_after_its_data():
+    """The only segment is free once the arm has written its blocks; then the next write's data can cross the bus."""
+    times = {"write_miss_after_write": 3, "write_disconnect": 200, "first_reselect": 1}
+    changes = {f"overheads.{name}": ms for name, ms in times.items()} | {"bus.write_block_ms": 0.5}
+    changes |= {"cache.segments": 1, "cache.write_segments": 1, "cache.segment_blocks": 10}
+    drive = disks.load("cheetah9lp").replace(changes).drive()
+    buffered = drive.service(0, 17_000_000, 10, True)["done"]
+    record = drive.service(buffered, 1000, 20, True)
+    assert record["cache"] > 0
+    assert record["done"] == buffered + record["cache"] + (3 + 20 * 0.5 + 200 + 1) * 1e6
+
+
 def test_equal_requests_give_equal_bytes_on_any_thread():
     kind = disks.load("ibm18es")
     lbn, count, write = asked(kind, 5000)

@@ -405,9 +405,10 @@ class Drive:
         self.forget(lbn, count)
         self.fill(chosen, lbn, lbn + count, True)
         bus = now + s["extra_command"] + s["extra_bus"] if extra else ready + s["prepare"]
+        bus = max(bus, free_at)
         arm = max(self.arm_free, ready, free_at)
         r.overhead, r.cache = ready - now, arm - ready
-        end, r.bus = self.write_medium(arm, lbn, count, max(bus, free_at), r)
+        end, r.bus = self.write_medium(arm, lbn, count, bus, r)
         self.arm_free = end
         bus += count * s["write_block"] + s["extra_disconnect" if extra else "write_disconnect"]
         r.overhead += max(bus - end, 0) + s["reselect_again" if extra else "reselect"]

@@ -279,10 +279,11 @@ cdef void write_through(drive_t* d, int64_t lbn, int64_t count, record_t* r) noe
         bus = now + d.s.extra_command + d.s.extra_bus
     else:
         bus = ready + d.s.prepare
+    bus = max(bus, free_at)
     arm = max(max(d.arm_free, ready), free_at)
     r.overhead = ready - now
     r.cache = arm - ready
-    end = write_medium(d, arm, lbn, count, max(bus, free_at), &parts, &waited)
+    end = write_medium(d, arm, lbn, count, bus, &parts, &waited)
     r.seek, r.rotation, r.switches, r.transfer = parts.seek, parts.rotation, parts.switches, parts.transfer
     r.bus = waited
     d.arm_free = end
