@@ -147,6 +147,23 @@ def test_a_full_drive_with_the_least_spare_goes_on(buffer):
     assert drive.blocks_in_use() == drive.counted() and drive.moved_units > 20_000
 
 
+def test_collection_that_a_write_waits_for_begins_with_the_write():
+    """Of two dies without room, one holds only valid pages, the other only garbage: a page waits for an erasure."""
+    changes = {"geometry.channels": 1, "geometry.blocks": 8, "geometry.sectors": 8 * 480, "cache.write_units": 0}
+    kind, pages = small().replace(changes), 7 * 16  # one block stays free for collection
+    drive = kind.drive()
+    for page in range(pages):
+        drive.service(drive.now, 8 * 4 * pages, 8)  # a read on the first die, so that the second one is free first
+        drive.service(drive.now, 32 * page, 32, 2)
+    assert set(drive.counted()) == set(range(8, 15)) and drive.erases == 0
+    for page in range(pages):
+        drive.service(drive.now, 32 * page, 32, 2)
+    assert set(drive.counted().values()) == {0, 64} and drive.erases == 0
+    record = drive.service(drive.now, 0, 32, 2)
+    assert drive.erases == 1 and drive.moved_units == 0
+    assert (record["cache"], record["transfer"]) == (kind.settings["erase"], 4 * MOVE + PROGRAM)
+
+
 def test_a_drive_may_be_as_large_as_leaves_collection_room():
     """Each of 4 dies keeps 4 of its 32 blocks free, and one page of each other block: 15 pages of 4 units remain."""
     most = 4 * 28 * 15 * 4

@@ -68,7 +68,7 @@ cdef class Flash(Kernel):
     cdef void put(self, int64_t t, int64_t lbn, int64_t count, record_t* record) noexcept nogil
     cdef void gather_in_buffer(self, int64_t t, int64_t unit) noexcept nogil
     cdef int64_t flush(self, int64_t t) noexcept nogil
-    cdef int64_t choose_die(self) noexcept nogil
+    cdef int64_t choose_die(self, int64_t t) noexcept nogil
     cdef void pay(self, int64_t die) noexcept nogil
     cdef bint choose_victim(self, int64_t die) noexcept nogil
     cdef void collect_page(self, int64_t die) noexcept nogil

@@ -212,7 +212,7 @@ cdef class Flash(Kernel):
 
         Return the time at which programming ends.
         """
-        cdef int64_t die = self.choose_die(), i, base, ended
+        cdef int64_t die = self.choose_die(t), i, base, ended
         if self.host_block[die] == NONE:
             self.host_block[die] = self.take_block(die)
             self.host_page[die] = 0
@@ -228,8 +228,8 @@ cdef class Flash(Kernel):
         self.pay(die)
         return ended
 
-    cdef int64_t choose_die(self) noexcept nogil:
-        """Choose the die with room that is free first; if none has room, collect until one has."""
+    cdef int64_t choose_die(self, int64_t t) noexcept nogil:
+        """Choose the die with room that is free first; if none has room, collect from `t` on until one has."""
         cdef int64_t die, best
         while True:
             best = NONE
@@ -242,6 +242,7 @@ cdef class Flash(Kernel):
                 return best
             for die in range(self.s.dies):
                 if self.victim[die] != NONE or self.choose_victim(die):
+                    self.die_free[die] = max(self.die_free[die], t)
                     while self.victim[die] != NONE:
                         self.collect_page(die)
 
