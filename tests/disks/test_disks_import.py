@@ -315,6 +315,20 @@ def test_what_the_model_cannot_express_is_refused(made, key, value, only):
     importer.from_disksim(made(MADE.replace("Bulk", f"{key} = {only}, Bulk")))
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "only"),
+    [
+        ("Access time type", "averageRotation", "trackSwitchPlusRotation"),
+        ("Access time type", "constant", "trackSwitchPlusRotation"),
+        ("Percent error in rpms", 0.5, 0),
+    ],
+)
+def test_mechanics_that_the_model_cannot_express_are_refused(made, key, value, only):
+    with pytest.raises(InputError, match=re.escape(f"{key} = {value}; expected {only}")):
+        importer.from_disksim(made(model=MODEL.replace("Rotation", f"{key} = {value}, Rotation")))
+    importer.from_disksim(made(model=MODEL.replace("Rotation", f"{key} = {only}, Rotation")))
+
+
 def test_an_impossible_seek_curve_names_the_file(made):
     with pytest.raises(InputError, match=r"made\.diskspecs: seek table: expected distances .* in rising order"):
         importer.from_disksim(made(seek=SEEK.replace("1, 1.5", "10, 1.5")))

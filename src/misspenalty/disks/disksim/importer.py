@@ -62,6 +62,7 @@ ASSUMED = {  # the only value that the model can express, which is taken if the 
     "Read directly to buffer": 1,
     "Immed transfer partial hit": 1,
 }
+ASSUMED_OF_MECHANICS = {"Access time type": "trackSwitchPlusRotation", "Percent error in rpms": 0}
 LEVEL_1 = (
     "the manual limits this level to writes that continue those in the cache, which the model cannot express;"
     " in DiskSim's code, every write is complete once it is there, and DIXtrac gives this level to drives that do so"
@@ -297,6 +298,9 @@ def _short(number):
 def _mechanics(part, path):
     if part.block.type != "dm_mech_g1":
         raise InputError(f"mechanics {part.block.type}", path=path, expected="dm_mech_g1")
+    for key, value in ASSUMED_OF_MECHANICS.items():
+        if part.get(key, value) != value:
+            raise InputError(f"{key} = {part.get(key)}", path=path, expected=f"{value}")
     return {
         "rpm": part.whole("Rotation speed (in rpms)"),
         "seek": _seek(part, path),
