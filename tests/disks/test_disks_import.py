@@ -329,6 +329,21 @@ def test_mechanics_that_the_model_cannot_express_are_refused(made, key, value, o
     importer.from_disksim(made(model=MODEL.replace("Rotation", f"{key} = {only}, Rotation")))
 
 
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize(("most", "over", "last"), [(0, 0, 63), (0, 1, 103), (32, 0, 71), (32, 1, 71)])
+def test_read_ahead_without_a_maximum_fills_the_segment(made, most, over, last, literal):
+    """Of 64 blocks, a read takes 40; the other 24 follow, or 64 others if those may take the place of the 40.
+
+    DiskSim counts a maximum from the end of the read in either case (disk_buffer_get_max_readahead).
+    """
+    ahead = f"Maximum read-ahead (blks) = {most}, Read-ahead over requested = {over}, Buffer continuous read = 3"
+    path = made(MADE.replace("Buffer continuous read = 1", ahead))
+    kind = Description(check(importer.from_disksim(path, literal=literal)))
+    for block, hit in ((last, True), (last + 1, False)):
+        drive = kind.drive()
+        assert bool(drive.service(drive.service(0, 0, 40)["done"] + 10**9, block, 1)["hit"]) == hit
+
+
 def test_an_impossible_seek_curve_names_the_file(made):
     with pytest.raises(InputError, match=r"made\.diskspecs: seek table: expected distances .* in rising order"):
         importer.from_disksim(made(seek=SEEK.replace("1, 1.5", "10, 1.5")))

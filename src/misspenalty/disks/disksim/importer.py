@@ -379,6 +379,7 @@ def _cache(disk):
     level = disk.whole("Fast write level", 0)
     if not 0 <= level <= 2:
         raise InputError(f"Fast write level = {level}", path=disk.path, expected="0 to 2")
+    until_full = not most and disk.whole("Read-ahead over requested", 1) == 0  # the requested blocks stay
     return {
         "segments": segments,
         "segment_blocks": size,
@@ -386,6 +387,7 @@ def _cache(disk):
         "own_write_segment": disk.flag("Use separate write segment"),
         "read_ahead": AHEAD[ahead],
         "ahead_blocks": most or size,
+        "ahead_from": "request_start" if until_full else "request_end",
         "ahead_on_hit": disk.flag("Read-ahead on idle hit"),
         "drop_requested": disk.whole("Read-ahead over requested", 1) < 0,
         "stop_in_sector": disk.flag("Stop prefetch in sector"),
