@@ -243,6 +243,21 @@ def test_a_write_that_waits_for_a_segment_leaves_the_bus_only_after_its_data():
     assert record["done"] == buffered + record["cache"] + (3 + 20 * 0.5 + 200 + 1) * 1e6
 
 
+def test_no_sector_is_written_before_the_share_of_the_write_is_in_the_cache():
+    """A write covers the last 4 sectors of a track and the 20 of the next two; all of it must be in the cache first.
+
+    A sector takes 1 ms. The arm lands at 7.5 ms among the 4 sectors, whose data are there; the last block arrives at
+    21.3 ms. The first sector passes next at 26 ms.
+    """
+    zone = {"first_cylinder": 0, "last_cylinder": 1, "sectors": 10, "track_skew": 0, "cylinder_skew": 0}
+    changes = {"geometry.heads": 3, "geometry.cylinders": 2, "geometry.zones": [zone], "cache.write_any_order": True}
+    changes |= {"mechanics.rpm": 6000, "mechanics.head_switch_ms": 0, "mechanics.seek": {"table_ms": [[1, 3]]}}
+    changes |= {"overheads.write_miss_after_read": 0, "bus.write_block_ms": 0.7, "bus.write_water": 1}
+    record = disks.load("hp97560").replace(changes).drive().service(4_500_000, 36, 24, True)
+    assert record["seek"] == 3e6 and record["start"] + record["seek"] == 7.5e6
+    assert record["done"] == (26 + 24) * 1e6
+
+
 def test_equal_requests_give_equal_bytes_on_any_thread():
     kind = disks.load("ibm18es")
     lbn, count, write = asked(kind, 5000)

@@ -259,7 +259,7 @@ class Drive:
             track, sector = self.layout.place[piece[0]]
             land = now + max(self.reposition(track, True), s["least_seek"] if opening else 0)
             come = self.coming(track, land) if s["any_order_write"] else None
-            if come is not None and sector < come < sector + n and there[index + n - 1] <= land:
+            if come is not None and sector < come < sector + n and there[max(index + n, lead) - 1] <= land:
                 end = self.at(self.meets(track, come, land) + TURN)
                 start = begin = end - self.at(self.width(track, 0, n))
             else:

@@ -232,9 +232,9 @@ cdef int64_t write_medium(
             land = d.s.least_seek
         land += now
         next_one = next_sector(m, track, land) if d.s.any_order_write else -1
-        if sector < next_one < sector + n and bus_start + (index + n) * d.s.write_block <= land:
-            # the arm lands among the sectors to write when all their data has arrived: it writes the rest first, the
-            # others a revolution later
+        if sector < next_one < sector + n and bus_start + max(index + n, lead) * d.s.write_block <= land:
+            # the arm lands among the sectors to write when all their data, and the head start, has arrived: it writes
+            # the rest first, the others a revolution later
             start = meet(m, track, next_one, land, &late)
             end = passed(m, track, next_one, m.tracks[track].sectors, start, late)
             start = end - ceil_ns(m, sector_angle(&m.tracks[track], n))
