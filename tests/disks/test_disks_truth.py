@@ -243,6 +243,15 @@ def test_a_write_that_waits_for_a_segment_leaves_the_bus_only_after_its_data():
     assert record["done"] == buffered + record["cache"] + (3 + 20 * 0.5 + 200 + 1) * 1e6
 
 
+@pytest.mark.parametrize("disksim", [False, True])
+def test_a_read_finds_no_blocks_in_the_cache_that_have_been_overwritten(disksim):
+    """The second write overwrites half of the first one's blocks, which are not on the medium yet."""
+    drive = disks.load("cheetah9lp").replace({"cache.disksim_buffer": disksim}).drive()
+    first = drive.service(0, 1000, 10, True)["done"]
+    second = drive.service(first, 1005, 10, True)["done"]
+    assert drive.service(second + 10**9, 1000, 10)["hit"] == 0
+
+
 def test_no_sector_is_written_before_the_share_of_the_write_is_in_the_cache():
     """A write covers the last 4 sectors of a track and the 20 of the next two; all of it must be in the cache first.
 

@@ -206,7 +206,7 @@ class Drive:
 
     def forget(self, lbn, count):
         for segment in self.segments:
-            if segment.first < lbn + count and segment.end > lbn and not segment.clean:
+            if segment.first < lbn + count and segment.end > lbn:
                 segment.first = segment.end
 
     def read_medium(self, now, lbn, start_index, count, r):
