@@ -128,6 +128,14 @@ def test_times_end_at_2_to_the_60(replay):
             replay(kind.drive(), np.array([(1 << 60) + 1]), *request)
 
 
+@pytest.mark.parametrize("name", ["hp97560", "dc_s3700"])
+def test_delays_end_together_at_2_to_the_60(name):
+    """Each of the delays is possible; together, nine of them are more than a time of 64 bits holds."""
+    requests = np.zeros(9, np.int64), np.ones(9, np.int32), np.zeros(9, np.uint8)
+    with pytest.raises(ParameterError, match=f"request 2: .* {1 << 60} ns; expected 0 to 0"):
+        disks.load(name).one_by_one(*requests, np.full(9, 1 << 60))
+
+
 def test_the_elevator_keeps_its_direction_within_a_cylinder():
     """A request on the arm's cylinder must not reverse the arm; of two that arrive meanwhile, the upper comes next."""
     kind = disks.load("hp97560").replace({"cache.caching": False, "cache.read_ahead": "none"})

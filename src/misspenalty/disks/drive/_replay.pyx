@@ -39,10 +39,11 @@ cdef int check(
 ) except -1:
     """Reject requests that the kernel could not serve: those outside the drive, or with an invalid time.
 
-    No time may be below `first` or above LATEST. If times must be `rising`, none may be below the previous one.
+    No time may be below `first` or above LATEST. If times must be `rising`, none may be below the previous one; else
+    they are delays, which together may not reach beyond LATEST.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], wrong = -1
-    cdef int64_t least = first
+    cdef int64_t least = first, most = LATEST if rising else max(LATEST - drive.d.now, 0)
     if not n == count.shape[0] == writes == times.shape[0]:
         raise ParameterError("lbn, count, write and times differ in length")
     with nogil:
@@ -56,14 +57,16 @@ cdef int check(
         )
     with nogil:
         for i in range(n):
-            if times[i] < least or times[i] > LATEST:
+            if times[i] < least or times[i] > most:
                 wrong = i
                 break
             if rising:
                 least = times[i]
+            else:
+                most -= times[i]
     if wrong >= 0:
         order = "; times must not decrease" if rising else ""
-        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {LATEST}{order}")
+        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {most}{order}")
     return 0
 
 
@@ -75,7 +78,7 @@ def one_by_one(
 
     Without `records`, return the service times, ns. The first request arrives at the drive's time, which is 0 for a new
     drive and otherwise the end of the last request or the time of a later call of `position`. Raise ParameterError if a
-    delay is negative or above 2^60 ns, a request lies outside the drive, or the arrays differ in length.
+    delay is negative, the delays reach beyond 2^60 ns, a request lies outside the drive, or the arrays differ in length.
     """
     cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
     cdef int64_t now = drive.d.now, done

@@ -84,12 +84,14 @@ cdef class Flash(Kernel):
         If `records` is False, return their service times in ns instead.
         """
         cdef Py_ssize_t i, n = lbn.shape[0], step = 1 if records else 0
+        cdef int64_t most = max(LATEST - self.now, 0)   # what the remaining delays may add up to, ns
         if not n == count.shape[0] == write.shape[0] == delay.shape[0]:
             raise ParameterError("lbn, count, write and delay differ in length")
         for i in range(n):
             self.check(lbn[i], count[i], write[i])
-            if not 0 <= delay[i] <= LATEST:
-                raise ParameterError(f"request {i + 1}: delay {delay[i]} ns; expected 0 to {LATEST}")
+            if not 0 <= delay[i] <= most:
+                raise ParameterError(f"request {i + 1}: delay {delay[i]} ns; expected 0 to {most}")
+            most -= delay[i]
         made, times = np.zeros(max(n, 1) if records else 1, RECORD), np.empty(n, np.int64)
         cdef uint8_t[::1] view = made.view(np.uint8)
         cdef int64_t[::1] took = times
