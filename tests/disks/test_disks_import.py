@@ -329,6 +329,14 @@ def test_mechanics_that_the_model_cannot_express_are_refused(made, key, value, o
     importer.from_disksim(made(model=MODEL.replace("Rotation", f"{key} = {only}, Rotation")))
 
 
+@pytest.mark.parametrize("key", ["First reselect overhead", "Read disconnect afterwrite", "Write disconnect overhead"])
+def test_a_drive_that_never_disconnects_may_need_no_time_for_it(made, key):
+    with pytest.raises(InputError, match="never disconnects has times to disconnect or to reselect; expected"):
+        importer.from_disksim(made(MADE.replace("Bulk", f"Never disconnect = 1, {key} = 0.2, Bulk")))
+    for flag, ms in ((0, 0.2), (1, 0)):
+        importer.from_disksim(made(MADE.replace("Bulk", f"Never disconnect = {flag}, {key} = {ms}, Bulk")))
+
+
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize(("most", "over", "last"), [(0, 0, 63), (0, 1, 103), (32, 0, 71), (32, 1, 71)])
 def test_read_ahead_without_a_maximum_fills_the_segment(made, most, over, last, literal):

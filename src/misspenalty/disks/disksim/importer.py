@@ -361,6 +361,9 @@ def _overheads(disk):
     scale = disk.number("Time scale for overheads", 1)
     made = {key: scale * disk.number(theirs, 0) for key, theirs in OVERHEADS.items()}
     made["least_seek"] = disk.number(OVERHEADS["least_seek"], 0)
+    if disk.flag("Never disconnect") and any(made[key] for key in made if "disconnect" in key or "reselect" in key):
+        reason = "a drive that never disconnects has times to disconnect or to reselect"
+        raise InputError(reason, path=disk.path, expected="times of 0")
     if disk.flag("Extra write disconnect"):
         made["extra_disconnect"] = {key: scale * disk.number(theirs, 0) for key, theirs in EXTRA.items()} | HEAD_START
     return {key: value for key, value in made.items() if value or key in list(made)[:8]}
