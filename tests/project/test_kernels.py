@@ -196,6 +196,22 @@ def test_ctrl_c_stops_a_long_call(call):
     assert 0 < some < whole
 
 
+_DRIVE = """
+from misspenalty.disks import load
+from misspenalty.disks.drive._replay import as_they_arrive
+drive = load("hp97560").drive()
+def replay(n, arrival):
+    requests = np.arange(n), np.ones(n, np.int32), np.zeros(n, np.uint8)
+    return as_they_arrive(drive, np.full(n, arrival), *requests)
+call, done, whole = lambda: replay(1_000_000, 0), lambda: sum(replay(2, 1 << 59)["arrival"] == 1 << 59), 2
+"""
+
+
+def test_a_drive_serves_only_new_requests_after_ctrl_c():
+    done = _run("import signal\nimport numpy as np\n" + _DRIVE + _INTERRUPTED)
+    assert done.stdout.split() == [b"2", b"2"], done.stderr.decode()
+
+
 @pytest.mark.parametrize("sanitizers", ["none", "address,undefined"])
 def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
     """The compiler must be told to check each kernel, and no option may let signed overflow wrap."""

@@ -118,6 +118,8 @@ def as_they_arrive(
     cdef uint8_t[::1] view = made.view(np.uint8)
     cdef record_t* out = <record_t*>&view[0]
     with drive, nogil:
+        drive.d.active = False                  # drop what an interrupted call left in the queue
+        drive.d.waiting = drive.d.backlogged = 0
         while i < n or event != IDLE:
             steps += 1
             if steps % SLICE == 0:
