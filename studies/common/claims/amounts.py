@@ -165,19 +165,22 @@ class Setting(Form):
 
 @dataclass
 class Peak(Form):
-    """A sweep; the claim holds if the position of its maximum is within the tolerance of the published position."""
+    """A sweep; the claim holds if the position of its maximum is within the tolerance of the published position. If
+    several positions have the maximum, the one farthest from the published position counts."""
 
     sweep: pd.Series
     kinds = ("value",)
 
     def compare(self, claim, moved, write):
-        near, place, found = self._near(claim), claim.published, self.sweep.idxmax()
+        near, place = self._near(claim), claim.published
         if len(near) in (0, len(self.sweep)):
             what = (
                 "every size would count as a hit" if near else "no size lies within the tolerance of the published one"
             )
             note = f"the sweep over {self.sweep.index.name} is too short or too coarse: {what}"
             return Outcome("not_testable", note=note)
+        highest = [at for at, value in self.sweep.sort_index().items() if close(value, self.sweep.max())]
+        found = max(highest, key=lambda at: abs(at - place))
         far = in_unit("relative", deviation("relative", found, place), "")
         return outcome_of(found in near, number(found), far)
 

@@ -150,6 +150,10 @@ class Trend(Form):
     steps: pd.Series
     kinds = ("trend",)
 
+    def complete(self):
+        """Tell whether every number is present and finite, and there are two to compare."""
+        return len(self.steps) > 1 and super().complete()
+
     def compare(self, claim, moved, write):
         half = moved.spread(self.steps, lambda form: form.steps)
         told = [write(y) if write else rounded(y, half=h) for y, h in zip(self.steps, half, strict=True)]
@@ -173,6 +177,10 @@ class Scatter(Form):
 
     groups: list  # pairs (x, y) of Series
     kinds = ("trend",)
+
+    def complete(self):
+        """Tell whether every number is present and finite, and there are two points to compare."""
+        return bool(self._couples()) and super().complete()
 
     def _couples(self):
         return [pair for x, y in self.groups for pair in itertools.combinations(zip(x, y, strict=True), 2)]

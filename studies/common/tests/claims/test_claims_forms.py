@@ -337,6 +337,23 @@ def test_the_place_of_a_peak_may_be_off_by_the_tolerance_of_other_values(values,
     assert decide(claim("value", 5), "peak", sweep).verdict == verdict
 
 
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3], [3, 2, 1, 0]])
+def test_of_equal_maxima_the_farthest_counts_whatever_the_order_of_the_rows(rows):
+    sweep = pd.Series([1.0, 9.0, 9.0, 9.0 + 1e-12], pd.Index([2.0, 5.0, 5.5, 9.0], name="cache_mb"))
+    outcome = decide(claim("value", 5), "peak", sweep.iloc[rows])
+    assert (outcome.verdict, outcome.obtained, outcome.deviation) == ("not_reproduced", "9", "80 %")
+    sweep[9.0] = 8.0
+    outcome = decide(claim("value", 5), "peak", sweep.iloc[rows])
+    assert (outcome.verdict, outcome.obtained, outcome.deviation) == ("reproduced", "5.5", "10 %")
+
+
+def test_a_trend_needs_two_numbers_to_compare():
+    for method, numbers in ("trend", [[1.0]]), ("rises_with", [[1.0], [2.0]]):
+        record = Recorder()
+        getattr(record, method)("x.one", *numbers)
+        assert not record.forms["x.one"].complete()
+
+
 def test_numbers_have_six_digits():
     assert [number(x) for x in (8, 8.0, 1 / 3, 1e-7, 123456789.0, True)] == [
         "8", "8", "0.333333", "1e-07", "1.23457e+08", "true",
