@@ -155,6 +155,7 @@ def test_a_row_of_a_table_of_traces_is_checked(tmp_path):
     [
         ("key,size,io_size\na,1,2\n", "columns size and io_size may both be the size; say which with --columns"),
         ("key,op,is_write\na,R,0\n", "columns op and is_write exclude each other; expected one column of op, write"),
+        ("key,size,pages\na,1,2\n", "columns size and pages exclude each other; .*such as with --columns ignore=pages"),
         ("time,key\n", "contains no requests"),
         ("time,key\n1,a\n2,\n", "line 3: field 2 .key.*a key is missing"),
         ("key,op\na,DELETE\n", "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=read"),
@@ -165,6 +166,11 @@ def test_a_column_that_could_matter_is_never_left_out(tmp_path, content, message
     (tmp_path / "x.csv").write_text(content)
     with pytest.raises(InputError, match=message):
         open_trace(tmp_path / "x.csv")
+
+
+def test_one_of_two_columns_that_exclude_each_other_is_left_out(tmp_path):
+    (tmp_path / "x.csv").write_text("key,size,pages\na,5,2\n")
+    assert open_trace(tmp_path / "x.csv", columns="ignore=pages").object_bytes.tolist() == [5]
 
 
 @pytest.mark.parametrize("first", ["-1", "+7", "7.0", "7e0", '"7"', "\n7"])

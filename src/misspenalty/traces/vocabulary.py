@@ -222,7 +222,8 @@ def assign(
             columns = [names[place] for role in both for place in roles[role]]
             what = f"columns {' and '.join(columns)} exclude each other"
             expected = f"one column of {', '.join(group)}"
-            raise InputError(what, path=path, line=line, expected=expected, remedy=REMEDY)
+            remedy = f"leave one out, such as with --columns ignore={columns[-1]} (columns=…)"
+            raise InputError(what, path=path, line=line, expected=expected, remedy=remedy)
     if not any(role in roles for role in PLACES):
         raise InputError(
             f"no column ({', '.join(names)[:80]}) gives the place of a request",
