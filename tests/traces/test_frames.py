@@ -112,6 +112,16 @@ def test_timestamps_beyond_pythons_years_are_read_or_refused(unit, ns):
         Trace.from_table(pa.table({"block": block, "time": late}))
 
 
+def test_a_unit_of_times_is_refused_for_timestamps(tmp_path):
+    table = pa.table({"key": [1, 2], "time": pa.array([0, 5], pa.timestamp("ms"))})
+    pq.write_table(table, tmp_path / "x.parquet")
+    said = r"column time is of type timestamp\[ms\].* time_unit would have no effect; leave out --time-unit"
+    for read, source in ((open_trace, tmp_path / "x.parquet"), (Trace.from_table, table)):
+        assert read(source).time.tolist() == [0, 5_000_000]
+        with pytest.raises(InputError, match=said):
+            read(source, time_unit="us")
+
+
 @pytest.mark.parametrize("first", [2**64 - 1, 2**64 - 8191])
 def test_a_range_that_passes_64_bits_is_refused(tmp_path, first):
     """The end of such a range once wrapped around, which left only its first block."""

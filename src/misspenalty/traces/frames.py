@@ -62,7 +62,7 @@ def read_columns(
     table = dataclasses.replace(table, **doubts.units(table, names, roles), separator="")
     shown = [_shown(column) for column in first.columns]
     doubts.check(table, names, roles, shown, path, None)
-    table, notes = _timed(table, roles, first, usual)
+    table, notes = _timed(table, roles, first, usual, path)
     rows = Rows(table, block_bytes, path)
     check_lifetimes(table, roles, path)
     yield from rows.ordered(iter(_requests(names, roles, batches, rows, path)))
@@ -79,7 +79,9 @@ def _shown(column: pa.ChunkedArray) -> list[str]:
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
-def _timed(table: Table, roles: Roles, first: pa.Table, usual: str) -> tuple[Table, tuple[str, ...]]:
+def _timed(
+    table: Table, roles: Roles, first: pa.Table, usual: str, path: Path | None
+) -> tuple[Table, tuple[str, ...]]:
     """Return `table` with the unit of the column of times, and notes if it was guessed."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:
@@ -87,7 +89,15 @@ def _timed(table: Table, roles: Roles, first: pa.Table, usual: str) -> tuple[Tab
     column = first.column(roles[role][0])
     unit = stated_unit(table, role)
     several = len(roles[role]) > 1  # which are joined as texts, such as a date and a time of day
-    if unit or (pa.types.is_temporal(column.type) and not several):
+    temporal = pa.types.is_temporal(column.type) and not several
+    if temporal and table.time_unit:
+        name = first.column_names[roles[role][0]]
+        raise InputError(
+            f"column {name} is of type {column.type}, which has its own unit, so that time_unit would have no effect",
+            path=path,
+            remedy="leave out --time-unit (time_unit=…)",
+        )
+    if unit or temporal:
         return dataclasses.replace(table, time_unit=unit or "s"), ()
     if is_text(column) or several:
         return dataclasses.replace(table, time_unit="iso"), ("times taken as ISO 8601 (--time-unit)",)
