@@ -33,6 +33,12 @@ def job(sources, function):
     return {"function": full, "code": sources.digest(full, JOBS)}
 
 
+def _check_part(name, part, known=PARTS):
+    """Raise a `ParameterError` if `part` is unknown: the files would not be made, or with the wrong command."""
+    if part not in known:
+        raise ParameterError(f"{name}: part is {part!r}; expected {' or '.join(map(repr, known))}")
+
+
 def files_of(entries):
     """Return the input files of declared tables or figures, except those that one of these entries makes.
 
@@ -167,9 +173,10 @@ class Plan:
         Raises
         ------
         ParameterError
-            The simulation has no inputs, but an output outside ``runs``: an archived table there would be mistaken for
-            its result.
+            `part` is unknown, or the simulation has no inputs, but an output outside ``runs``: an archived table there
+            would be mistaken for its result.
         """
+        _check_part(name, part, (None, "further"))
         outputs = {"table": outputs} if isinstance(outputs, str) else outputs
         names = outputs if isinstance(outputs, dict) else dict(zip(outputs, outputs, strict=True))
         files = {table: self._made(file) for table, file in names.items()}
@@ -198,7 +205,13 @@ class Plan:
             Arguments other than tables.
         **inputs : str, list or dict
             Argument -> tables of this study by name, or paths.
+
+        Raises
+        ------
+        ParameterError
+            `part` is unknown.
         """
+        _check_part(", ".join(names), part)
         self.tables.append(
             {
                 "part": part,
@@ -228,7 +241,13 @@ class Plan:
             ``<study>.figures.<name>``.
         part, options, **inputs
             See `table`.
+
+        Raises
+        ------
+        ParameterError
+            `part` is unknown.
         """
+        _check_part(name, part)
         self.figures.append(
             {
                 "part": part,

@@ -83,3 +83,13 @@ def test_a_simulation_without_inputs_writes_no_archived_table(plan):
         ParameterError, match=r"vlog_clock: has no inputs, .* results/vlog/clock\.csv .* write it to results/vlog/runs/"
     ):
         plan.simulation("vlog_clock", "vlog.platforms.files", outputs="clock")
+
+
+def test_an_unknown_part_is_refused(plan):
+    """Such a simulation was made with `make reproduce`; such a table or figure was never made."""
+    with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'further'"):
+        outputs_of(plan, "fig1", part="first")
+    with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'further'"):
+        plan.table("vlog.runs.table2", "table2", part="furher", latencies="fig9")
+    with pytest.raises(ParameterError, match=r"fig9: part is 'furher'"):
+        plan.figure("fig9", "Figure 9", "latency", part="furher", table="fig9")
