@@ -212,7 +212,7 @@ def reductions(results, policies, resamples, seed):
                 "mean_of_datasets": gains.groupby(rows["dataset"]).mean().mean(),
                 "unbounded_mean": unbounded.mean(),
                 **dict(zip(("p10", "p25", "median", "p75", "p90"), quantiles.to_numpy(), strict=True)),
-                "worse_than_fifo_pct": 100 * (gains < 0).where(gains.notna()).mean(),
+                "worse_than_fifo_pct": 100 * (gains < 0).astype(float).where(gains.notna()).mean(),
                 "worse_than_lru_pct": 100 * worse.astype(float).mean(),
                 "behind_s3fifo": behind.mean().to_numpy(),
                 "behind_ci95_low": low[len(EVERY) :],
