@@ -116,6 +116,15 @@ def test_aggregated_victims_by_hand():
     assert list(cache.probation) == [3, 9]
 
 
+def test_an_object_larger_than_the_window_leaves_the_others_there():
+    cache = SIZED["wtinylfu"].reference(12, window=0.17, mean_bytes=1)
+    for block, size in (1, 1), (2, 1), (3, 5):
+        cache.access(block, size)
+    assert (list(cache.window), list(cache.probation)) == ([1, 2], [3])
+    cache.access(2, 4)  # has grown
+    assert (list(cache.window), list(cache.probation)) == ([1], [3, 2])
+
+
 @pytest.mark.parametrize(("rule", "hits", "held"), [("replace", 2, 9), ("keep", 2, 3), ("new", 0, 3)])
 def test_size_changes_by_hand(rule, hits, held):
     """An object of 3 bytes is requested with 9 bytes twice; the rule decides whether these requests hit or miss."""

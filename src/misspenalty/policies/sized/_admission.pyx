@@ -50,9 +50,12 @@ cdef class WTinyLFU(SizedCache):
         self.settle()
 
     cdef void settle(self) noexcept nogil:
+        cdef block_t newest = self.nodes[self.blocks + WINDOW].link.older
         self.demote()
         while self.bytes[PROBATION] + self.bytes[PROTECTED] > self.main_room:
             self.leave(self.oldest(PROBATION if self.oldest(PROBATION) < self.blocks else PROTECTED), ABSENT)
+        if self.bytes[WINDOW] > self.window_room and self.nodes[newest].held > self.window_room:
+            self.admit(newest)
         while self.bytes[WINDOW] > self.window_room:
             self.admit(self.oldest(WINDOW))
 

@@ -12,9 +12,13 @@ Authors' code: Caffeine's simulator; none of it is copied here.
 Deviations and decisions:
 
 - The sketch has counters for as many objects as fit on average: the cache's bytes divided by `mean_bytes`, the mean
-  size of the objects of the trace. Caffeine enlarges its sketch as the cache fills.
+  size of the objects of the trace. Caffeine enlarges its sketch as the cache fills. The kernel has no more counters
+  than the trace's objects need.
 - The victims' counts are summed only until the sum reaches the candidate's count (the method's early pruning). Victims
   are not promoted if they win.
+- On a tie the candidate is evicted, as in our W-TinyLFU; the authors' simulator admits it.
+- As in Caffeine and the authors' simulator, an object larger than the window is a candidate at once, and the other
+  objects stay in the window.
 - An object larger than both the window and the main region is refused; one that only the window can hold is evicted
   when it leaves the window.
 """
@@ -58,10 +62,15 @@ class WTinyLFU(SizedReference):
         self.settle()
 
     def settle(self):
-        """Bring each region within its limit."""
+        """Bring each region within its limit.
+
+        An object larger than the window can only be its newest, and leaves it first.
+        """
         self._demote()
         while self.probation.bytes + self.protected.bytes > self.main_room:
             self.evict()
+        if self.window and self.window[newest := next(reversed(self.window))] > self.window_room:
+            self._admit(newest)
         while self.window.bytes > self.window_room:
             self._admit(self.window.oldest)
 
