@@ -79,6 +79,14 @@ def test_a_table_into_a_closed_pipe(trace):
     assert done.stdout.startswith(b"policy,") and done.stderr == b""
 
 
+def test_a_failed_check_into_a_closed_pipe():
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = run("conformance", "check", "fifo", "--policy", "lru", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 @pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
 def test_a_plot_that_does_not_fit(trace, tmp_path, suffix):
     before = sorted(tmp_path.iterdir())

@@ -116,14 +116,18 @@ def _run(arguments: Sequence[str]) -> int:
         raise
     try:
         result = options.run(options)
-        show(result, options)
-        sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
+        status = result.status if isinstance(result, Described) else 0
+        try:
+            show(result, options)
+            sys.stdout.flush()  # a closed pipe or a full disk shows up here, not at exit
+        except BrokenPipeError:  # the reader has seen enough
+            _drop_output()
     except MissPenaltyError as error:
         return _refused(str(error))
     except MemoryError as error:
         why = f" ({error})" if str(error) else ""
         return _refused(f"out of memory{why}; choose a smaller trace or cache")
-    return result.status if isinstance(result, Described) else 0
+    return status
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
