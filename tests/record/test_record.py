@@ -39,6 +39,7 @@ def live():
     [
         (["files", "there.spc", "--", "true"], "exists"),
         (["files", "no/such/x.spc", "--", "true"], "no such folder"),
+        (["files", "x.spc", "--names", "./x.spc", "--", "true"], "--names x.spc would replace the trace"),
         (["block", "x.txt", "--seconds", "0"], "expected a number above 0"),
         (["block", "x.txt", "--ring-pages", "3"], "expected a power of two"),
         (["postgres", "x.parquet", "--database", "a", "--seconds", "-1"], "expected a number above 0"),

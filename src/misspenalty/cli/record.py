@@ -75,6 +75,9 @@ def _checked(options):
         refuse_existing(path)
         if not path.parent.is_dir():
             raise ParameterError(f"{path.parent}: no such folder; make it first")
+    names = getattr(options, "names", None)
+    if names is not None and names.resolve() == options.output.resolve():
+        raise ParameterError(f"--names {names} would replace the trace; choose another name")
     if options.seconds is not None and not options.seconds > 0:
         raise ParameterError(f"--seconds {options.seconds:g}; expected a number above 0")
     if not 1 <= options.ring_pages <= MOST_PAGES or options.ring_pages & (options.ring_pages - 1):
