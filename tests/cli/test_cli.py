@@ -150,6 +150,14 @@ def test_policies_lists_parameters(capsys):
         (["simulate", "{arc}", "--size", "four"], "'four' is not a size; expected blocks"),
         (["simulate", "{arc}", "--size", "10B"], "less than one block of 512 bytes"),
         (["simulate", "{arc}", "--size", "4", "--set", "queues"], "--set 'queues'; expected NAME=NUMBER"),
+        (
+            ["simulate", "{arc}", "--size", "4", "--policy", "mq", "--set", "queues=2", "--set", "queues=3"],
+            "--set: queues has two values, 2 and 3; expected one",
+        ),
+        (
+            ["simulate", "{arc}", "--size", "4", "--prefetch", "sequential:degree=2,degree=4"],
+            "--prefetch: degree has two values, 2 and 4; expected one",
+        ),
         (["simulate", "{arc}", "--size", "4", "--set", "trace=3", "--policy", "mq"], "mq has no parameter 'trace'"),
         (["curve", "{arc}", "--size", "4", "--set", "sample=1", "--policy", "mq"], "mq has no parameter 'sample'"),
         (["trace", "info", ""], "the name of the trace is empty"),

@@ -228,9 +228,10 @@ def policy_settings(options, policies, function):
     Raises
     ------
     ParameterError
-        A text is not NAME=NUMBER, or a name is no parameter of any of the policies or is an argument of `function`.
+        A text is not NAME=NUMBER, a name has two values, or a name is no parameter of any of the policies or is an
+        argument of `function`.
     """
-    settings = dict(parse_setting(text) for text in options.set)
+    settings = parse_settings(options.set)
     definitions = [find_policy(policy) for policy in policies]
     keywords = inspect.signature(function).parameters.keys() | {"hits"}
     for name in settings:
@@ -329,7 +330,7 @@ def parse_prefetch(text):
     Raises
     ------
     ParameterError
-        The text has another form.
+        The text has another form, or a setting has two values.
     """
     name, _, settings = text.partition(":")
     if name.strip() not in sequential.KINDS:
@@ -337,8 +338,24 @@ def parse_prefetch(text):
             f"--prefetch {text!r}; expected sequential or amp, with or without settings, as in"
             " sequential:degree=16,trigger=8"
         )
-    given = dict(parse_setting(setting, "--prefetch") for setting in settings.split(",")) if settings else {}
+    given = parse_settings(settings.split(","), "--prefetch") if settings else {}
     return given | {"kind": name.strip()}
+
+
+def parse_settings(texts, option="--set"):
+    """Parse texts as `parse_setting` does; return the numbers by name.
+
+    Raises
+    ------
+    ParameterError
+        A text has another form, or a name has two values.
+    """
+    made = {}
+    for text in texts:
+        name, value = parse_setting(text, option)
+        if made.setdefault(name, value) != value:
+            raise ParameterError(f"{option}: {name} has two values, {made[name]} and {value}; expected one")
+    return made
 
 
 def parse_setting(text, option="--set"):
