@@ -91,7 +91,8 @@ def test_other_packages_register_what_they_hold(kind, passed, listed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("format", "spc"), ("drive", "hp97560"), ("predictor", "pcm"), ("policy", "lru")]
+    ("kind", "name"),
+    [("format", "spc"), ("drive", "hp97560"), ("predictor", "pcm"), ("policy", "lru"), ("policy", "min")],
 )
 def test_taken_names_are_refused(kind, name, tmp_path, capsys):
     assert main(["new", kind, name, str(tmp_path / "x")]) == 2

@@ -72,6 +72,8 @@ def test_names_of_policies_are_unique_and_in_lower_case():
         register("lru")(Mine)
     with pytest.raises(ParameterError, match="policy name 'Mine'; expected a name in lower case"):
         register("Mine")(Mine)
+    with pytest.raises(ParameterError, match="policy name 'min' is another name of opt"):
+        register("min")(Mine)
 
 
 @pytest.mark.parametrize("option", [{"offline": True}, {"spatial": True}, {"check": print}])

@@ -10,6 +10,7 @@ from misspenalty.cli.arguments import add_command
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import atomic_path
+from misspenalty.policies.registry import ALIASES
 from misspenalty.prefetch.predictors.registry import known_predictors
 from misspenalty.traces import formats
 
@@ -24,7 +25,7 @@ def _drives():
 
 
 KINDS = {  # kind of package: what it contains, and a function that lists the names already taken
-    "policy": ("a replacement policy (reference and kernel), its tests", misspenalty.policies),
+    "policy": ("a replacement policy (reference and kernel), its tests", lambda: {*misspenalty.policies(), *ALIASES}),
     "predictor": ("a predictor of files, its tests", known_predictors),
     "format": ("a reader of a trace format, its tests", formats),
     "drive": ("the description of a drive, its tests", _drives),

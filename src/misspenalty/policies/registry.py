@@ -348,6 +348,8 @@ def register(
         known = _policies.get(name)
         if name != name.lower() or not name.strip():
             raise ParameterError(f"policy name {name!r}; expected a name in lower case")
+        if name in ALIASES:
+            raise ParameterError(f"policy name {name!r} is another name of {ALIASES[name]}; choose a name of its own")
         if known and (known.reference.__module__, known.reference.__qualname__) != (
             reference.__module__,
             reference.__qualname__,
