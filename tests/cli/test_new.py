@@ -99,6 +99,11 @@ def test_taken_names_are_refused(kind, name, tmp_path, capsys):
     assert f"there already is a {kind} {name}" in capsys.readouterr().err
 
 
+def test_the_next_command_quotes_the_folder(tmp_path, capsys):
+    assert main(["new", "policy", "my_own", str(tmp_path / "my policy")]) == 0
+    assert f"Next: cd '{tmp_path}/my policy' && pip" in capsys.readouterr().out
+
+
 def entry_point(folder, name, module):
     """Write the metadata of a distribution that registers a module as a trace format."""
     info = folder / f"{name}-1.dist-info"

@@ -2,6 +2,7 @@
 
 import keyword
 import re
+import shlex
 from pathlib import Path
 from string import Template
 
@@ -65,7 +66,7 @@ def _new(options):
     if folder.exists():
         raise ParameterError(f"{folder} already exists; choose another folder")
     files = write_package(kind, name, folder)
-    following = f"cd {folder} && pip install --no-build-isolation . && pytest"
+    following = f"cd {shlex.quote(str(folder))} && pip install --no-build-isolation . && pytest"
     rows = {kind: name, "folder": str(folder), "files": len(files), "next": following}
     return Described(rows, "\n".join([*(f"{folder / file}" for file in files), "", f"Next: {following}"]))
 
