@@ -110,6 +110,11 @@ def test_a_compiled_trace_that_does_not_fit(trace, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_vectors_that_do_not_fit(tmp_path):
+    refused(run("conformance", "vectors", "--policy", "arc", "--out", tmp_path / "v", limit=3000))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_spooled_pipe_that_does_not_fit(trace):
     done = subprocess.run(
         [*COMMAND, "trace", "info", "-"],

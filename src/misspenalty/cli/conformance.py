@@ -6,6 +6,7 @@ from pathlib import Path
 from misspenalty.cli.arguments import add_command, names_class, refuse_existing
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
+from misspenalty.io.files import atomic_path
 from misspenalty.io.later import pd
 from misspenalty.policies import find_policy, known_policies
 from misspenalty.policies.python_policy import load_class
@@ -141,7 +142,8 @@ def _write(options):
     chosen = conformance.policies() if options.policy is None else [conformance.load_suite(options.policy).policy]
     names = [f"{policy}.json" for policy in chosen] + ["suite.schema.json"]
     names += sorted({vector.file for policy in chosen for vector in conformance.load_suite(policy).long})
-    options.out.mkdir(parents=True)
-    for name in names:
-        shutil.copyfile(folder() / name, options.out / name)
+    with atomic_path(options.out) as partial:
+        partial.mkdir()
+        for name in names:
+            shutil.copyfile(folder() / name, partial / name)
     return {"folder": str(options.out), "files": len(names)}
