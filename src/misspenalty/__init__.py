@@ -1,4 +1,4 @@
-"""Miss Penalty: five classic storage-caching results, reproduced from raw traces.
+"""Miss Penalty: classic storage-caching results, reproduced from raw traces.
 
 Open a trace, replay it, draw a curve. A trace is a file in any known format, or an array of block addresses:
 
