@@ -149,10 +149,10 @@ def studies():
 def read_study(path):
     """Read one ``study.yaml``; see `studies` for errors."""
     path = Path(path)
-    entries = read_yaml(path, remedy="a study.yaml is a mapping; docs/how-to/study.md has its keys")
+    entries = read_yaml(path, remedy="a study.yaml is a mapping; studies/common/study.py has its keys")
     if not isinstance(entries, dict):
-        raise InputError("is not a mapping", path=path, remedy="docs/how-to/study.md has its keys")
-    return validated(Study, {"id": path.parent.name, **entries}, path, "docs/how-to/study.md has its keys")
+        raise InputError("is not a mapping", path=path, remedy="studies/common/study.py has its keys")
+    return validated(Study, {"id": path.parent.name, **entries}, path, "studies/common/study.py has its keys")
 
 
 def claims_modules():
