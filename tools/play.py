@@ -75,7 +75,7 @@ void __multi3(word *r, word a, word a_high, word b, word b_high) {
 TRACES = {
     "tpcc_small": ("tests/data/tpcc_small.parquet", "TPC-C behind a database's buffer, a short stretch"),
     "conversation": ("data/raw/kvcache/conversation.jsonl.xz", "Prompts of a chat service (Mooncake)"),
-    "128mb": ("data/raw/tpcc/128mb.parquet", "TPC-C behind 128 MB of database buffer, whole: what the MQ claims read"),
+    "128mb": ("data/raw/tpcc/128mb.parquet", "TPC-C behind 128 MB of database buffer, whole; MQ is judged on it"),
 }
 SIZES_MB = (128, 256, 512)
 JUDGED = {  # claims on Table 4 of the MQ paper, by what is compared

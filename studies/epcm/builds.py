@@ -90,8 +90,8 @@ def play(capture, machine, today, calibration, copying, published, build, settin
     Returns
     -------
     dict of str to DataFrame
-        ``scale`` (the fit of the factor on compute), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the predictors),
-        ``workload`` (facts of the build), ``today`` (Figure 7 on a machine of today).
+        ``scale`` (the fit of the factor on compute time), ``linux22``, ``linux24`` (runs), ``accuracy`` (of the
+        predictors), ``workload`` (facts of the build), ``today`` (Figure 7 on a machine of today).
     """
     testbed = replace(_machine(machine).testbed, **_copy_times(copying))
     recorded, options, bars = setup.recorded(capture[0]), setup.options(settings), setup.bars(settings)
@@ -231,7 +231,7 @@ def judge_otherwise(
 
 
 def _other_recording(path, testbed, calibration, build, settings):
-    """Return the name and study of another recording, with its own factor on compute."""
+    """Return the name and study of another recording, with its own factor on compute time."""
     recorded = setup.recorded(path)
     study, _ = setup.set_up(build, recorded, testbed, **setup.options(settings))
     scale = as_written(_scale_fit(study, calibration))["value"].item()

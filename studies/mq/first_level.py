@@ -18,7 +18,7 @@ blocks that a database writes before they leave, at checkpoints, are not modelle
 How the paper's cache treats a write is printed nowhere, and the size depends on it: numbered over the reads alone, the
 same stream's re-accesses are closer, and the size found is larger. The following was written down on 2026-11-24, before
 any of it was run: the rule judged remains the one that section 3.1 implies, that writes are accesses, unless three
-printed facts that no claim reads all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses
+printed facts that no claim tests all favour another rule: Table 2's eight known hit ratios as a whole, LRU's misses
 closer than the cache size (Table 3: none), and the share of first reads (Tables 1 and 3: 12 %). The last does not:
 numbered over the reads alone, more of them are first reads, and both shares are above 12 %.
 `misspenalty_studies.mq.conditions` tries the other rules.

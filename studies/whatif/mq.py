@@ -46,7 +46,7 @@ def rate(demands, delay, terminals, constant=()):
 
     >>> rate([(2.0, 1)], 0.0, 2)
     0.5
-    >>> rate([(1.0, 1), (1.0, 1)], 0.0, 2)  # two stations in a row: 2 / (2 + 2 - 1) of the first's speed
+    >>> rate([(1.0, 1), (1.0, 1)], 0.0, 2)  # N / (N + K - 1) for N = 2 terminals and K = 2 equal stations
     0.6666666666666666
     """
     service = np.array([one for one, _ in demands])

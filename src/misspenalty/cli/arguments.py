@@ -191,7 +191,7 @@ def add_size_options(command):
         choices=SIZE_CHANGES,
         default="replace",
         metavar="|".join(SIZE_CHANGES),
-        help="for an object that changes size (default: replace)",
+        help="what a change of an object's size does (default: replace)",
     )
 
 

@@ -50,7 +50,7 @@ def add(commands):
 
 
 def _check(options):
-    from misspenalty import conformance  # pydantic takes long to import, so it is not imported at every start
+    from misspenalty import conformance  # no other command needs it
 
     if names_class(options.subject):
         if options.policy is None:

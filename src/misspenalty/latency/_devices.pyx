@@ -10,7 +10,7 @@ from misspenalty.disks.drive._state cimport FULL, IDLE
 
 
 cdef class Device(Kernel):
-    """Base of the devices."""
+    """The base class of the devices."""
 
     def __cinit__(self, *args):
         self.event = IDLE

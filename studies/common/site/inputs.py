@@ -157,7 +157,7 @@ def _check_verdict(row):
 
 def read_readings(path, study):
     """Return the code and the rows that each claim of a study is based on; rows are listed by their table's path."""
-    with called(path, "what claims are based on", "make it with `snakemake --cores all readings`"):
+    with called(path, "a record of what claims are based on", "make it with `snakemake --cores all readings`"):
         found = TypeAdapter(dict[str, Based]).validate_python(json.loads(path.read_text(encoding="utf-8")))
         return {
             claim: Reading(one.path, one.line, {f"{study}/{item}.csv": rows for item, rows in one.rows.items()})

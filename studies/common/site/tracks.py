@@ -83,7 +83,7 @@ def tracks(claim, row, conditions):
     Returns
     -------
     dict or None
-        ``band``: the ends of the allowed range, in per cent, or None, also for a limit that was itself obtained;
+        ``band``: the ends of the allowed range, in per cent; None without such a range, as for an obtained limit;
         ``rows``: for each track ``name``, ``value`` as text, ``dots`` (``at`` and ``name``), ``line`` (the ends of the
         interval) and ``verdict``; ``low`` and ``high``: the lowest and the highest number shown. None if the obtained
         value has no numbers, or if a number to be shown is not finite.

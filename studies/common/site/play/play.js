@@ -326,7 +326,7 @@ async function load() {
 // The body's attribute data-ready says that the page is loaded; data-failed says why it is not
 (async () => {
   if (location.protocol === "file:") {
-    say("A page opened as a file may not load what this needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");
+    say("A page opened as a file may not load what it needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");
     return;
   }
   try {

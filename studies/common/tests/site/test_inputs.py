@@ -125,7 +125,7 @@ def test_readings_name_their_tables_by_path(tmp_path):
 def test_damaged_readings_are_refused(tmp_path, changed):
     path = tmp_path / "readings.json"
     path.write_text(json.dumps({"vlog.fig9.a": BASED | changed}))
-    with pytest.raises(InputError, match=r"readings.json: is not what claims are based on.*snakemake"):
+    with pytest.raises(InputError, match=r"readings.json: is not a record of what claims are based on.*snakemake"):
         inputs.read_readings(path, "vlog")
 
 

@@ -35,7 +35,7 @@ class Thing:
 
 
 class Builder:
-    """Creates the objects of a database in order; `things` holds them."""
+    """The maker of a database's objects, in order; `things` holds them."""
 
     def __init__(self, parameters, generator):
         self.p, self.draws, self.things = parameters, Draws(parameters, generator), []
