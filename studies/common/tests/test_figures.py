@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -22,14 +21,9 @@ from misspenalty_studies.mq import figures as mq
 from misspenalty_studies.mq.published import published_rates
 
 ROOT = Path(__file__).parents[3]
-SYNTHETIC = ROOT / "tests" / "data" / "synthetic_results.py"
 PRINTED4 = pd.read_csv(ROOT / "studies" / "mq" / "published" / "table4.csv")
 PRINTED7 = pd.read_csv(ROOT / "studies" / "mq" / "published" / "fig7.csv")
-
-
-@pytest.fixture(scope="module")
-def tables():
-    return runpy.run_path(str(SYNTHETIC))["tables"]()
+TABLES = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / "mq").glob("*.csv")}
 
 
 def pair(tables, name):
@@ -73,15 +67,14 @@ DRAWN = {
 DRAW_ALL = """
 import runpy, sys
 test = runpy.run_path(sys.argv[1])
-tables = runpy.run_path(str(test["SYNTHETIC"]))["tables"]()
 for name, draw in test["DRAWN"].items():
-    test["save_figure"](draw(tables), sys.argv[2] + "/" + name)
+    test["save_figure"](draw(test["TABLES"]), sys.argv[2] + "/" + name)
 """
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_everything_drawn_lies_within_the_figure(tables, name):
-    figure = DRAWN[name](tables)
+def test_everything_drawn_lies_within_the_figure(name):
+    figure = DRAWN[name](TABLES)
     assert isinstance(figure, Figure)
     with matplotlib.rc_context(style.STYLE):
         figure.draw_without_rendering()
@@ -104,18 +97,18 @@ def test_two_processes_write_the_same_bytes(tmp_path):
     assert sorted(digests[0]) == sorted(f"{name}.{form}" for name in DRAWN for form in ("pdf", "png", "svg"))
 
 
-def test_the_formats_are_what_they_say_and_hold_no_date(tables, tmp_path):
-    pdf, svg, png = save_figure(mq.fig4(tables["fig4"]), tmp_path / "deep" / "fig4")
+def test_the_formats_are_what_they_say_and_hold_no_date(tmp_path):
+    pdf, svg, png = save_figure(mq.fig4(TABLES["fig4"]), tmp_path / "deep" / "fig4")
     assert pdf.read_bytes().startswith(b"%PDF") and b"CreationDate" not in pdf.read_bytes()
     assert svg.read_text().count("<svg") == 1 and "dc:date" not in svg.read_text()
     assert png.read_bytes().startswith(b"\x89PNG")
     assert b"/Type3" not in pdf.read_bytes().replace(b" ", b"")  # no Type 3: text can be searched
 
 
-def test_an_error_leaves_the_older_figures_as_they_were(tables, tmp_path, monkeypatch):
+def test_an_error_leaves_the_older_figures_as_they_were(tmp_path, monkeypatch):
     stem = tmp_path / "fig4"
-    before = {path: path.read_bytes() for path in save_figure(mq.fig4(tables["fig4"]), stem)}
-    figure = mq.fig4(tables["fig4"].head(3))
+    before = {path: path.read_bytes() for path in save_figure(mq.fig4(TABLES["fig4"]), stem)}
+    figure = mq.fig4(TABLES["fig4"].head(3))
     savefig = figure.savefig
 
     def fail_on_png(path, **keywords):
@@ -129,9 +122,9 @@ def test_an_error_leaves_the_older_figures_as_they_were(tables, tmp_path, monkey
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_unknown_format_is_refused(tables, tmp_path):
+def test_unknown_format_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"'gif'.*pdf, svg, png"):
-        save_figure(mq.fig4(tables["fig4"]), tmp_path / "x", formats=["gif"])
+        save_figure(mq.fig4(TABLES["fig4"]), tmp_path / "x", formats=["gif"])
     assert not list(tmp_path.iterdir())
 
 
@@ -156,22 +149,22 @@ def test_a_legend_of_stacks_names_the_parts_that_have_a_length_and_no_other(arch
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "table4", "fig7", "fig7_components", "overview"])
-def test_a_missing_policy_leaves_a_gap_and_no_error(tables, name):
-    partial = {key: table[table["policy"] != "mq"] if "policy" in table else table for key, table in tables.items()}
+def test_a_missing_policy_leaves_a_gap_and_no_error(name):
+    partial = {key: table[table["policy"] != "mq"] if "policy" in table else table for key, table in TABLES.items()}
     save_bytes(DRAWN[name](partial))
 
 
 @pytest.mark.parametrize("name", ["table4", "fig7", "overview"])
-def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(tables, name):
+def test_sizes_that_the_paper_does_not_have_stand_without_a_mark(name):
     other = {
         key: table.assign(cache_mb=table["cache_mb"] / 10) if "cache_mb" in table else table
-        for key, table in tables.items()
+        for key, table in TABLES.items()
     }
     save_bytes(DRAWN[name](other))
 
 
-def test_overview_counts_the_claims_of_every_study_that_was_built_by_form_and_basis(tables):
-    numbers, comparisons = DRAWN["overview"](tables).axes[-2:]
+def test_overview_counts_the_claims_of_every_study_that_was_built_by_form_and_basis():
+    numbers, comparisons = DRAWN["overview"](TABLES).axes[-2:]
     labels = [label.get_text() for label in numbers.get_yticklabels()]
     assert labels == ["MQ behind 128 MB", "MQ calibrated", "SARC", "Virtual log"]
     assert [text.get_text() for text in numbers.texts][:6] == ["6", "2", "1", "1", "1", "1"]
@@ -190,9 +183,9 @@ def test_the_overview_and_the_documentation_agree_on_where_traces_come_from():
     assert missing == {}
 
 
-def test_one_missing_cell_is_not_drawn(tables):
-    whole = len(mq.table4({"128mb": tables["table4"]}, PRINTED4).axes[0].patches)
-    assert len(mq.table4({"128mb": tables["table4"].iloc[1:]}, PRINTED4).axes[0].patches) == whole - 1
+def test_one_missing_cell_is_not_drawn():
+    whole = len(mq.table4({"128mb": TABLES["table4"]}, PRINTED4).axes[0].patches)
+    assert len(mq.table4({"128mb": TABLES["table4"].iloc[1:]}, PRINTED4).axes[0].patches) == whole - 1
 
 
 def save_bytes(figure):
@@ -201,23 +194,22 @@ def save_bytes(figure):
 
 
 @pytest.mark.parametrize(
-    ("draw", "table"),
+    ("draw", "table", "column"),
     [
-        (mq.table2, "table2"),
-        (mq.table3, "table3"),
-        (mq.distances, "fig3"),
-        (mq.fig4, "fig4"),
-        (mq.fig7_components, "fig7_components"),
-        (mq.sensitivity, "sensitivity"),
-        (mq.first_level, "first_level"),
+        (mq.table2, "table2", "capture"),
+        (mq.table3, "table3", "policy"),
+        (mq.distances, "fig3", "capture"),
+        (mq.fig4, "fig4", "capture"),
+        (mq.fig7_components, "fig7_components", "cache_mb"),
+        (mq.sensitivity, "sensitivity", "parameter"),
+        (mq.first_level, "first_level", "first_level_mb"),
     ],
 )
-def test_an_unusable_table_is_named(tables, draw, table):
-    column = tables[table].columns[0]
+def test_an_unusable_table_is_named(draw, table, column):
     with pytest.raises(InputError, match=f"no column {column}"):
-        draw(tables[table].drop(columns=column))
+        draw(TABLES[table].drop(columns=column))
     with pytest.raises(InputError, match="no rows"):
-        draw(tables[table].head(0))
+        draw(TABLES[table].head(0))
 
 
 def test_published_rates_follow_from_the_printed_gains():
@@ -230,8 +222,8 @@ def test_published_rates_follow_from_the_printed_gains():
     assert derived[512, "mq"] == pytest.approx(1.08 * 1.12 * 1.10)
 
 
-def test_marks_stand_at_the_published_values(tables):
-    axis = mq.table4({"128mb": tables["table4"]}, PRINTED4).axes[0]
+def test_marks_stand_at_the_published_values():
+    axis = mq.table4({"128mb": TABLES["table4"]}, PRINTED4).axes[0]
     marks = sorted(line.get_ydata()[0] for line in axis.lines if line.get_marker() == "D")
     assert marks == sorted(PRINTED4["hit_ratio_pct"])
 
