@@ -4,12 +4,8 @@ import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
-
-from misspenalty.traces import Trace
-from misspenalty.traces._compile import Interner
 
 # The time that an example takes depends on the machine, but no test may fail because the machine is busy, or because
 # the code runs with sanitizers.
@@ -62,15 +58,3 @@ def shared_traces():
     if not folder.is_dir():
         pytest.skip("the reference traces are missing (set MISSPENALTY_SHARED_TRACES)")
     return folder
-
-
-@pytest.fixture(scope="session")
-def make_trace():
-    """Return ``make_trace(addresses)``, which makes a trace of reads of these block addresses (any integers)."""
-
-    def make(addresses, name="made"):
-        interner = Interner()
-        ids = interner.ids(np.ascontiguousarray(addresses, np.uint64))
-        return Trace(ids, None, None, interner.addresses_by_id(), 8192, name, "made")
-
-    return make

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference import penalty as reference
 
 import misspenalty
-from misspenalty import disks
+from misspenalty import Trace, disks
 from misspenalty.errors import InputError, ParameterError
 from misspenalty.latency import placement
 from misspenalty.latency._devices import Disk, FixedTime
@@ -29,20 +29,6 @@ DATA = Path(__file__).parents[2] / "data/raw/delayed_hits"
 MS = 1_000_000
 
 
-def make_trace(names, write=None, time=None, block_bytes=4096):
-    address, first, ids = np.unique(np.asarray(names, np.uint64), return_index=True, return_inverse=True)
-    number = np.argsort(np.argsort(first)).astype(np.uint32)
-    return misspenalty.Trace(
-        number[ids].astype(np.uint32),
-        None if write is None else np.asarray(write, bool),
-        None if time is None else np.asarray(time, np.int64),
-        address[np.argsort(first)],
-        block_bytes,
-        "test",
-        "none",
-    )
-
-
 def only(frame):
     assert len(frame) == 1
     return frame.iloc[0]
@@ -51,7 +37,7 @@ def only(frame):
 @pytest.mark.parametrize("name", ["sample", "syn_zipf"])
 def test_the_authors_lru(name):
     """A request every millisecond and fetches of z milliseconds must give the step model's published counts."""
-    trace = make_trace(read_steps(DATA / "sample.csv") if name == "sample" else zipf())
+    trace = Trace.from_blocks(read_steps(DATA / "sample.csv") if name == "sample" else zipf())
     with open(DATA / "authors_runs.csv") as rows:
         runs = [row for row in csv.DictReader(rows) if row["policy"] == "lru" and row["trace"] == name]
     for row in runs:
@@ -89,7 +75,7 @@ requests = st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.integers(0, 9
 )
 def test_the_reference(device, data, policy, size, through, warm, clients, pause):
     names, write, gaps = zip(*data, strict=True)
-    trace = make_trace([40 * name for name in names], write, np.cumsum(gaps))
+    trace = Trace.from_blocks([40 * name for name in names], write, np.cumsum(gaps))
     fixed = device.endswith("ms")
     model = reference.Fixed(4 * MS) if fixed else reference.FirstComeFirstServed(disks.load(device).drive())
     warm = min(warm, len(trace) - 1)
@@ -128,7 +114,7 @@ def test_the_reference(device, data, policy, size, through, warm, clients, pause
 def drawn(n=3000, blocks=400, seed=7, gap=MS):
     random = np.random.default_rng(seed)
     names = np.minimum(random.zipf(1.3, n), blocks) * 16
-    return make_trace(names, random.random(n) < 0.3, np.cumsum(random.integers(0, 2 * gap, n)))
+    return Trace.from_blocks(names, random.random(n) < 0.3, np.cumsum(random.integers(0, 2 * gap, n)))
 
 
 @pytest.mark.parametrize("policy", sorted(misspenalty.policies.known_policies()))
@@ -158,7 +144,7 @@ def test_schedulers(scheduler):
     kind = disks.load("cheetah9lp")
     names = random.choice(kind.blocks // 8, 300, replace=False)
     time = np.cumsum(random.integers(0, 4 * MS, 300))
-    got = only(misspenalty.penalty(make_trace(names, time=time), "lru", 10, "cheetah9lp", scheduler=scheduler))
+    got = only(misspenalty.penalty(Trace.from_blocks(names, time=time), "lru", 10, "cheetah9lp", scheduler=scheduler))
     alone = disks.drive._replay.as_they_arrive(
         kind.drive(scheduler), time, names * 8, np.full(300, 8, np.int32), np.zeros(300, np.uint8)
     )
@@ -171,7 +157,7 @@ def test_flash_one_by_one():
     """Requests that are far apart take the time that the flash drive alone takes for each."""
     kind, names = disks.load("dc_p3700"), np.arange(50) * 7919
     time = np.arange(50) * MS
-    got = only(misspenalty.penalty(make_trace(names, time=time), "lru", 10, "dc_p3700"))
+    got = only(misspenalty.penalty(Trace.from_blocks(names, time=time), "lru", 10, "dc_p3700"))
     drive = kind.drive()
     alone = [drive.service(int(now), int(name) * 8, 8) for now, name in zip(time, names, strict=True)]
     assert got["mean_us"] == pytest.approx(np.mean([one["done"] - one["arrival"] for one in alone]) / 1000, rel=1e-12)
@@ -182,11 +168,11 @@ def test_flash_completes_each_request_at_its_own_time():
     """Three reads begin at once; when the second is done, its block is a hit, though the third is still in flight."""
     form = disks.load("dc_p3700").data["geometry"]
     page = form["planes"] * form["page_bytes"] // 4096 * form["channels"] * form["dies"]  # to the die's next page
-    together = only(misspenalty.penalty(make_trace([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
+    together = only(misspenalty.penalty(Trace.from_blocks([0, page, 2 * page], time=[0] * 3), "lru", 9, "dc_p3700"))
     between = round((together.p50_us + together.p99_us) / 2 * 1000)
     assert together.p50_us < together.p99_us
     for again, hits in ((page, 1), (2 * page, 0)):
-        trace = make_trace([0, page, 2 * page, again], time=[0, 0, 0, between])
+        trace = Trace.from_blocks([0, page, 2 * page, again], time=[0, 0, 0, between])
         row = only(misspenalty.penalty(trace, "lru", 9, "dc_p3700"))
         assert (row.hits, row.delayed_hits, row.misses) == (hits, 1 - hits, 3)
 
@@ -196,8 +182,8 @@ def test_flash_overlaps_on_different_dies_only():
     kind = disks.load("dc_p3700")
     page = kind.data["geometry"]["planes"] * kind.data["geometry"]["page_bytes"] // 4096
     dies = kind.data["geometry"]["channels"] * kind.data["geometry"]["dies"]
-    apart = only(misspenalty.penalty(make_trace([0, page], time=[0, 0]), "lru", 10, "dc_p3700"))
-    same = only(misspenalty.penalty(make_trace([0, page * dies], time=[0, 0]), "lru", 10, "dc_p3700"))
+    apart = only(misspenalty.penalty(Trace.from_blocks([0, page], time=[0, 0]), "lru", 10, "dc_p3700"))
+    same = only(misspenalty.penalty(Trace.from_blocks([0, page * dies], time=[0, 0]), "lru", 10, "dc_p3700"))
     assert apart["queue_us"] == 0
     assert apart["p50_us"] == apart["p99_us"]
     assert same["p50_us"] == apart["p50_us"]
@@ -212,7 +198,7 @@ def test_the_memory_of_waiting_requests_is_given_back():
     def mapped():
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
-    trace = make_trace(np.arange(100_000), time=np.zeros(100_000, np.int64))
+    trace = Trace.from_blocks(np.arange(100_000), time=np.zeros(100_000, np.int64))
     sizes = [mapped()]
     for _ in range(12):
         misspenalty.penalty(trace, "fifo", 1, "dc_p3700", threads=1)
@@ -222,7 +208,7 @@ def test_the_memory_of_waiting_requests_is_given_back():
 
 def test_a_written_block_needs_no_fetch():
     """By hand: 1 is written, so the read of it is a hit; with write-through, the read of 2 waits behind that write."""
-    trace = make_trace([1, 1, 2], [True, False, False], [0, 0, 0])
+    trace = Trace.from_blocks([1, 1, 2], [True, False, False], [0, 0, 0])
     got = only(misspenalty.penalty(trace, "lru", 2, "hp97560"))
     assert (got["requests"], got["hits"], got["misses"], got["queue_us"]) == (2, 1, 1, 0)
     assert only(misspenalty.penalty(trace, "lru", 2, "hp97560", write_through=True))["queue_us"] > 0
@@ -232,29 +218,29 @@ def test_a_written_block_needs_no_fetch():
 
 def test_loads():
     """By hand, fetches take 4 ms: requests 2 ms apart are 1 ms apart at double speed; one client has no delayed hit."""
-    trace = make_trace([1, 1, 1, 1], time=[0, 2 * MS, 4 * MS, 6 * MS])
+    trace = Trace.from_blocks([1, 1, 1, 1], time=[0, 2 * MS, 4 * MS, 6 * MS])
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms"))["mean_us"] == (4 + 2 + 0 + 0) * 250
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", speed=2))["mean_us"] == (4 + 3 + 2 + 1) * 250
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", interval="3ms"))["mean_us"] == (4 + 1 + 0 + 0) * 250
     closed = only(misspenalty.penalty(trace, "lru", 1, "4ms", clients=1))
     assert (closed["load"], closed["mean_us"], closed["delayed_hits"]) == ("closed", 1000, 0)
     assert only(misspenalty.penalty(trace, "lru", 1, "4ms", clients=3))["delayed_hits"] == 2
-    untimed = only(misspenalty.penalty(make_trace([1, 1, 1, 1]), "lru", 1, "4ms"))
+    untimed = only(misspenalty.penalty(Trace.from_blocks([1, 1, 1, 1]), "lru", 1, "4ms"))
     assert (untimed["load"], untimed["mean_us"]) == ("closed", 1000)
-    with pytest.raises(ParameterError, match="speed is 2, but test has no times, and one client replays it; set inter"):
-        misspenalty.penalty(make_trace([1, 1, 1, 1]), "lru", 1, "4ms", speed=2)
+    with pytest.raises(ParameterError, match="speed is 2, but array has no times, and one client replays it; set in"):
+        misspenalty.penalty(Trace.from_blocks([1, 1, 1, 1]), "lru", 1, "4ms", speed=2)
 
 
 def test_layouts():
     drive = disks.load("hp97560")
-    far = make_trace([5, 2**60, 7], time=[0, 0, 0])
+    far = Trace.from_blocks([5, 2**60, 7], time=[0, 0, 0])
     frame = misspenalty.penalty(far, "lru", 1, ["hp97560", "1ms"])
     assert frame["layout"].tolist() == ["packed", "none"]
-    packed = only(misspenalty.penalty(make_trace([0, 2, 1], time=[0, 0, 0]), "lru", 1, "hp97560"))
+    packed = only(misspenalty.penalty(Trace.from_blocks([0, 2, 1], time=[0, 0, 0]), "lru", 1, "hp97560"))
     assert packed["layout"] == "address"
     assert frame["mean_us"][0] == packed["mean_us"]
     with pytest.raises(ParameterError, match=f"3 blocks of {1 << 30} bytes; hp97560 has room for 1: choose a larger"):
-        misspenalty.penalty(make_trace([1, 2, 3], time=[0, 0, 0], block_bytes=1 << 30), "lru", 1, drive)
+        misspenalty.penalty(Trace.from_blocks([1, 2, 3], time=[0, 0, 0], block_bytes=1 << 30), "lru", 1, drive)
 
 
 def test_rows_and_threads():
@@ -305,7 +291,7 @@ def test_rows_and_threads():
     ],
 )
 def test_impossible_arguments(options, message):
-    trace = make_trace([1, 2, 3, 4], [False] * 4, [0, MS, 2 * MS, 3 * MS])
+    trace = Trace.from_blocks([1, 2, 3, 4], [False] * 4, [0, MS, 2 * MS, 3 * MS])
     asked = {"policy": "lru", "cache_blocks": 1, "device": "1ms"} | options
     with pytest.raises(ParameterError, match=message):
         misspenalty.penalty(trace, **asked)
@@ -329,7 +315,7 @@ def test_a_run_past_the_latest_time_is_refused(n, device, load):
 @pytest.mark.parametrize(("size", "said"), [(7, "7 blocks"), ("7KB", "7168 bytes")])
 def test_a_run_past_the_latest_time_names_the_size_of_the_cache(size, said):
     sizes = np.arange(700_000) % 9 + 1000
-    trace = misspenalty.Trace.from_blocks(np.arange(700_000), object_bytes=sizes)
+    trace = Trace.from_blocks(np.arange(700_000), object_bytes=sizes)
     with pytest.raises(ParameterError, match=f"^lru, {said}, 1h: simulated time passes"):
         misspenalty.penalty(trace, "lru", size, "1h")
 
@@ -347,9 +333,9 @@ def test_the_latest_time_itself_can_be_reached():
 def test_sums_of_times_do_not_overflow():
     """The sum of 18 latencies of 6000 days exceeds 2^63 ns, and so does that of 360 waits for one such fetch."""
     day = 86_400 * 10**6  # us
-    apart = only(misspenalty.penalty(make_trace(range(18), time=[0] * 18), "lru", 1, "6000d"))
+    apart = only(misspenalty.penalty(Trace.from_blocks(range(18), time=[0] * 18), "lru", 1, "6000d"))
     assert (apart["mean_us"], apart["overhead_us"], apart["p50_us"]) == (6000 * day,) * 3
-    same = only(misspenalty.penalty(make_trace([7] * 361, time=[0] * 361), "lru", 1, "6000d"))
+    same = only(misspenalty.penalty(Trace.from_blocks([7] * 361, time=[0] * 361), "lru", 1, "6000d"))
     assert same["mean_us"] == 6000 * day
     assert same["delayed_us"] == 6000 * day * 360 / 361
 
@@ -357,7 +343,8 @@ def test_sums_of_times_do_not_overflow():
 def test_a_long_queue_of_a_drive():
     """A million reads at time 0 wait until their blocks are read; the 64-bit sum of latencies was once negative."""
     n = 1_000_000
-    trace = make_trace(np.random.default_rng(1).permutation(2_000_000)[:n], time=np.zeros(n, int), block_bytes=512)
+    names = np.random.default_rng(1).permutation(2_000_000)[:n]
+    trace = Trace.from_blocks(names, time=np.zeros(n, int), block_bytes=512)
     got = only(misspenalty.penalty(trace, "lru", 1, "hp97560"))
     place, m = trace.address.astype(np.int64), trace.blocks
     once = np.ones(m, np.int32), np.zeros(m, np.uint8)
@@ -371,16 +358,16 @@ def test_a_long_queue_of_a_drive():
 @pytest.mark.parametrize("device", ["5parsecs", "-5ms", "5 days"])
 def test_what_begins_like_a_time_is_not_a_drive(device):
     with pytest.raises(ParameterError, match=f"device '{device}' is not a time; expected one such as 5ms or 200us"):
-        misspenalty.penalty(make_trace([1]), "lru", 1, device)
+        misspenalty.penalty(Trace.from_blocks([1]), "lru", 1, device)
 
 
 def test_unknown_drive():
     with pytest.raises(InputError, match="no_such_drive: no such drive or file"):
-        misspenalty.penalty(make_trace([1]), "lru", 1, "no_such_drive")
+        misspenalty.penalty(Trace.from_blocks([1]), "lru", 1, "no_such_drive")
 
 
 def test_nothing_counts():
-    got = only(misspenalty.penalty(make_trace([1, 2], [True, True], [0, 0]), "lru", 1, "1ms"))
+    got = only(misspenalty.penalty(Trace.from_blocks([1, 2], [True, True], [0, 0]), "lru", 1, "1ms"))
     assert got["requests"] == 0
     assert np.isnan(got["mean_us"])
 
@@ -426,7 +413,7 @@ class Silent(OwnLru):
 
 def test_a_policy_in_python_equals_the_kernel():
     rng = np.random.default_rng(5)
-    trace = misspenalty.Trace.from_blocks(
+    trace = Trace.from_blocks(
         1000 + rng.zipf(1.3, 4000) % 300, rng.random(4000) < 0.3, np.cumsum(rng.integers(0, 900_000, 4000))
     )
     table = misspenalty.penalty(trace, [OwnLru, "lru"], [5, 50], ["1ms", "cheetah9lp"])
@@ -441,17 +428,17 @@ def test_what_a_policy_in_python_lacks_or_raises():
     ):
         misspenalty.penalty([1, 2], Blind, 1, "1ms")
     with pytest.raises(ParameterError, match=r"policy OwnLru: access\(1\) raised RuntimeError: broken \(test_pen"):
-        misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2]), OwnLru, 1, "1ms", fault=True)
+        misspenalty.penalty(Trace.from_blocks([1, 2]), OwnLru, 1, "1ms", fault=True)
     with pytest.raises(ParameterError, match=r"policy Silent: access\(1\) returned None; expected True if"):
         misspenalty.penalty([1, 2], Silent, 1, "1ms")
 
 
 def test_a_parameter_that_no_policy_has_is_refused_with_those_that_each_has():
-    blocks = misspenalty.Trace.from_blocks([1, 2])
+    blocks = Trace.from_blocks([1, 2])
     said = r"none of OwnLru, lru has a parameter 'fualt', did you mean 'fault'\?; OwnLru has fault; lru has none"
     with pytest.raises(ParameterError, match=said):
         misspenalty.penalty(blocks, [OwnLru, "lru"], 1, "1ms", fualt=True)
-    objects = misspenalty.Trace.from_blocks([1, 2], object_bytes=[3, 9])
+    objects = Trace.from_blocks([1, 2], object_bytes=[3, 9])
     said = "none of lru, slru has a parameter 'fill_up' for .* sizes; lru has none; slru has segments, protected$"
     with pytest.raises(ParameterError, match=said):
         misspenalty.penalty(objects, ["lru", "slru"], "1KB", "1ms", fill_up=1)
@@ -532,7 +519,7 @@ def objects(n=2000, count=150, seed=11):
     names = random.zipf(1.3, n) % count
     sizes = (random.lognormal(8, 1.5, count).astype(np.int64) + 1)[names]
     time = np.cumsum(random.integers(0, 40 * MS, n))
-    return misspenalty.Trace.from_blocks(names * 977, time=time, object_bytes=sizes)
+    return Trace.from_blocks(names * 977, time=time, object_bytes=sizes)
 
 
 @pytest.mark.parametrize("policy", SIZED)
@@ -549,7 +536,7 @@ def test_each_object_transfers_its_own_size():
     sizes = random.integers(1, 200_000, 200)
     time = np.arange(200) * 100 * MS
     names = random.permutation(200) * 10
-    trace = misspenalty.Trace.from_blocks(names, time=time, object_bytes=sizes)
+    trace = Trace.from_blocks(names, time=time, object_bytes=sizes)
     got = only(misspenalty.penalty(trace, "lru", "1MB", "cheetah9lp"))
     sectors = -(-sizes // 512)
     order = np.argsort(names)
@@ -567,7 +554,7 @@ def test_each_object_transfers_its_own_size():
 
 def test_changes_of_size_are_fetched_or_not():
     """By hand, with fetches of 1 ms: 7 is loaded with 3 bytes; a request with 9 is a hit or, with ``new``, a miss."""
-    trace = misspenalty.Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
+    trace = Trace.from_blocks([7, 7, 7], time=np.arange(3) * 10 * MS, object_bytes=[3, 9, 9])
     hits = {
         rule: only(misspenalty.penalty(trace, "lru", "10B", "1ms", size_changes=rule))["hits"]
         for rule in ("replace", "keep", "new")
@@ -583,7 +570,7 @@ def test_what_cannot_be_timed_by_bytes():
         misspenalty.penalty(trace, "opt", "1MB", "1ms")
     with pytest.raises(ParameterError, match=r"'mq' is not defined .* sizes; .*and opt, as bounds of hit ratios only"):
         misspenalty.penalty(trace, "mq", "1MB", "1ms")
-    huge = misspenalty.Trace.from_blocks([1, 2], object_bytes=[1 << 42, 5])
+    huge = Trace.from_blocks([1, 2], object_bytes=[1 << 42, 5])
     with pytest.raises(ParameterError, match="the largest of 4398046511104; cheetah9lp has 9174214144 bytes"):
         misspenalty.penalty(huge, "lru", 1, "cheetah9lp")
 
@@ -592,18 +579,18 @@ def test_objects_may_fill_a_drive_and_not_more():
     kind = disks.load("hp97560")
     unit = kind.data["geometry"]["sector_bytes"]
     whole = [7 * unit, (kind.blocks - 7) * unit]
-    times = misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2], object_bytes=whole), "lru", unit, kind)
+    times = misspenalty.penalty(Trace.from_blocks([1, 2], object_bytes=whole), "lru", unit, kind)
     assert times["requests"].tolist() == [2]
     for larger in ([8 * unit, whole[1]], [whole[0], whole[1] + 1]):
         with pytest.raises(ParameterError, match="choose a larger drive or a fixed time"):
-            misspenalty.penalty(misspenalty.Trace.from_blocks([1, 2], object_bytes=larger), "lru", unit, kind)
+            misspenalty.penalty(Trace.from_blocks([1, 2], object_bytes=larger), "lru", unit, kind)
 
 
 def test_no_object_is_larger_than_a_request_can_be(monkeypatch):
     monkeypatch.setattr(placement, "MAX_SECTORS", 7)
-    largest = misspenalty.Trace.from_blocks([1, 2], object_bytes=[7 * 512, 5])
+    largest = Trace.from_blocks([1, 2], object_bytes=[7 * 512, 5])
     assert misspenalty.penalty(largest, "lru", 1, "hp97560")["requests"].tolist() == [2]
-    larger = misspenalty.Trace.from_blocks([1, 2], object_bytes=[7 * 512 + 1, 5])
+    larger = Trace.from_blocks([1, 2], object_bytes=[7 * 512 + 1, 5])
     with pytest.raises(ParameterError, match="objects of 3590 bytes in total, the largest of 3585; hp97560 has"):
         misspenalty.penalty(larger, "lru", 1, "hp97560")
 
@@ -629,7 +616,7 @@ def test_a_replay_tells_how_far_it_is():
 def test_components_are_the_whole_of_every_latency(name, data, clients, through, warm):
     """The latencies of the requests add up to the sum of the components, to the nanosecond."""
     names, write, gaps = zip(*data, strict=True)
-    ids = make_trace(names).ids
+    ids = Trace.from_blocks(names).ids
     kind = None if name == "3ms" else disks.load(name)
     if kind is None:
         device = FixedTime(3 * MS)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tests.policies.test_policy_truth as truth
-from misspenalty import hit_ratio_curve, simulate
+from misspenalty import Trace, hit_ratio_curve, simulate
 from misspenalty.policies import known_policies, libcachesim
 from tests.policies.test_policy_truth_fifo import zipf
 
@@ -76,20 +76,20 @@ def test_counters_are_halved_in_a_long_run(monkeypatch):
     assert len(halved) > 3
 
 
-def test_a_window_of_less_than_one_block_loads_nothing(make_trace):
-    trace = make_trace(np.arange(3000) % 50)
+def test_a_window_of_less_than_one_block_loads_nothing():
+    trace = Trace.from_blocks(np.arange(3000) % 50)
     assert simulate(trace, DEFINITIONS["WTinyLFU"], 99).hits == 0
     assert simulate(trace, DEFINITIONS["WTinyLFU"], 100).hits == 2950
 
 
 @pytest.mark.parametrize("capacity", [1, 3, 6, 20])
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_evictions_of_the_warm_up_and_of_the_rest_add_up(make_trace, name, capacity):
+def test_evictions_of_the_warm_up_and_of_the_rest_add_up(name, capacity):
     """Evictions do not follow from misses: a hit may evict a block, and a cache that is too small evicts nothing."""
     blocks = np.random.default_rng(capacity).zipf(1.3, 900) % 40
     parameters = {"window": 0.3} if name == "WTinyLFU" else {}
     whole, first, rest = (
-        simulate(make_trace(given), DEFINITIONS[name], capacity, warm_up=warm_up, **parameters).evictions
+        simulate(Trace.from_blocks(given), DEFINITIONS[name], capacity, warm_up=warm_up, **parameters).evictions
         for given, warm_up in ((blocks, 0), (blocks[:300], 0), (blocks, 300))
     )
     assert rest == whole - first
@@ -142,8 +142,8 @@ def test_the_numbers_of_blocks_are_why_the_recorded_misses_of_two_traces_differ(
     assert sum(not cache.access(block) for block in given) == recorded
 
 
-def test_misses_equal_the_programs_on_zipf(make_trace, tmp_path):
-    trace = zipf(make_trace, 60_000, 5_000)
+def test_misses_equal_the_programs_on_zipf(tmp_path):
+    trace = zipf(60_000, 5_000)
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     assert differing(trace, path, [20, 99, 100, 730, 2501]) == {}
 

@@ -38,7 +38,7 @@ import lzma
 import numpy as np
 import pytest
 
-from misspenalty import hit_ratio_curve, open_trace, simulate
+from misspenalty import Trace, hit_ratio_curve, open_trace, simulate
 from misspenalty.traces._distance import previous_use
 
 libcachesim = pytest.importorskip("libcachesim")  # in the group `test` of pyproject.toml
@@ -52,7 +52,7 @@ VSCSI = np.dtype("<u4, <u4, <u4, <u2, <u2, <u8, <u8")  # the sixth field is the 
 
 
 @pytest.fixture(scope="session")
-def trace_named(shared_traces, make_trace):
+def trace_named(shared_traces):
     """Return a shared trace by its name, such as ``OLTP``, compiled once per session."""
     known = {}
 
@@ -64,9 +64,9 @@ def trace_named(shared_traces, make_trace):
     def load(name):
         if name == "orm-busy":
             raw = lzma.decompress((shared_traces / "objects/orm-busy.trace.xz").read_bytes())
-            return make_trace(np.frombuffer(raw, ">u4").astype(np.uint64), name)
+            return Trace.from_blocks(np.frombuffer(raw, ">u4").astype(np.uint64), name=name)
         if name == "cloudPhysicsIO":
-            return make_trace(np.fromfile(shared_traces / "vscsi/cloudPhysicsIO.vscsi", VSCSI)["f5"], name)
+            return Trace.from_blocks(np.fromfile(shared_traces / "vscsi/cloudPhysicsIO.vscsi", VSCSI)["f5"], name=name)
         return open_trace(shared_traces / FILES[name])
 
     return find
@@ -207,10 +207,10 @@ def test_mq_equals_libcachesim_with_other_parameters(trace_named, tmp_path, queu
         assert ours.misses == expected
 
 
-def test_miss_counts_equal_libcachesim_on_zipf(make_trace, tmp_path):
+def test_miss_counts_equal_libcachesim_on_zipf(tmp_path):
     rng = np.random.default_rng(20)
     weights = np.cumsum(1 / np.arange(1, 50_001))
-    trace = make_trace(np.searchsorted(weights / weights[-1], rng.random(200_000)))
+    trace = Trace.from_blocks(np.searchsorted(weights / weights[-1], rng.random(200_000)))
     path = oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     assert SAME
     for size in (10, 100, 1000, 5000, 20_000):

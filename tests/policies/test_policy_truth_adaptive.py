@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tests.policies.test_policy_truth as truth
-from misspenalty import simulate
+from misspenalty import Trace, simulate
 
 trace_named = truth.trace_named  # a fixture
 REAL = ["OLTP", "2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite"]
@@ -66,10 +66,10 @@ def test_arc_equals_libcachesim_on_real_traces(trace_named, tmp_path, name):
         assert simulate(trace, "arc", size).misses == expected, size
 
 
-def test_arc_equals_libcachesim_on_zipf(make_trace, tmp_path):
+def test_arc_equals_libcachesim_on_zipf(tmp_path):
     rng = np.random.default_rng(20)
     weights = np.cumsum(1 / np.arange(1, 50_001))
-    trace = make_trace(np.searchsorted(weights / weights[-1], rng.random(200_000)))
+    trace = Trace.from_blocks(np.searchsorted(weights / weights[-1], rng.random(200_000)))
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     for size in (10, 100, 1000, 5000, 20_000):
         expected = truth.libcachesim_misses(path, "ARC", size, len(trace))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tests.policies.test_policy_truth as truth
-from misspenalty import simulate
+from misspenalty import Trace, simulate
 
 trace_named = truth.trace_named  # fixture
 
@@ -29,10 +29,10 @@ def sizes_of(trace):
     return sorted({max(trace.blocks * share // 4000 * 4, 20) for share in SHARES})
 
 
-def zipf(make_trace, requests=200_000, objects=50_000):
+def zipf(requests=200_000, objects=50_000):
     rng = np.random.default_rng(20)
     weights = np.cumsum(1 / np.arange(1, objects + 1))
-    return make_trace(np.searchsorted(weights / weights[-1], rng.random(requests)))
+    return Trace.from_blocks(np.searchsorted(weights / weights[-1], rng.random(requests)))
 
 
 def differing(trace, path, sizes, same):
@@ -80,8 +80,8 @@ def test_miss_counts_equal_libcachesim_on_real_traces(trace_named, tmp_path, nam
     assert differing(trace, path, sizes_of(trace), DEFAULTS) == {}
 
 
-def test_miss_counts_equal_libcachesim_on_zipf(make_trace, tmp_path):
-    trace = zipf(make_trace)
+def test_miss_counts_equal_libcachesim_on_zipf(tmp_path):
+    trace = zipf()
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     assert differing(trace, path, sizes_of(trace), DEFAULTS + OTHERS) == {}
 
@@ -94,9 +94,9 @@ def test_other_parameters_equal_libcachesim(trace_named, tmp_path, name):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_random_hits_as_fifo_does_on_independent_references(make_trace, seed):
+def test_random_hits_as_fifo_does_on_independent_references(seed):
     """Hit ratios must be equal (Gelenbe 1973), here within the noise of a finite run."""
-    trace = zipf(make_trace, 1_000_000)
+    trace = zipf(1_000_000)
     for size in (100, 1000, 5000):
         fifo = simulate(trace, "fifo", size).hit_ratio
         assert simulate(trace, "random", size, seed=seed).hit_ratio == pytest.approx(fifo, abs=0.002)
@@ -111,9 +111,9 @@ def test_random_is_near_libcachesim(trace_named, tmp_path, name):
     assert simulate(trace, "random", size).misses / len(trace) == pytest.approx(theirs, abs=0.015)
 
 
-def test_wtinylfu_is_near_libcachesim_on_zipf(make_trace, tmp_path):
+def test_wtinylfu_is_near_libcachesim_on_zipf(tmp_path):
     """With independent references, it matters little which accesses the sketch counts."""
-    trace = zipf(make_trace)
+    trace = zipf()
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     for size in (1000, 5000):
         theirs = truth.libcachesim_misses(path, "WTinyLFU", size, len(trace)) / len(trace)

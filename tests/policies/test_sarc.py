@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
 from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 
@@ -128,9 +128,9 @@ def test_hit_on_a_sequential_track_re_inserts_it_near_the_bottom():
 
 
 @pytest.mark.parametrize("size", [1, 7, 60, 400])
-def test_lru_top_without_prefetching_is_lru(make_trace, size):
+def test_lru_top_without_prefetching_is_lru(size):
     rng = np.random.default_rng(3)
-    trace = make_trace(np.where(rng.random(5000) < 0.5, rng.zipf(1.2, 5000) % 500, np.arange(5000) % 300))
+    trace = Trace.from_blocks(np.where(rng.random(5000) < 0.5, rng.zipf(1.2, 5000) % 500, np.arange(5000) % 300))
     lru, top = (simulate(trace, name, size) for name in ("lru", "lru_top"))
     assert (lru.hits, lru.evictions) == (top.hits, top.evictions)
 
@@ -174,8 +174,8 @@ def test_sarc_finds_its_size_between_the_two():
     assert hits["sarc"] >= 0.99 * max(hits.values())
 
 
-def test_every_policy_is_replayed_in_threads(make_trace):
-    trace = make_trace(np.arange(5000) % 700)
+def test_every_policy_is_replayed_in_threads():
+    trace = Trace.from_blocks(np.arange(5000) % 700)
     tables = [hit_ratio_curve(trace, "sarc", [10, 100, 650], threads=n, prefetch="sequential") for n in (1, 3)]
     assert tables[0].equals(tables[1])
 

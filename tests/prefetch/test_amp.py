@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.amp import amp
 
-from misspenalty import ParameterError, simulate
+from misspenalty import ParameterError, Trace, simulate
 from misspenalty.cli.main import main
 from misspenalty.policies import find_policy
 from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
@@ -223,8 +223,8 @@ def test_settings():
                 call(track)
 
 
-def test_traces_and_the_command_line(make_trace, tmp_path, capsys):
-    assert simulate(make_trace(range(5000)), "lru_top", 300, prefetch="amp").misses == 5
+def test_traces_and_the_command_line(tmp_path, capsys):
+    assert simulate(Trace.from_blocks(range(5000)), "lru_top", 300, prefetch="amp").misses == 5
     path = tmp_path / "scan.txt"
     path.write_text("".join(f"{block}\n" for block in range(1000)))
     run = ["simulate", str(path), "--format", "lirs", "--size", "300", "--policy", "sarc", "--quiet", "--json"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.behind import BehindReference
 
-from misspenalty import ParameterError, hit_ratio_curve, simulate
+from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
 from misspenalty.cli.main import main
 from misspenalty.policies import find_policy, libcachesim
 from misspenalty.policies.track_cache import ASYNCHRONOUS, DEMAND, SYNCHRONOUS
@@ -292,7 +292,7 @@ def test_places_preserve_order_and_distances_up_to_the_reach(addresses, reach):
         assert then - at == min(after - before, reach + 2)
 
 
-def test_a_trace_is_prefetched_as_its_addresses_are(make_trace):
+def test_a_trace_is_prefetched_as_its_addresses_are():
     """Blocks far apart in the address space behave as in one large array of tracks."""
     rng = np.random.default_rng(7)
     starts, lengths = rng.integers(0, 3000, 200) * 7, rng.integers(1, 30, 200)
@@ -300,7 +300,7 @@ def test_a_trace_is_prefetched_as_its_addresses_are(make_trace):
     far = runs.astype(np.uint64) + np.uint64(1 << 40) * (runs > 9000)
     for name in ("sarc", "lru_bottom", "arc"):
         hits = np.zeros(runs.size, bool)
-        result = simulate(make_trace(far), name, 400, prefetch={"degree": 4}, hits=hits)
+        result = simulate(Trace.from_blocks(far), name, 400, prefetch={"degree": 4}, hits=hits)
         if name == "arc":
             continue
         reference = find_policy(name).reference(400, degree=4, trigger=2)
@@ -309,27 +309,27 @@ def test_a_trace_is_prefetched_as_its_addresses_are(make_trace):
 
 
 @pytest.mark.parametrize("definition", [libcachesim.SLRU_DEFINITION, libcachesim.LIRS_DEFINITION])
-def test_a_definition_works_behind_the_prefetcher_without_being_registered(make_trace, definition):
+def test_a_definition_works_behind_the_prefetcher_without_being_registered(definition):
     """The third definition, W-TinyLFU, is left out: it depends on how the reference numbers its blocks."""
     rng = np.random.default_rng(8)
     addresses = np.concatenate([start + np.arange(12) for start in rng.zipf(1.3, 300) % 900])
     hits = np.zeros(addresses.size, bool)
-    simulate(make_trace(addresses), definition, 150, prefetch={"degree": 4}, hits=hits)
+    simulate(Trace.from_blocks(addresses), definition, 150, prefetch={"degree": 4}, hits=hits)
     reference = BehindReference(Pages(definition, 150, 1000), degree=4, trigger=2)
     assert hits.tolist() == [reference.request(int(address), 1, False, 1000) == 0 for address in addresses]
     assert 0 < np.count_nonzero(hits) < hits.size
 
 
-def test_a_definition_is_used_itself_and_not_the_policy_that_has_its_name(make_trace):
-    trace = make_trace([1, 50, 1, 99, 1, 50])  # LRU hits 1 twice; FIFO has evicted it when it is used last
+def test_a_definition_is_used_itself_and_not_the_policy_that_has_its_name():
+    trace = Trace.from_blocks([1, 50, 1, 99, 1, 50])  # LRU hits 1 twice; FIFO has evicted it when it is used last
     named_so = dataclasses.replace(find_policy("fifo"), name="lru")
     hits = {each.name: simulate(trace, each, 2).hits for each in map(find_policy, ("lru", "fifo"))}
     assert hits == {"lru": 2, "fifo": 1}
     assert simulate(trace, named_so, 2, prefetch={"degree": 0}).hits == hits["fifo"]
 
 
-def test_prefetching_serves_a_scan(make_trace):
-    trace = make_trace(np.arange(10_000))
+def test_prefetching_serves_a_scan():
+    trace = Trace.from_blocks(np.arange(10_000))
     table = hit_ratio_curve(trace, "lru", [20, 100, 1000], prefetch="sequential", threads=2)
     assert table["hits"].tolist() == [10_000 - 3] * 3
     assert hit_ratio_curve(trace, "lru", [10])["hits"].tolist() == [0]
@@ -354,13 +354,13 @@ def test_prefetching_serves_a_scan(make_trace):
         ({"kind": "amp", "ahead_above": 257}, "prefetch: ahead_above is 257"),
     ],
 )
-def test_impossible_settings_are_named(make_trace, settings, message):
+def test_impossible_settings_are_named(settings, message):
     with pytest.raises(ParameterError, match=message):
-        simulate(make_trace([1, 2, 3]), "lru", 2, prefetch=settings)
+        simulate(Trace.from_blocks([1, 2, 3]), "lru", 2, prefetch=settings)
 
 
-def test_the_threshold_is_given_once(make_trace):
-    trace = make_trace(np.arange(50))
+def test_the_threshold_is_given_once():
+    trace = Trace.from_blocks(np.arange(50))
     misses = [simulate(trace, "sarc", 20, prefetch={"threshold": t}).misses for t in (3, 5)]
     assert misses == [3, 5]
     assert simulate(trace, "sarc", 20, prefetch="sequential", threshold=5).misses == 5
@@ -369,9 +369,9 @@ def test_the_threshold_is_given_once(make_trace):
         simulate(trace, "sarc", 20, prefetch={"threshold": 3}, threshold=5)
 
 
-def test_what_cannot_be_prefetched_is_refused(make_trace):
+def test_what_cannot_be_prefetched_is_refused():
     with pytest.raises(ParameterError, match="opt looks into the future: it cannot be used behind a prefetcher"):
-        simulate(make_trace([1, 2, 3]), "opt", 2, prefetch="sequential")
+        simulate(Trace.from_blocks([1, 2, 3]), "opt", 2, prefetch="sequential")
     written = type("Written", (), {"__init__": lambda self, capacity: None, "access": lambda self, block: False})
     for policy, prefetch in (("tinylfu+gdsf", None), ("TinyLFU+GDSF", "sequential"), (written, None), (written, "amp")):
         with pytest.raises(
@@ -379,7 +379,7 @@ def test_what_cannot_be_prefetched_is_refused(make_trace):
         ):
             track_cache(policy, 70, 100, prefetch=prefetch)
     with pytest.raises(ParameterError, match="lru behind a prefetcher"):
-        hit_ratio_curve(make_trace([1, 2, 3]), "lru", prefetch="sequential")
+        hit_ratio_curve(Trace.from_blocks([1, 2, 3]), "lru", prefetch="sequential")
     with pytest.raises(ParameterError, match="a track has 8 pages; expected 1 to 8, and no more than the cache"):
         track_cache("sarc", 7, 100, track_pages=8)
     for pages in (-1, 0, 9, 1 << 40):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from misspenalty import Trace
 from misspenalty.plotting import save_figure
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -39,16 +40,16 @@ def test_giant_run_reports_the_growth_of_cost(part, capsys):
     assert "ns/req" in capsys.readouterr().out
 
 
-def test_memory_is_reported_for_every_policy(part, make_trace):
-    rows = list(part("library").memory(make_trace(np.arange(5000))))
+def test_memory_is_reported_for_every_policy(part):
+    rows = list(part("library").memory(Trace.from_blocks(np.arange(5000))))
     assert all(row["value"] > 0 for row in rows)
     assert {row["measure"] for row in rows} >= {"lru, memory", "mq, memory"}
 
 
-def test_oracle_general_file_is_read_back(part, make_trace):
+def test_oracle_general_file_is_read_back(part):
     from misspenalty import open_trace
 
-    trace = make_trace([5, 9, 5, 5, 9])
+    trace = Trace.from_blocks([5, 9, 5, 5, 9])
     with part("policies").oracle_general(trace.ids, trace.blocks) as path:
         again = open_trace(path)
     assert (again.format, again.ids.tolist()) == ("oracleGeneral", trace.ids.tolist())
@@ -67,8 +68,8 @@ def test_figure_of_speed_is_the_same_bytes_every_time(part, tmp_path):
     assert files[0] == files[1]
 
 
-def test_the_limit_touches_one_node_a_request(part, make_trace):
-    trace = make_trace([5, 9, 5, 5, 9])
+def test_the_limit_touches_one_node_a_request(part):
+    trace = Trace.from_blocks([5, 9, 5, 5, 9])
     nodes, hit = np.zeros(2, np.uint32), np.empty(5, np.uint8)
     part("policies").touch(trace.ids, nodes, hit)
     assert (nodes.tolist(), hit.tolist()) == ([3, 2], [0, 0, 1, 1, 1])
@@ -77,8 +78,8 @@ def test_the_limit_touches_one_node_a_request(part, make_trace):
             part("policies").touch(trace.ids, *short)
 
 
-def test_every_measured_policy_has_a_share_of_the_limit(part, make_trace, capsys):
-    trace = make_trace(np.arange(50_000) % 700)
+def test_every_measured_policy_has_a_share_of_the_limit(part, capsys):
+    trace = Trace.from_blocks(np.arange(50_000) % 700)
     table = part("policies").measure(["lru", "mq"], trace.ids, trace.blocks, 70, 2, peers=False)
     assert table["policy"].tolist() == ["limit", "lru", "mq"]
     assert table["of_limit"].to_numpy() == pytest.approx(table["million_per_s"] / table["million_per_s"][0])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from misspenalty import simulate
+from misspenalty import Trace, simulate
 from misspenalty.policies.arc import ARC
 from misspenalty.policies.registry import find_policy
 from misspenalty.traces import open_trace
@@ -24,9 +24,9 @@ PROGRAM = pd.read_csv(ROOT / "studies/classics/published/program.csv")
 
 
 @pytest.fixture(scope="module")
-def replays(make_trace):
+def replays():
     addresses = np.random.default_rng(0).zipf(1.3, 3000) % 40
-    return runs.replay_trace("cpp", make_trace(addresses), SMALL, ROWS, [0, 0.5, 1], threads=2)
+    return runs.replay_trace("cpp", Trace.from_blocks(addresses), SMALL, ROWS, [0, 0.5, 1], threads=2)
 
 
 def test_every_combination_is_replayed_once(replays):
@@ -36,8 +36,8 @@ def test_every_combination_is_replayed_once(replays):
     assert set(replays["references"]) == {3000}
 
 
-def test_rows_equal_single_replays(replays, make_trace):
-    trace = make_trace(np.random.default_rng(0).zipf(1.3, 3000) % 40)
+def test_rows_equal_single_replays(replays):
+    trace = Trace.from_blocks(np.random.default_rng(0).zipf(1.3, 3000) % 40)
     row = replays[
         (replays["policy"] == "2q") & (replays["parameters"] == "kin=0.5 kout=1") & (replays["cache_blocks"] == 8)
     ]
@@ -100,8 +100,8 @@ def test_published_values_are_matched_by_trace_size_and_policy():
     assert table["difference_points"].tolist() == pytest.approx([0.07, 2.02])
 
 
-def test_immediate_repeats_are_left_out(make_trace):
-    trace = make_trace([5, 5, 7, 5, 5, 5, 9])
+def test_immediate_repeats_are_left_out():
+    trace = Trace.from_blocks([5, 5, 7, 5, 5, 5, 9])
     assert trace.address[runs.without_repeats(trace).ids].tolist() == [5, 7, 5, 9]
 
 
