@@ -7,13 +7,11 @@ import sys
 import pandas as pd
 import pytest
 
-from misspenalty import ParameterError
-from misspenalty.cli.arguments import parse_bytes, parse_setting
+from misspenalty.cli.arguments import parse_setting
 from misspenalty.cli.completion import commands
 from misspenalty.cli.main import main, parser
 from misspenalty.cli.tables import render
 from misspenalty.policies import known_policies
-from misspenalty.traces.quantities import parse_size
 
 
 @pytest.fixture
@@ -208,24 +206,6 @@ def test_every_parameter_can_be_set(capsys, arc, policy):
         options = [arc, "--size", "2", "--policy", policy, "--set", f"{parameter.name}={value}", "--json", "--quiet"]
         (row,) = json.loads(run(capsys, "curve", *options)[1])
         assert row == json.loads(run(capsys, "simulate", *options)[1])
-
-
-@pytest.mark.parametrize("text, size", [("1", 1), ("8192", 8192), ("8KB", 8192), ("0.5 MiB", 1 << 19)])
-def test_block_sizes(text, size):
-    assert parse_bytes(text, "block size") == size
-
-
-@pytest.mark.parametrize(
-    "text, blocks", [("65536", 65536), ("512MB", 65536), ("512 MiB", 65536), ("0.5g", 65536), ("8kb", 1), ("8192B", 1)]
-)
-def test_sizes(text, blocks):
-    assert parse_size(text, 8192) == blocks
-
-
-@pytest.mark.parametrize("text", ["", "-1", "0.5", "1e3", "12 parsecs", "0", "4095B", "9" * 5000])
-def test_invalid_sizes_are_refused(text):
-    with pytest.raises(ParameterError):
-        parse_size(text, 4096)
 
 
 def test_settings():

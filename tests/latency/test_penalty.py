@@ -19,7 +19,7 @@ from misspenalty.latency import placement
 from misspenalty.latency._devices import Disk, FixedTime
 from misspenalty.latency._flash_device import FlashDrive
 from misspenalty.latency._replay_timed import Foresight, Replay, following
-from misspenalty.latency.penalty import COMPONENTS, parse_time
+from misspenalty.latency.penalty import COMPONENTS
 from misspenalty.policies.registry import find_policy
 from misspenalty.policies.sized import SIZED
 from misspenalty.traces.quantities import LATEST
@@ -370,11 +370,6 @@ def test_nothing_counts():
     got = only(misspenalty.penalty(Trace.from_blocks([1, 2], [True, True], [0, 0]), "lru", 1, "1ms"))
     assert got["requests"] == 0
     assert np.isnan(got["mean_us"])
-
-
-@pytest.mark.parametrize(("text", "ns"), [("5ms", 5 * MS), ("0.5us", 500), ("1 s", 10**9), ("20NS", 20), ("3µs", 3000)])
-def test_times(text, ns):
-    assert parse_time(text) == ns
 
 
 # --- policies in Python
