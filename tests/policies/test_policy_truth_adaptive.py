@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import tests.policies.test_policy_truth as truth
-from misspenalty import Trace, simulate
+from misspenalty import simulate
 
 trace_named = truth.trace_named  # a fixture
-REAL = ["OLTP", "2_pools", "cpp", "cs", "gli", "loop", "multi2", "sprite"]
 
 
 def rows(folder, file, policy):
@@ -47,33 +46,6 @@ def test_arc_equals_the_literature(shared_traces, trace_named, file, least):
     expected = rows(shared_traces, file, "ARC")
     assert len(expected) >= least
     assert differences(trace_named, expected, "arc", within=0.02) == {}
-
-
-def test_arc_equals_recorded_libcachesim_counts(shared_traces, trace_named):
-    expected = rows(shared_traces, "libcachesim_misses.csv", "ARC")
-    assert len(expected) >= 9
-    assert [simulate(trace_named(name), "arc", size).misses for name, size, _ in expected] == [m for *_, m in expected]
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_arc_equals_libcachesim_on_real_traces(trace_named, tmp_path, name):
-    trace = trace_named(name)
-    path = truth.oracle_general(trace, tmp_path / "trace.oracleGeneral")
-    sizes = {max(trace.blocks * share // 1000, 4) for share in (5, 10, 20, 50, 100, 200, 400, 1000)}
-    assert len(sizes) > 3
-    for size in sizes:
-        expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
-        assert simulate(trace, "arc", size).misses == expected, size
-
-
-def test_arc_equals_libcachesim_on_zipf(tmp_path):
-    rng = np.random.default_rng(20)
-    weights = np.cumsum(1 / np.arange(1, 50_001))
-    trace = Trace.from_blocks(np.searchsorted(weights / weights[-1], rng.random(200_000)))
-    path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
-    for size in (10, 100, 1000, 5000, 20_000):
-        expected = truth.libcachesim_misses(path, "ARC", size, len(trace))
-        assert simulate(trace, "arc", size).misses == expected, size
 
 
 # CAR ------------------------------------------------------------------------------------------------------------

@@ -5,11 +5,10 @@ its S3-FIFO and Clock2Q+ hold nothing if the share of S is below two blocks; its
 the paper's does (libcachesim.py says which, and has its misses); its Random draws other numbers.
 """
 
-import numpy as np
 import pytest
 
 import tests.policies.test_policy_truth as truth
-from misspenalty import Trace, simulate
+from misspenalty import simulate
 
 trace_named = truth.trace_named  # fixture
 
@@ -27,12 +26,6 @@ SHARES = (5, 10, 20, 50, 100, 200, 400, 800)  # of the footprint, in thousandths
 def sizes_of(trace):
     """Return up to eight sizes at which libCacheSim's SLRU and S3-FIFO agree with ours: multiples of 4 from 20 on."""
     return sorted({max(trace.blocks * share // 4000 * 4, 20) for share in SHARES})
-
-
-def zipf(requests=200_000, objects=50_000):
-    rng = np.random.default_rng(20)
-    weights = np.cumsum(1 / np.arange(1, objects + 1))
-    return Trace.from_blocks(np.searchsorted(weights / weights[-1], rng.random(requests)))
 
 
 def differing(trace, path, sizes, same):
@@ -81,7 +74,7 @@ def test_miss_counts_equal_libcachesim_on_real_traces(trace_named, tmp_path, nam
 
 
 def test_miss_counts_equal_libcachesim_on_zipf(tmp_path):
-    trace = zipf()
+    trace = truth.zipf()
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     assert differing(trace, path, sizes_of(trace), DEFAULTS + OTHERS) == {}
 
@@ -96,7 +89,7 @@ def test_other_parameters_equal_libcachesim(trace_named, tmp_path, name):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_random_hits_as_fifo_does_on_independent_references(seed):
     """Hit ratios must be equal (Gelenbe 1973), here within the noise of a finite run."""
-    trace = zipf(1_000_000)
+    trace = truth.zipf(1_000_000)
     for size in (100, 1000, 5000):
         fifo = simulate(trace, "fifo", size).hit_ratio
         assert simulate(trace, "random", size, seed=seed).hit_ratio == pytest.approx(fifo, abs=0.002)
@@ -113,7 +106,7 @@ def test_random_is_near_libcachesim(trace_named, tmp_path, name):
 
 def test_wtinylfu_is_near_libcachesim_on_zipf(tmp_path):
     """With independent references, it matters little which accesses the sketch counts."""
-    trace = zipf()
+    trace = truth.zipf()
     path = truth.oracle_general(trace, tmp_path / "zipf.oracleGeneral")
     for size in (1000, 5000):
         theirs = truth.libcachesim_misses(path, "WTinyLFU", size, len(trace)) / len(trace)
