@@ -210,13 +210,8 @@ class LfruRestarts(LFRU):
         return hit
 
 
-class LrfuUndecayed(LRFU):
-    def access(self, block):
-        crf, _ = self.crf.get(block, (0, 0))
-        hit = super().access(block)
-        if hit:
-            self.crf[block] = 1 + crf, self.now
-        return hit
+class LrfuUndecayed(LfruRestarts, LRFU):
+    pass
 
 
 class LfuRemembers(LFU):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from misspenalty.policies import find_policy
-from misspenalty.traces._distance import previous_use
 
 
 def outcome(name, capacity, sequence, **parameters):
@@ -273,12 +272,6 @@ def test_mq_demotes_what_expired():
 def test_mq_evicts_from_the_lowest_queue():
     # A twice (Q1), B once (Q0): C evicts B although A is older; the next miss evicts C
     assert outcome("mq", 2, "AABCBA", history=0, life_time=100) == "mhmmmh"
-
-
-def test_temporal_distance_example():
-    """The MQ paper's example: in A B C D B A X, A has distance 5 and B 3."""
-    ids = np.array([0, 1, 2, 3, 1, 0, 4], np.uint32)
-    assert previous_use(ids, 5).tolist() == [0, 0, 0, 0, 3, 5, 0]
 
 
 @pytest.mark.parametrize("sequence, expected", [("ABCDBAX", 3), ("ABCDEFABCBCBCB", 6), ("ABABAB", 2)])
