@@ -140,7 +140,6 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      None, id="tenants"),
         pytest.param("bucket,key\na,5\nb,5\n", {}, "csv", [0, 1], None, None, None, id="buckets"),
         pytest.param("lba,size_in_sectors\n8,16\n", {}, "csv", [0, 1], None, None, None, id="the unit after in"),
-        pytest.param("lba_4k,op\n1,R\n8,W\n1,R\n", {}, "csv", [0, 1, 0], [0, 1, 0], None, None, id="addresses of 4 KB"),
         pytest.param("elapsed_ms,uuid\n0,a-1\n15,b-2\n20,a-1\n", {}, "csv", [0, 1, 0], None,
                      [0, 15_000_000, 20_000_000], None, id="time that has passed"),
         pytest.param("timestamp,path,bytes\n1,/a,10\n2,/a,10\n", {}, "csv", [0, 0], None, [0, SECOND], [10, 10],
@@ -156,18 +155,12 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      None, id="times of day"),
     ],
 )  # fmt: skip
-def test_read_right(tmp_path, content, options, format, ids, writes, times, sizes):
-    (path := tmp_path / "found").write_text(content, newline="")
-    trace = open_trace(path, **options)
+def test_read_right(opened, content, options, format, ids, writes, times, sizes):
+    trace = opened(content, **options)
     assert (trace.format, trace.ids.tolist()) == (format, ids)
     assert (None if trace.write is None else trace.write.tolist()) == writes
     assert (None if trace.time is None else trace.time.tolist()) == times
     assert (None if trace.object_bytes is None else trace.bytes_of(slice(None)).tolist()) == sizes
-
-
-def test_one_address_of_4_kb_is_one_block(tmp_path):
-    (path := tmp_path / "found").write_text("lba_4k,op\n1,R\n8,W\n")
-    assert open_trace(path).address.tolist() == [1, 8]
 
 
 @pytest.mark.parametrize(
@@ -217,10 +210,9 @@ def test_one_address_of_4_kb_is_one_block(tmp_path):
         ('1.5 [0 1.2.3.4:5] "MGET" "x" "y"\n', "operation 'MGET'.*--operations MGET=read"),
     ],
 )
-def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
-    (path := tmp_path / "found").write_text(content)
+def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
     with pytest.raises(InputError, match=message):
-        open_trace(path)
+        opened(content)
 
 
 @pytest.mark.parametrize(
@@ -234,11 +226,10 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
     ],
 )
 @pytest.mark.parametrize("options", [{"format": "u32le"}, {"columns": "key=1"}])
-def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(tmp_path, content, message, options):
-    (path := tmp_path / "found").write_bytes(content)
+def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(opened, content, message, options):
     assert len(content) % 4 == 0  # as of numbers of 32 bits
     with pytest.raises(InputError, match=message):
-        open_trace(path, **options)
+        opened(content, **options)
 
 
 def test_a_format_of_a_package_may_read_arrays(tmp_path, monkeypatch):
@@ -253,32 +244,23 @@ def test_a_format_of_a_package_may_read_arrays(tmp_path, monkeypatch):
         open_trace(tmp_path / "found.npy", "u32le")
 
 
-def test_a_recording_of_trace_cmd_is_recognised(tmp_path):
-    (path := tmp_path / "trace.dat").write_bytes(b"\x17\x08\x44tracing6\0\0\x08")
-    with pytest.raises(InputError, match="a recording of trace-cmd; print it as text: trace-cmd report"):
-        open_trace(path)
-
-
 @pytest.mark.parametrize("line", ["0,5;7", "0,5\t7", "0,5 7", "-0,25|7", "2024-05-31T12:00:00,5\t7"])
-def test_decimal_commas_without_a_header_are_not_taken_for_separators(tmp_path, line):
-    (path := tmp_path / "found").write_text(f"{line}\n{line}\n")
+def test_decimal_commas_without_a_header_are_not_taken_for_separators(opened, line):
     with pytest.raises(InputError, match=r"found: commas in .* may .* be decimal commas; say which, --separator comma"):
-        open_trace(path, columns="time=1,key=2")
-    assert (
-        len(open_trace(path, columns="time=1,key=2", separator="comma", time_unit="iso" if ":" in line else "s")) == 2
-    )
+        opened(f"{line}\n{line}\n", columns="time=1,key=2")
+    stated = {"separator": "comma", "time_unit": "iso" if ":" in line else "s"}
+    assert len(opened(f"{line}\n{line}\n", columns="time=1,key=2", **stated)) == 2
 
 
 @pytest.mark.parametrize("separator", ["|", ";", "\t"])
-def test_a_header_tells_what_commas_are(tmp_path, separator):
-    (path := tmp_path / "found").write_text(f"what,when\na{separator}5,7\nb{separator}5,9\n")
-    assert open_trace(path, columns="key=what,time=when").time.tolist() == [0, 2 * SECOND]
+def test_a_header_tells_what_commas_are(opened, separator):
+    lines = f"what,when\na{separator}5,7\nb{separator}5,9\n"
+    assert opened(lines, columns="key=what,time=when").time.tolist() == [0, 2 * SECOND]
 
 
 @pytest.mark.parametrize("line", ["5,7", "5, 7", "2024-05-31 12:00:00,7", "0.5,a b"])
-def test_other_commas_separate_columns(tmp_path, line):
-    (path := tmp_path / "found").write_text(f"{line}\n{line}\n")
-    trace = open_trace(path, columns="time=1,key=2")
+def test_other_commas_separate_columns(opened, line):
+    trace = opened(f"{line}\n{line}\n", columns="time=1,key=2")
     assert (trace.blocks, trace.reading.separator) == (1, ",")
 
 
@@ -331,19 +313,18 @@ def test_a_command_makes_a_table_of_lines_of_json(tmp_path, first, command, colu
         assert trace.address.tolist() == [first["key"]]
 
 
-def test_lines_of_json_whose_keys_say_nothing_name_them_all(tmp_path):
-    (path := tmp_path / "found").write_text('{"who": "a", "what": {"it": 3}}\n')
+def test_lines_of_json_whose_keys_say_nothing_name_them_all(opened):
     with pytest.raises(InputError, match=r"\(echo who,it; jq -r '\[.who,.what.it\].*and name the place with --columns"):
-        open_trace(path)
+        opened('{"who": "a", "what": {"it": 3}}\n')
     for text in ('{"it\'s": 1}\n', '{"a": [1]}\n', '{"a": 1'):  # a key with a quote, only a list, cut off
-        path.write_text(text)
         with pytest.raises(InputError, match=r"is JSON.*; write a table with a header, such as time,key,size$"):
-            open_trace(path)
+            opened(text)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("time,key\n1,7\n".encode("utf-16"), "is written in UTF-16; save it as UTF-8"),
         ("time,key\n1,7\n".encode("utf-16-le"), "UTF-16 without a mark; save it as UTF-8"),
         ("time,key\n1,7\n".encode("utf-32"), "UTF-32; save it as UTF-8"),
         (b"PK\x03\x04" + bytes(100), "a ZIP archive or a spreadsheet; extract it"),
@@ -354,13 +335,13 @@ def test_lines_of_json_whose_keys_say_nothing_name_them_all(tmp_path):
         (b"\x93NUMPY\x01\0v\0{}", "a NumPy array; pass it to misspenalty in Python"),
         (b"ARROW1\0\0" + bytes(100), "a Feather file; convert it to CSV or Parquet"),
         (b"PERFILE2" + bytes(100), "a recording of perf; print it as text: perf script"),
+        (b"\x17\x08\x44tracing6\0\0\x08", "a recording of trace-cmd; print it as text: trace-cmd report"),
         (b"\xd4\xc3\xb2\xa1" + bytes(100), "a packet capture"),
     ],
 )
-def test_what_is_not_text_is_named(tmp_path, content, message):
-    (path := tmp_path / "found").write_bytes(content)
+def test_what_is_not_text_is_named(opened, content, message):
     with pytest.raises(InputError, match=message):
-        open_trace(path)
+        opened(content)
 
 
 @pytest.mark.parametrize(
@@ -374,17 +355,14 @@ def test_what_is_not_text_is_named(tmp_path, content, message):
         (log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("HEAD /a HTTP/1.1", "404 1")), None),
     ],
 )  # fmt: skip
-def test_answers_that_may_not_be_whole_objects_are_counted(tmp_path, content, said):
-    (path := tmp_path / "found").write_text(content)
-    notes = [note for note in open_trace(path).reading.notes if "whole objects" in note]
+def test_answers_that_may_not_be_whole_objects_are_counted(opened, content, said):
+    notes = [note for note in opened(content).reading.notes if "whole objects" in note]
     expected = [f"answers that may not be whole objects count with the bytes sent: {said}"]
     assert notes == (expected if said else [])
 
 
-def test_what_was_left_out_or_filled_in_is_said(tmp_path):
-    (path := tmp_path / "found").write_text("A sentence.\ntime_s,key\n1,7\n")
-    assert "left out 1 line above the header" in open_trace(path).reading.notice("x")
-    path.write_text(log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("GET /a HTTP/1.1", "304 -")))
-    assert "2 sizes unknown, taken from other requests" in open_trace(path).reading.notice("x")
-    path.write_text("time_s,key\n1,7\n" * 2)
-    assert "line above" not in open_trace(path).reading.notice("x")
+def test_what_was_left_out_or_filled_in_is_said(opened):
+    assert "left out 1 line above the header" in opened("A sentence.\ntime_s,key\n1,7\n").reading.notice("x")
+    found = opened(log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("GET /a HTTP/1.1", "304 -")))
+    assert "2 sizes unknown, taken from other requests" in found.reading.notice("x")
+    assert "line above" not in opened("time_s,key\n1,7\n" * 2).reading.notice("x")

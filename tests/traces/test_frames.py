@@ -31,10 +31,9 @@ def test_every_kind_of_table_has_every_role(make):
     assert trace.reading.rows == 3 and trace.reading.writes == 1
 
 
-def test_text_keys_are_those_of_files(tmp_path):
+def test_text_keys_are_those_of_files(opened):
     columns = {"key": ["a", "b", "a"], "size": [10, 20, 30]}
-    (path := tmp_path / "x.csv").write_text("key,size\na,10\nb,20\na,30\n")
-    made, read = Trace.from_table(columns), open_trace(path)
+    made, read = Trace.from_table(columns), opened("key,size\na,10\nb,20\na,30\n")
     assert made.address.tolist() == read.address.tolist() and made.request_bytes.tolist() == [10, 20, 30]
     assert simulate(columns, "lru", 2).hits == hit_ratio_curve(pd.DataFrame(columns), "lru", 2)["hits"][0] == 1
     assert Trace.from_table({"key": ["7", "a"]}).address[1] == read.address[0]
@@ -90,9 +89,8 @@ def test_what_cannot_be_used_is_named(table, options, error, message):
         Trace.from_table(table, **options)
 
 
-def test_info_says_what_was_read(tmp_path, capsys):
-    (path := tmp_path / "x.csv").write_text("time_ms,key,size,level\n0,a,10,1\n5,b,20,1\n9,a,30,1\n")
-    open_trace(path).info()
+def test_info_says_what_was_read(opened, capsys):
+    opened("time_ms,key,size,level\n0,a,10,1\n5,b,20,1\n9,a,30,1\n").info()
     told = capsys.readouterr().out
     for line in (
         "references  3 (3 reads, 0 writes)", "seconds     0.009", "sizes       1 reference asks for another size",
@@ -123,19 +121,17 @@ def test_a_unit_of_times_is_refused_for_timestamps(tmp_path):
 
 
 @pytest.mark.parametrize("first", [2**64 - 1, 2**64 - 8191])
-def test_a_range_that_passes_64_bits_is_refused(tmp_path, first):
+def test_a_range_that_passes_64_bits_is_refused(opened, first):
     """The end of such a range once wrapped around, which left only its first block."""
-    (path := tmp_path / "x.csv").write_text(f"offset,size\n0,8192\n{first},8192\n")
     with pytest.raises(InputError, match=rf"line 3: .*8192 bytes from {first} on; expected an end below 2\*\*64"):
-        open_trace(path)
+        opened(f"offset,size\n0,8192\n{first},8192\n")
     frame = pa.table({"offset": pa.array([0, first], pa.uint64()), "size": [8192, 8192]})
     with pytest.raises(InputError, match="row 2, column offset: 8192 bytes from"):
         Trace.from_table(frame)
 
 
-def test_the_last_block_of_64_bits_is_one(tmp_path):
-    (path := tmp_path / "x.csv").write_text(f"offset,size\n0,8192\n{2**64 - 8192},8191\n")
-    assert open_trace(path).address.tolist() == [0, 1, 2**52 - 2, 2**52 - 1]
+def test_the_last_block_of_64_bits_is_one(opened):
+    assert opened(f"offset,size\n0,8192\n{2**64 - 8192},8191\n").address.tolist() == [0, 1, 2**52 - 2, 2**52 - 1]
 
 
 def test_dicts_hold_numbers_of_64_bits_and_no_larger_ones():

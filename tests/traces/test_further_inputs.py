@@ -77,13 +77,13 @@ SECOND = 10**9
                      [0, 1 << 47], None, None, id="volumes of pools"),
         pytest.param("filename,file_offset,ioSizeBytes\na,0,8192\n", {"columns": "size=ioSizeBytes"}, [0, 1], None,
                      None, id="a size with a name of one's own"),
+        pytest.param("lba_4k,op\n1,R\n8,W\n1,R\n", {}, [1, 8, 1], [False, True, False], None, id="addresses of 4 KB"),
         pytest.param("time,key\n1,NULL\n2,a\n1,NULL\n", {"key": "text"}, [NULL, A, NULL], None, [0, SECOND, 0],
                      id="NULL as a key"),
     ],
 )  # fmt: skip
-def test_read_right(tmp_path, content, options, blocks, writes, times):
-    (path := tmp_path / "mine.csv").write_bytes(content.encode())
-    trace = open_trace(path, **options)
+def test_read_right(opened, content, options, blocks, writes, times):
+    trace = opened(content, **options)
     assert trace.address[trace.ids].tolist() == blocks
     assert (None if trace.write is None else trace.write.tolist()) == writes
     assert (None if trace.time is None else trace.time.tolist()) == times
@@ -104,46 +104,42 @@ def test_read_right(tmp_path, content, options, blocks, writes, times):
         ("lba,size\n1a,4096\n", "line 2: field 1 .lba.*--key hex"),
         ("time,key\n31/05/2024 12:00,7\n", "line 2: field 1 .time.*--time-unit .*names a format"),
         ("time;key\n0,5;7\n", "line 2: field 1 .time.*decimals follow a point, not a comma"),
-        ('{"time": 1, "key": "a"}\n', "is JSON.*write a table"),
         ("offset,size\n0,4K\n", "line 2: field 2 .size"),
         ("filename,file_offset,request_io_size_bytes\na,0,8192\n",
          "request_io_size_bytes may hold sizes, and no column was recognised as the size; .*size=request.*ignore=req"),
         ("key,reqLen\n7,100\n", "column reqLen may hold sizes"),
         ("lba,disk_rw_flag\n7,0\n", "column disk_rw_flag may hold operations, .*op=disk_rw_flag"),
         ("pool,volume,offset,size\np,v,0,4096\n", "may both be the device; say which.*or device=pool.volume if each"),
-        ("key,op\na,DELETE\n", "--operations DELETE=read .or write, or ignore; operations="),
+        ("key,op\na,DELETE\n",
+         "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=read .or write, or ignore; operations="),
+        ("key,op\na,R\nb,TRIM\nc,FLUSH\n", "line 3: .*'TRIM'.*they mean with --operations TRIM=read,FLUSH=read .or"),
+        ("key,size,io_size\na,1,2\n", "columns size and io_size may both be the size; say which with --columns"),
+        ("key,op,is_write\na,R,0\n", "columns op and is_write exclude each other; expected one column of op, write"),
+        ("key,size,pages\na,1,2\n", "columns size and pages exclude each other; .*such as with --columns ignore=pages"),
+        ("time,key\n", "contains no requests, only a header"),
+        ("time,key\n1,a\n2,\n", "line 3: field 2 .key.*a key is missing"),
         ('time,key\n1,"a\nb"\n', "line 2: a quote is not closed.*values must not contain line breaks"),
         ("key,size\n7,-1\n", "line 2: field 2 .size.*-1 is out of range"),
         ("offset,size\n-5,4096\n18446744073709551611,4096\n", "line 2: field 1 .offset.*-5 is out of range"),
     ],
 )  # fmt: skip
-def test_a_refusal_says_what_is_wrong_or_what_to_do(tmp_path, content, message):
-    (path := tmp_path / "mine.csv").write_text(content)
+def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
     with pytest.raises(InputError, match=message):
-        open_trace(path)
+        opened(content)
 
 
-def test_utf_16_is_named(tmp_path):
-    (path := tmp_path / "mine.csv").write_bytes("time,key\n1,7\n".encode("utf-16"))
-    with pytest.raises(InputError, match="is written in UTF-16; save it as UTF-8"):
-        open_trace(path)
-
-
-def test_what_was_adjusted_is_said(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("key,level\n1.23457E+15,1\nkey,level\n7,1\n")
-    said = open_trace(path).reading.notice("mine.csv")
+def test_what_was_adjusted_is_said(opened):
+    said = opened("key,level\n1.23457E+15,1\nkey,level\n7,1\n").reading.notice("mine.csv")
     assert "exponents, which may have lost digits" in said
     assert "ignored column level" in said and "skipped 1 repeated header line" in said
 
 
-def test_what_the_user_says_is_not_doubted(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("offset,size,mode\n8,4096,R\n16,4096,W\n")
-    trace = open_trace(path, columns="ignore=mode", address_unit="sectors")
+def test_what_the_user_says_is_not_doubted(opened):
+    trace = opened("offset,size,mode\n8,4096,R\n16,4096,W\n", columns="ignore=mode", address_unit="sectors")
     assert trace.address[trace.ids].tolist() == [1, 2] and trace.reading.address_unit == 512
     assert trace.reading.ignored == ()
-    path.write_text("lba,size\n8,8\n")
-    assert open_trace(path, size_unit="sectors").reading.size_unit == 512
-    assert open_trace(path, size_unit="bytes").reading.size_unit == 1
+    assert opened("lba,size\n8,8\n", size_unit="sectors").reading.size_unit == 512
+    assert opened("lba,size\n8,8\n", size_unit="bytes").reading.size_unit == 1
 
 
 @pytest.mark.parametrize(
@@ -163,33 +159,24 @@ def test_what_the_user_says_is_not_doubted(tmp_path):
         ("key,ttl\n7,60\n", {}, r"times to live \(ttl\) ignored \(--lifetimes honour\)"),
     ],
 )
-def test_what_is_not_honoured_is_said(tmp_path, content, options, note):
-    (path := tmp_path / "mine.csv").write_text(content)
-    assert re.search(note, open_trace(path, **options).reading.notice("mine.csv"))
+def test_what_is_not_honoured_is_said(opened, content, options, note):
+    assert re.search(note, opened(content, **options).reading.notice("mine.csv"))
 
 
-def test_a_table_with_a_header_only_says_so(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("time,key\n")
-    with pytest.raises(InputError, match="contains no requests, only a header"):
-        open_trace(path)
-
-
-def test_size_changes_are_counted_when_a_file_is_read(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("key,size\na,1\na,2\nb,5\na,1\na,2\n")
-    reading = open_trace(path).reading
+def test_size_changes_are_counted_when_a_file_is_read(opened):
+    reading = opened("key,size\na,1\na,2\nb,5\na,1\na,2\n").reading
     assert reading.size_changes == 2 and reading.describe()["size changes"].startswith("2 references")
 
 
-def test_a_block_of_meta_is_of_one_shard(tmp_path):
+def test_a_block_of_meta_is_of_one_shard(opened):
     header = "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name"
     rows = ["10,b1,40,9,0,u,n,getChunkData.Permanent,1,h,3", "11,b1,40,9,0,u,n,getChunkData.Permanent,2,h,4"]
-    (path := tmp_path / "mine.csv").write_text("\n".join([header + ",rs_shard_id", *rows, rows[0]]) + "\n")
-    trace = open_trace(path)
+    trace = opened("\n".join([header + ",rs_shard_id", *rows, rows[0]]) + "\n")
     assert (trace.format, trace.ids.tolist()) == ("meta_block", [0, 1, 1, 0])
 
 
 @pytest.mark.parametrize("short", [False, True])
-def test_a_block_of_meta_has_chunks_of_128_kb(tmp_path, short):
+def test_a_block_of_meta_has_chunks_of_128_kb(opened, short):
     header = "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name"
     row = "1{},{},40,{},{},u1,n1,getChunkData.Permanent,1,h1,3"
     rows = [row.format(n, 777, 131072, n * 131072) for n in range(9)]
@@ -197,8 +184,7 @@ def test_a_block_of_meta_has_chunks_of_128_kb(tmp_path, short):
     lines = [header + ",rs_shard_id", *rows]
     if short:
         lines = [",".join(line.split(",")[n] for n in (0, 1, 2, 3, 4, 5, 7, 8)) for line in lines]
-    (path := tmp_path / "mine.csv").write_text("\n".join(lines) + "\n")
-    trace = open_trace(path)
+    trace = opened("\n".join(lines) + "\n")
     assert (trace.format, trace.block_bytes) == ("meta_block_short" if short else "meta_block", 131072)
     assert trace.ids.tolist() == [*range(9), 0, 1, 9, 7, 8, 10]
     assert trace.object_bytes is None and trace.reading.columns["offset"] == "io_offset"
@@ -214,51 +200,45 @@ def test_a_block_of_meta_has_chunks_of_128_kb(tmp_path, short):
         ("READ=write,TRIM=ignore,FLUSH=ignore", [1, 1]),
     ],
 )
-def test_words_that_are_known_need_no_meaning(tmp_path, operations, right):
-    (path := tmp_path / "mine.csv").write_text("key,op\na,READ\nb,WRITE\nc,TRIM\nd,FLUSH\n")
-    assert open_trace(path, operations=operations).write.tolist() == right
+def test_words_that_are_known_need_no_meaning(opened, operations, right):
+    assert opened("key,op\na,READ\nb,WRITE\nc,TRIM\nd,FLUSH\n", operations=operations).write.tolist() == right
 
 
-def test_truths_keep_their_meaning_next_to_others(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("key,is_read\na,true\nb,false\nc,trim\n")
-    assert open_trace(path, operations="trim=ignore").write.tolist() == [0, 1]
+def test_truths_keep_their_meaning_next_to_others(opened):
+    assert opened("key,is_read\na,true\nb,false\nc,trim\n", operations="trim=ignore").write.tolist() == [0, 1]
 
 
-def test_a_named_format_keeps_the_usual_words_unless_it_has_its_own(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("419,W,0,4096,10\n419,T,0,4096,11\n419,R,0,4096,12\n")
-    assert open_trace(path, format="alicloud", operations="T=ignore").write.tolist() == [1, 0]
-    path.write_text('1.5 [0 1.2.3.4:5] "R" "x"\n')
+def test_a_named_format_keeps_the_usual_words_unless_it_has_its_own(opened):
+    lines = "419,W,0,4096,10\n419,T,0,4096,11\n419,R,0,4096,12\n"
+    assert opened(lines, format="alicloud", operations="T=ignore").write.tolist() == [1, 0]
     with pytest.raises(InputError, match="operation 'R'"):
-        open_trace(path, format="redis_monitor", operations="X=ignore")
+        opened('1.5 [0 1.2.3.4:5] "R" "x"\n', format="redis_monitor", operations="X=ignore")
 
 
-def test_a_value_of_size_0_that_twitter_read_is_unknown(tmp_path):
+def test_a_value_of_size_0_that_twitter_read_is_unknown(opened):
     rows = ["0,a,2,0,1,get,0", "1,a,2,0,1,gets,0", "2,a,2,100,1,set,60", "3,b,2,0,1,set,60", "4,b,2,0,1,get,0"]
     rows += ["5,a,2,0,1,get,0", "6,a,2,50,1,set,0", "7,a,2,0,1,incr,0", "8,c,2,0,1,get,0"]
-    (path := tmp_path / "found").write_text("\n".join(rows) + "\n")
-    trace = open_trace(path)
+    trace = opened("\n".join(rows) + "\n")
     assert trace.format == "twitter"
     assert trace.bytes_of(slice(None)).tolist() == [102, 102, 102, 2, 2, 102, 52, 52, 52, 0]
     notes = "; ".join(trace.reading.notes)
     assert "6 sizes unknown, taken from other requests" in notes and "1 object of unknown size, taken for 0" in notes
 
 
-def test_an_object_of_twitter_has_its_size_before_it_is_set_again(tmp_path):
+def test_an_object_of_twitter_has_its_size_before_it_is_set_again(opened):
     rows = ["0,a,2,0,1,get,0", "1,a,2,100,1,set,5", "2,a,2,0,1,delete,0", "3,a,2,0,1,get,0", "4,a,2,9,1,set,5"]
-    (path := tmp_path / "found").write_text("\n".join(rows) + "\n")
-    trace = open_trace(path, lifetimes="honour")
+    trace = opened("\n".join(rows) + "\n", lifetimes="honour")
     assert (trace.ids.tolist(), trace.bytes_of(slice(None)).tolist()) == ([0, 0, 1, 1], [102, 102, 11, 11])
     assert "2 sizes unknown" in "; ".join(trace.reading.notes)
 
 
 @pytest.mark.parametrize("header", ["key,op,size,op_count,key_size", "op,key,op_count,size"])
-def test_a_size_of_0_that_metas_key_value_cache_read_is_unknown(tmp_path, header):
+def test_a_size_of_0_that_metas_key_value_cache_read_is_unknown(opened, header):
     names = header.split(",")
     rows = [("k", "GET", "0", "3", "4"), ("k", "SET", "50", "1", "4"), ("e", "SET", "0", "1", "4")]
     cells = [dict(zip(["key", "op", "size", "op_count", "key_size"], row, strict=True)) for row in rows]
     lines = [header, *(",".join(cell[name] for name in names) for cell in cells)]
-    (path := tmp_path / "found").write_text("\n".join(lines) + "\n")
-    trace = open_trace(path, format="meta_kv")
+    trace = opened("\n".join(lines) + "\n", format="meta_kv")
     key = 4 if "key_size" in names else 0
     assert trace.bytes_of(slice(None)).tolist() == [50 + key] * 4 + [key]
     assert trace.reading.notes == ("3 sizes unknown, taken from other requests to the same object",)
@@ -271,30 +251,25 @@ CDN = (
 
 
 @pytest.mark.parametrize("number", ["6000", "6000.0", " 6000 "])
-def test_an_object_of_metas_cdn_may_lack_its_size(tmp_path, number):
+def test_an_object_of_metas_cdn_may_lack_its_size(opened, number):
     row = "167883840{},{},1,{},5000,300,0,0,60,0.2,1,3,h,2,1\n"
     text = CDN + row.format(1, "k7", "") + row.format(2, "k8", " ") + row.format(3, "k7", number)
-    (path := tmp_path / "found").write_text(text)
-    trace = open_trace(path)
+    trace = opened(text)
     assert (trace.format, trace.bytes_of(slice(None)).tolist()) == ("meta_cdn", [6000, 0, 6000])
     notes = "; ".join(trace.reading.notes)
     assert "2 sizes unknown" in notes and "1 object of unknown size, taken for 0 bytes" in notes
-    path.write_text(CDN + row.format(1, "k7", "-6"))
     with pytest.raises(InputError, match=r"line 2: field 4 .objectSize.*-6 is out of range"):
-        open_trace(path)
+        opened(CDN + row.format(1, "k7", "-6"))
 
 
-def test_spaces_may_be_more_than_devices(tmp_path):
+def test_spaces_may_be_more_than_devices(opened):
     rows = [f"f{n},{512 * (n % 2)},512" for n in range(70_000)]
-    (path := tmp_path / "mine.csv").write_text("\n".join(["name,offset,size", *rows, *rows[:5]]) + "\n")
-    trace = open_trace(path, columns="space=name", block_bytes=512)
+    trace = opened("\n".join(["name,offset,size", *rows, *rows[:5]]) + "\n", columns="space=name", block_bytes=512)
     assert trace.blocks == 70_000 and trace.ids[-5:].tolist() == [0, 1, 2, 3, 4]
-    path.write_text("disk,name,offset\n1,a,0\n")
     with pytest.raises(InputError, match="both a device and a space"):
-        open_trace(path, columns="space=name")
-    path.write_text("name,key\na,0\n")
+        opened("disk,name,offset\n1,a,0\n", columns="space=name")
     with pytest.raises(InputError, match=r"both a key and a space.*device=… keeps keys apart"):
-        open_trace(path, columns="space=name")
+        opened("name,key\na,0\n", columns="space=name")
 
 
 def frame(content, window_log, checksum=None):
@@ -336,22 +311,19 @@ def test_frames_that_are_written_here_carry_no_checksum(tmp_path):
     assert (tmp_path / "mine.csv.zst").read_bytes()[4] & 4 == 0
 
 
-def test_an_object_takes_its_key_and_its_value(tmp_path):
-    (path := tmp_path / "mine.csv").write_text("value_size,key,key_size\n10,a,1\n20,b,2\n")
-    assert open_trace(path).object_bytes.tolist() == [11, 22]
-    path.write_text("block,block_size\n7,4096\n8,8192\n")
-    assert open_trace(path).object_bytes.tolist() == [4096, 8192]
+def test_an_object_takes_its_key_and_its_value(opened):
+    assert opened("value_size,key,key_size\n10,a,1\n20,b,2\n").object_bytes.tolist() == [11, 22]
+    assert opened("block,block_size\n7,4096\n8,8192\n").object_bytes.tolist() == [4096, 8192]
 
 
 @pytest.mark.parametrize("address", ["lba", "sector", "offset"])
-def test_a_count_of_blocks_next_to_an_address_is_refused_until_its_unit_is_said(address, tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text(f"{address},nblocks\n0,16\n16,8\n")
+def test_a_count_of_blocks_next_to_an_address_is_refused_until_its_unit_is_said(address, opened):
+    lines = f"{address},nblocks\n0,16\n16,8\n"
     with pytest.raises(InputError, match=r"count of blocks next to an address.*--size-unit 4KB"):
-        open_trace(path)
-    trace = open_trace(path, columns=f"sector={address},sectors=nblocks")
+        opened(lines)
+    trace = opened(lines, columns=f"sector={address},sectors=nblocks")
     assert (len(trace), trace.blocks) == (3, 3)  # 16 sectors are two blocks of 4 KB
-    assert len(open_trace(path, columns=f"sector={address},ignore=nblocks")) == 2
+    assert len(opened(lines, columns=f"sector={address},ignore=nblocks")) == 2
 
 
 @pytest.mark.parametrize(
@@ -365,36 +337,29 @@ def test_a_count_of_blocks_next_to_an_address_is_refused_until_its_unit_is_said(
         pytest.param('key,time\n" 7",1\n7,2\nx,3\n', 3, 3, id="but not texts of digits"),
     ],
 )
-def test_blanks_belong_to_a_key_within_quotes_only(content, objects, references, tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text(content)
-    trace = open_trace(path)
+def test_blanks_belong_to_a_key_within_quotes_only(content, objects, references, opened):
+    trace = opened(content)
     assert (trace.blocks, len(trace)) == (objects, references)
 
 
-def test_the_arguments_of_redis_keep_their_blanks(tmp_path):
-    path = tmp_path / "x.log"
-    path.write_text('1339518083.1 [0 1.1.1.1:1] "get" "x"\n1339518083.2 [0 1.1.1.1:1] "get" " x"\n')
-    assert open_trace(path).blocks == 2
+def test_the_arguments_of_redis_keep_their_blanks(opened):
+    assert opened('1339518083.1 [0 1.1.1.1:1] "get" "x"\n1339518083.2 [0 1.1.1.1:1] "get" " x"\n').blocks == 2
 
 
 @pytest.mark.parametrize("keys", [["007", "7"], ["7", "0x7"], ["8", "+08"], ["7", *map(str, range(10, 99)), "07"]])
-def test_numbers_that_begin_with_zeros_are_said_to_be_numbers(keys, tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("size,key,level\n" + "".join(f"0,{key},0\n" for key in keys))
-    trace = open_trace(path, columns="ignore=size+level")
+def test_numbers_that_begin_with_zeros_are_said_to_be_numbers(keys, opened):
+    lines = "size,key,level\n" + "".join(f"0,{key},0\n" for key in keys)
+    trace = opened(lines, columns="ignore=size+level")
     said = [note for note in trace.reading.changes if "007, 0x7 and 7 are one key (--key text" in note]
     assert (len(said), trace.blocks) in {(1, len(keys) - 1), (0, len(keys))}  # either one key, with a note, or two keys
-    apart = open_trace(path, columns="ignore=size+level", key="text")
+    apart = opened(lines, columns="ignore=size+level", key="text")
     assert apart.blocks == len(keys) and not any("one key" in note for note in apart.reading.changes)
     table = Trace.from_table({"key": keys})
     assert any("one key" in note for note in table.reading.changes) or table.blocks == len(keys)
 
 
-def test_zeros_that_lead_no_key_are_not_mentioned(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("key,date\n0,2024-01-05 07:00:00\n10,2024-01-05 07:00:01\n")
-    assert open_trace(path).reading.changes == ()
+def test_zeros_that_lead_no_key_are_not_mentioned(opened):
+    assert opened("key,date\n0,2024-01-05 07:00:00\n10,2024-01-05 07:00:01\n").reading.changes == ()
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
@@ -416,26 +381,21 @@ def test_two_keys_that_are_equal_in_64_bits_are_said_to_be_one(name, tmp_path):
 @pytest.mark.parametrize(
     "second, said", [("2024-05-31T12:00:01", 1), ("2024-05-31T12:00:01.25", 1), ("2024-05-31T13:00:01.25+01:00", 0)]
 )
-def test_times_without_a_zone_among_others_with_one_are_named(second, said, tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text(f"time,block\n2024-05-31T12:00:00Z,1\n{second},2\n")
-    trace = open_trace(path)
+def test_times_without_a_zone_among_others_with_one_are_named(second, said, opened):
+    trace = opened(f"time,block\n2024-05-31T12:00:00Z,1\n{second},2\n")
     assert trace.time[1] // 10**9 == 1
     assert sum("times without a zone" in note for note in trace.reading.changes) == said
 
 
-def test_requests_of_no_bytes_are_counted_in_the_description(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("disk,offset,size\n0,0,0\n1,4096,4096\n0,0,0\n")
-    trace = open_trace(path)
+def test_requests_of_no_bytes_are_counted_in_the_description(opened):
+    trace = opened("disk,offset,size\n0,0,0\n1,4096,4096\n0,0,0\n")
     assert "2 requests of 0 bytes, each taken for one block" in trace.reading.changes and len(trace) == 3
 
 
-def test_batches_of_deletes_at_s3_are_deletes(tmp_path):
-    path = tmp_path / "x.log"
-    path.write_text(
+def test_batches_of_deletes_at_s3_are_deletes(opened):
+    lines = (
         'o b [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r 3E REST.GET.OBJECT k "GET /k HTTP/1.1" 200 - 10 10 1 1 "-" "x" -\n'
         "o b [06/Feb/2019:00:00:39 +0000] 1.2.3.4 r 3F BATCH.DELETE.OBJECT k - 204 - - 10 1 - - - -\n"
         'o b [06/Feb/2019:00:00:40 +0000] 1.2.3.4 r 40 REST.GET.OBJECT k "GET /k HTTP/1.1" 200 - 10 10 1 1 "-" "x" -\n'
     )
-    assert (open_trace(path).blocks, open_trace(path, lifetimes="honour").blocks) == (1, 2)
+    assert (opened(lines).blocks, opened(lines, lifetimes="honour").blocks) == (1, 2)

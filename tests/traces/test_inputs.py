@@ -150,33 +150,13 @@ def test_a_row_of_a_table_of_traces_is_checked(tmp_path):
         read_rows(tmp_path / "x.tsv")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("key,size,io_size\na,1,2\n", "columns size and io_size may both be the size; say which with --columns"),
-        ("key,op,is_write\na,R,0\n", "columns op and is_write exclude each other; expected one column of op, write"),
-        ("key,size,pages\na,1,2\n", "columns size and pages exclude each other; .*such as with --columns ignore=pages"),
-        ("time,key\n", "contains no requests"),
-        ("time,key\n1,a\n2,\n", "line 3: field 2 .key.*a key is missing"),
-        ("key,op\na,DELETE\n", "line 2: field 2 .op.*operation 'DELETE'.*--operations DELETE=read"),
-        ("key,op\na,R\nb,TRIM\nc,FLUSH\n", "line 3: .*'TRIM'.*they mean with --operations TRIM=read,FLUSH=read .or"),
-    ],
-)
-def test_a_column_that_could_matter_is_never_left_out(tmp_path, content, message):
-    (tmp_path / "x.csv").write_text(content)
-    with pytest.raises(InputError, match=message):
-        open_trace(tmp_path / "x.csv")
-
-
-def test_one_of_two_columns_that_exclude_each_other_is_left_out(tmp_path):
-    (tmp_path / "x.csv").write_text("key,size,pages\na,5,2\n")
-    assert open_trace(tmp_path / "x.csv", columns="ignore=pages").object_bytes.tolist() == [5]
+def test_one_of_two_columns_that_exclude_each_other_is_left_out(opened):
+    assert opened("key,size,pages\na,5,2\n", columns="ignore=pages").object_bytes.tolist() == [5]
 
 
 @pytest.mark.parametrize("first", ["-1", "+7", "7.0", "7e0", '"7"', "\n7"])
-def test_the_first_value_does_not_decide_what_keys_are(tmp_path, first):
-    (tmp_path / "x.csv").write_text("key,note\n" + f'{first},"a, b"\n' + "".join(f"{n},x\n" for n in range(100, 200)))
-    trace = open_trace(tmp_path / "x.csv")
+def test_the_first_value_does_not_decide_what_keys_are(opened, first):
+    trace = opened("key,note\n" + f'{first},"a, b"\n' + "".join(f"{n},x\n" for n in range(100, 200)))
     assert trace.address.tolist() == [2**64 - 1 if first == "-1" else 7, *range(100, 200)]
     assert trace.reading.ignored == ("note",)
 
@@ -226,19 +206,18 @@ def test_times_of_parquet_are_exact(tmp_path, column, ns):
         ("100ns", ["128166372003061629", "128166372003061630"], [0, 100]),
     ],
 )
-def test_times_in_other_units(tmp_path, unit, times, ns):
-    (tmp_path / "x.csv").write_text("when,key\n" + "".join(f"{time},1\n" for time in times))
-    assert open_trace(tmp_path / "x.csv", columns="time=when", time_unit=unit).time.tolist() == ns
+def test_times_in_other_units(opened, unit, times, ns):
+    lines = "\n".join(["when,key", *(f"{time},1" for time in times)])
+    assert opened(lines, columns="time=when", time_unit=unit).time.tolist() == ns
 
 
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|", "   "])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_any_separator_line_end_and_byte_order_mark(tmp_path, separator, end, mark):
+def test_any_separator_line_end_and_byte_order_mark(opened, separator, end, mark):
     rows = [("time", "op", "key"), ("1", "R", "17"), ("2", "W", "18446744073709551615"), ("3", "R", "17")]
     text = mark + "".join(separator.join(row) + end for row in rows)
-    (tmp_path / "x").write_bytes(text.encode())
-    trace = open_trace(tmp_path / "x")
+    trace = opened(text.encode())
     assert trace.address.tolist() == [17, 2**64 - 1] and trace.write.tolist() == [False, True, False]
 
 
@@ -271,18 +250,17 @@ def test_what_was_read_is_kept_with_a_compiled_trace(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(dialects()))
-def test_every_dialect_reads_its_example_and_is_recognised_or_named(tmp_path, name):
+def test_every_dialect_reads_its_example_and_is_recognised_or_named(opened, name):
     dialect = dialects()[name]
-    (path := tmp_path / "x").write_text(dialect.example + "\n")
-    trace = open_trace(path, name)
+    trace = opened(dialect.example + "\n", name)
     assert trace.format == name and dialect.source and len(trace) >= 1
     if dialect.evidence.get("named"):
         try:
-            assert open_trace(path).format != name
+            assert opened(dialect.example + "\n").format != name
         except InputError as error:
             assert name in str(error) or "contains no requests" in str(error)
     else:
-        assert open_trace(path).format == name
+        assert opened(dialect.example + "\n").format == name
 
 
 @pytest.mark.parametrize(
@@ -353,24 +331,22 @@ def test_the_help_names_every_role_of_a_column():
     assert roles == {*ROLES, SPACE, STATUS, "key"} and ALIASES["key"] in roles
 
 
-def test_a_column_of_actions_is_refused_where_no_action_can_be_chosen(tmp_path):
-    (path := tmp_path / "x.csv").write_text("key,what\n1,go\n2,no\n")
+def test_a_column_of_actions_is_refused_where_no_action_can_be_chosen(opened):
+    lines = "key,what\n1,go\n2,no\n"
     with pytest.raises(
         ParameterError, match=r"columns: action=what would leave no line out, .*--operations NAME=ignore"
     ):
-        open_trace(path, columns="key=key,action=what")
-    assert len(open_trace(path, columns="key=key,op=what", operations="go=read,no=ignore")) == 1
+        opened(lines, columns="key=key,action=what")
+    assert len(opened(lines, columns="key=key,op=what", operations="go=read,no=ignore")) == 1
 
 
 @pytest.mark.parametrize("text", ["1\r2\n3\n", "1\n2\r\n3\r4\n", "key\n1\r2\n"])
-def test_a_return_within_a_line_is_refused_with_the_line_ends_that_are_read(tmp_path, text):
+def test_a_return_within_a_line_is_refused_with_the_line_ends_that_are_read(opened, text):
     """Files may mix LF and CR LF, as the message says."""
-    (path := tmp_path / "x.csv").write_bytes(text.encode())
     with pytest.raises(InputError, match="expected lines that end in LF or CR LF, or that all end in CR"):
-        open_trace(path, columns="key=1")
+        opened(text, columns="key=1")
     for ends in ("key\n1\r\n2\n", "key\r\n1\n2\r\n", "key\r1\r2\r"):
-        path.write_bytes(ends.encode())
-        assert open_trace(path).ids.tolist() == [0, 1]
+        assert opened(ends).ids.tolist() == [0, 1]
 
 
 def test_the_page_of_formats_is_fresh():

@@ -85,23 +85,19 @@ def test_the_column_decides(tmp_path_factory, columns, keys, blanks, quoting, en
 
 @pytest.mark.parametrize("blank", [" ", "\t", "  \t ", "\v", "\f", " \r"])
 @pytest.mark.parametrize("place", range(3))
-def test_blanks_on_a_line_are_not_a_key(tmp_path, blank, place):
+def test_blanks_on_a_line_are_not_a_key(opened, blank, place):
     """The table has one column, in which pyarrow takes blanks for a value."""
     rows = ["7", "8"]
     rows.insert(place, blank)
-    path = tmp_path / "trace.csv"
-    path.write_bytes("\n".join(["key", *rows, ""]).encode())
-    assert [int(trace) for trace in open_trace(path).address] == [7, 8]
+    assert [int(trace) for trace in opened("\n".join(["key", *rows, ""])).address] == [7, 8]
 
 
 @pytest.mark.parametrize("text", ["\u0663", "\uff17", "1_0"])
 @pytest.mark.parametrize("role", ["size", "time", "offset"])
-def test_digits_of_other_scripts_are_not_numbers(tmp_path, role, text):
+def test_digits_of_other_scripts_are_not_numbers(opened, role, text):
     values = {"time": "1", "offset": "4096", "size": "512"} | {role: text}
-    path = tmp_path / "trace.csv"
-    path.write_text(f"{','.join(values)}\n{','.join(values.values())}\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2"):
-        open_trace(path, address_unit="bytes")
+        opened(f"{','.join(values)}\n{','.join(values.values())}\n", address_unit="bytes")
 
 
 @given(keys=st.lists(st.decimals(-(10**6), 10**6, places=2), min_size=1, max_size=9))

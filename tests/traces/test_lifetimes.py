@@ -81,52 +81,50 @@ def test_lru_keeps_expired_objects_until_evicted(rows, size):
     assert hits.tolist() == right
 
 
-def test_twitters_times_and_deletes(tmp_path):
+def test_twitters_times_and_deletes(opened):
     rows = ["0,a,1,8,4,set,10", "10,a,1,8,4,get,0", "11,a,1,8,4,get,0", "12,a,1,8,4,delete,0", "13,a,1,8,4,get,0"]
-    (path := tmp_path / "x").write_text("\n".join([*rows, "14,a,1,8,4,get,0"]) + "\n")
-    trace = open_trace(path, lifetimes="honour")
+    lines = "\n".join([*rows, "14,a,1,8,4,get,0"]) + "\n"
+    trace = opened(lines, lifetimes="honour")
     assert trace.ids.tolist() == [0, 0, 1, 2, 2] and trace.object_bytes.tolist() == [9, 9, 9]
     assert trace.time.tolist() == [second * SECOND for second in (0, 10, 11, 13, 14)]
     notice = trace.reading.notice("x")
     assert "an object that expired (1) or was deleted (1) is treated as a new" in notice and "ignored" not in notice
-    plain = open_trace(path)
+    plain = opened(lines)
     assert plain.ids.tolist() == [0] * 5 and plain.address.tolist() == trace.address[:1].tolist()
     notice = plain.reading.notice("x")
     assert "(ttl) ignored (--lifetimes honour)" in notice and "ignored operations: 1 delete" in notice
 
 
-def test_a_later_batch_knows_the_earlier_ones(tmp_path, monkeypatch):
+def test_a_later_batch_knows_the_earlier_ones(opened, monkeypatch):
     monkeypatch.setattr("misspenalty.traces.lines.CHUNK", 64)
     rows = [f"{second},k{second % 7},4" for second in range(300)]
-    (path := tmp_path / "x.csv").write_text("time,key,ttl\n" + "\n".join(rows) + "\n")
-    trace = open_trace(path, lifetimes="honour")
+    trace = opened("\n".join(["time,key,ttl", *rows]), lifetimes="honour")
     assert trace.blocks == len(trace) == 300  # each key comes back after 7 s, but lives for only 4 s
-    path.write_text("time,key,ttl\n" + "\n".join(row[:-1] + "7" for row in rows) + "\n")
     each = [-(-len(range(key, 300, 7)) // 2) for key in range(7)]  # each life covers two references
-    assert open_trace(path, lifetimes="honour").blocks == sum(each) == 153
+    longer = "\n".join(["time,key,ttl", *(row[:-1] + "7" for row in rows)])
+    assert opened(longer, lifetimes="honour").blocks == sum(each) == 153
 
 
-def test_libcachesims_own_format_has_both(tmp_path):
+def lcs_file(rows):
+    """Return a file of rows (s, object, size, operation, time to live) in version 3 of the format lcs."""
     head = bytearray(8192)
     struct.pack_into("<QQqq", head, 0, lcs.MAGIC, 3, 1, 0)
     struct.pack_into("<Q", head, 8184, lcs.MAGIC)
-    rows = [(0, 7, 1, 5), (5, 7, 1, 0), (6, 7, 1, 0), (7, 7, 9, 0), (8, 7, 1, 0)]  # s, object, operation, time to live
-    packed = b"".join(struct.pack("<IQqB3sIq", s, key, 10, op, b"", life, -1) for s, key, op, life in rows)
-    (path := tmp_path / "x.lcs").write_bytes(bytes(head) + packed)
-    assert open_trace(path, lifetimes="honour").ids.tolist() == [0, 0, 1, 2]
-    plain = open_trace(path)
+    packed = (struct.pack("<IQqB3sIq", s, key, size, op, b"", life, -1) for s, key, size, op, life in rows)
+    return bytes(head) + b"".join(packed)
+
+
+def test_libcachesims_own_format_has_both(opened):
+    rows = lcs_file([(0, 7, 10, 1, 5), (5, 7, 10, 1, 0), (6, 7, 10, 1, 0), (7, 7, 10, 9, 0), (8, 7, 10, 1, 0)])
+    assert opened(rows, lifetimes="honour").ids.tolist() == [0, 0, 1, 2]
+    plain = opened(rows)
     assert plain.ids.tolist() == [0] * 4
     assert "1 time to live ignored (--lifetimes honour); ignored operations: 1 delete" in plain.reading.notice("x")
 
 
-def test_a_size_of_0_that_libcachesim_read_is_unknown(tmp_path):
-    head = bytearray(8192)
-    struct.pack_into("<QQqq", head, 0, lcs.MAGIC, 3, 1, 0)
-    struct.pack_into("<Q", head, 8184, lcs.MAGIC)
+def test_a_size_of_0_that_libcachesim_read_is_unknown(opened):
     rows = [(7, 0, 1), (7, 30, 3), (8, 0, 3), (7, 0, 9), (7, 0, 1)]  # object, size, operation: get, set, delete
-    packed = b"".join(struct.pack("<IQqB3sIq", 5, key, size, op, b"", 0, -1) for key, size, op in rows)
-    (path := tmp_path / "x.lcs").write_bytes(bytes(head) + packed)
-    trace = open_trace(path)
+    trace = opened(lcs_file([(5, *row, 0) for row in rows]))
     assert trace.bytes_of(slice(None)).tolist() == [30, 30, 0, 30]
     assert trace.reading.notes == ("2 sizes unknown, taken from other requests to the same object",)
 
@@ -139,10 +137,9 @@ def test_a_size_of_0_that_libcachesim_read_is_unknown(tmp_path):
         ("time,offset,size,ttl\n0,0,4096,5\n", "lifetimes need objects and times.*leave out --lifetimes"),
     ],
 )
-def test_lifetimes_that_no_column_states_are_refused(tmp_path, content, message):
-    (path := tmp_path / "x.csv").write_text(content)
+def test_lifetimes_that_no_column_states_are_refused(opened, content, message):
     with pytest.raises(InputError, match=message):
-        open_trace(path, lifetimes="honour")
+        opened(content, lifetimes="honour")
 
 
 def test_a_frame_says_the_same_as_a_file(tmp_path):

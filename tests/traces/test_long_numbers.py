@@ -49,33 +49,26 @@ def test_long_values_of_a_table_are_not_numbers(tmp_path, role, long):
             open_trace(path)
 
 
-def test_a_time_with_a_large_exponent_is_out_of_range(tmp_path):
-    path = tmp_path / "trace.csv"
-    path.write_text("time,block\n1e30000,1\n")
+def test_a_time_with_a_large_exponent_is_out_of_range(opened):
     with pytest.raises(InputError, match=r"line 2: .*1e30000 is out of range"):
-        open_trace(path)
+        opened("time,block\n1e30000,1\n")
 
 
 @pytest.mark.parametrize("column", [DIGITS, "²", "0", "3"])
-def test_columns_that_do_not_exist(tmp_path, column):
-    path = tmp_path / "trace.csv"
-    path.write_text("1,2\n3,4\n")
+def test_columns_that_do_not_exist(opened, column):
     with pytest.raises((InputError, ParameterError), match="no column"):
-        open_trace(path, columns=f"block={column}")
+        opened("1,2\n3,4\n", columns=f"block={column}")
 
 
-def test_a_header_of_digits_is_a_name(tmp_path):
-    path = tmp_path / "trace.csv"
-    path.write_text(f"{DIGITS},block\n3,4\n5,4\n")
-    assert open_trace(path, columns="block=2,ignore=1", header=True).address.tolist() == [4]
+def test_a_header_of_digits_is_a_name(opened):
+    assert opened(f"{DIGITS},block\n3,4\n5,4\n", columns="block=2,ignore=1", header=True).address.tolist() == [4]
 
 
 @pytest.mark.parametrize("tokens", [DIGITS, "²", "-1"])
-def test_tokens_of_a_block_are_a_number(tmp_path, tokens):
-    path = tmp_path / "prompts.jsonl"
-    path.write_text('{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1]}\n')
+def test_tokens_of_a_block_are_a_number(opened, tokens):
+    line = '{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1]}\n'
     with pytest.raises(ParameterError, match="block_tokens"):
-        open_trace(path, block_tokens=tokens)
+        opened(line, name="x.jsonl", block_tokens=tokens)
 
 
 @pytest.mark.parametrize("value", [DIGITS, "2024-13-45", "!!int x", "!!float x"])

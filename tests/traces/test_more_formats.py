@@ -15,6 +15,7 @@ from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open
 from misspenalty.traces import lines
 from misspenalty.traces._hash import hash_texts
 from misspenalty.traces.readers import blktrace, lcs
+from tests.traces.test_traces import references
 
 FORMATS = Path(__file__).parents[1] / "data" / "formats"
 
@@ -22,10 +23,6 @@ FORMATS = Path(__file__).parents[1] / "data" / "formats"
 @pytest.fixture(scope="module")
 def extras(shared_traces):
     return shared_traces.parent / "extras"
-
-
-def references(trace):
-    return trace.address[trace.ids].tolist()
 
 
 def blocks(trace):
@@ -50,38 +47,32 @@ def test_lcs_records_are_as_long_as_libcachesims():
     assert [lcs.record(version).itemsize for version in range(1, 9)] == [24, 28, 36, 40, 44, 52, 68, 100]
 
 
-def test_lcs_operations_that_store_are_writes(tmp_path):
+def test_lcs_operations_that_store_are_writes(opened):
     """The writes are set, add, cas, replace, append, prepend, incr, decr, write and update; operation 9 deletes."""
     head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
     struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 0)
     rows = [struct.pack("<IQIIq", op, op, 10, op, -1) for op in range(16)]
-    (tmp_path / "x.lcs").write_bytes(bytes(head) + b"".join(rows))
-    trace = open_trace(tmp_path / "x.lcs")
+    trace = opened(bytes(head) + b"".join(rows))
     written = dict(zip(trace.address[trace.ids].tolist(), trace.write.tolist(), strict=True))
     assert [op for op, write in written.items() if write] == [3, 4, 5, 6, 7, 8, 10, 11, 13, 14]
     assert 9 not in written
 
 
-def test_lcs_operations_and_damage(tmp_path):
+def test_lcs_operations_and_damage(opened):
     head = bytearray(lzma.decompress((FORMATS / "v1.lcs.xz").read_bytes())[:8192])
     struct.pack_into("<QQqq", head, 0, 0x123456789ABCDEF0, 2, 1, 3)
     rows = [struct.pack("<IQIIq", n, n, 10, op, -1) for n, op in enumerate((1, 9, 13))]  # get, delete, write
-    (tmp_path / "x.lcs").write_bytes(bytes(head) + b"".join(rows))
-    trace = open_trace(tmp_path / "x.lcs")
+    trace = opened(bytes(head) + b"".join(rows))
     assert references(trace) == [0, 2] and trace.write.tolist() == [False, True]
     sizes = [struct.pack("<IQIIq", n, n, size, 1, -1) for n, size in enumerate((0, 1, 2))]
-    (tmp_path / "empty.lcs").write_bytes(bytes(head) + b"".join(sizes))
-    assert open_trace(tmp_path / "empty.lcs").object_bytes.tolist() == [0, 1, 2]  # an object may be empty
-    (tmp_path / "short.lcs").write_bytes(bytes(head) + rows[0])
+    assert opened(bytes(head) + b"".join(sizes)).object_bytes.tolist() == [0, 1, 2]  # an object may be empty
     with pytest.raises(InputError, match="holds 1 request, but its header counts 3"):
-        open_trace(tmp_path / "short.lcs")
-    (tmp_path / "cut.lcs").write_bytes(bytes(head) + rows[0] + rows[1][:5])
+        opened(bytes(head) + rows[0])
     with pytest.raises(InputError, match="byte 8220: the file ends within a record"):
-        open_trace(tmp_path / "cut.lcs")
+        opened(bytes(head) + rows[0] + rows[1][:5])
     struct.pack_into("<Q", head, 8, 9)
-    (tmp_path / "new.lcs").write_bytes(bytes(head))
     with pytest.raises(InputError, match="is of version 9; expected 1 to 8"):
-        open_trace(tmp_path / "new.lcs")
+        opened(bytes(head))
 
 
 # --- fio: an iolog that fio 3.33 wrote
@@ -99,58 +90,50 @@ def test_fio_version_3_as_fio_wrote_it():
         assert 1000 * open_trace(FORMATS / "fio3.log", unit=unit).time[-1] == ns * first
 
 
-def test_fio_version_2_and_damage(tmp_path):
-    path = tmp_path / "x.log"
-    path.write_text(
+def test_fio_version_2_and_damage(opened):
+    trace = opened(
         "fio version 2 iolog\n/a add\n/a open\n/a read 0 4096\n/b write 4096 8192\n/a trim 0 4096\n/a close\n"
     )
-    trace = open_trace(path)
     assert blocks(trace) == [0, 1, 2] and trace.write.tolist() == [False, True, True] and trace.time is None
     for line, message in [
         ("/a read 0", "line 3: '/a read 0'"),
         ("/a raed 0 1", "line 3"),
         ("/a read x 1", "whole numbers"),
     ]:
-        path.write_text(f"fio version 2 iolog\n/a add\n{line}\n")
         with pytest.raises(InputError, match=message):
-            open_trace(path)
+            opened(f"fio version 2 iolog\n/a add\n{line}\n")
     with pytest.raises(ParameterError, match="unit is 'h'; expected one of ns, us, ms"):
         open_trace(FORMATS / "fio3.log", unit="h")
-    path.write_text("fio version 2 iolog\n/a add\n/a read 0 4096\n")
     with pytest.raises(InputError, match=r"lines of version 2 have no times; leave out --unit"):
-        open_trace(path, unit="us")
+        opened("fio version 2 iolog\n/a add\n/a read 0 4096\n", unit="us")
 
 
-def test_fio_version_1_can_be_read_as_a_table(tmp_path):
-    (path := tmp_path / "x.log").write_text("fio version 1 iolog\n0 4096 4096\n1 8192 8192\n")
+def test_fio_version_1_can_be_read_as_a_table(opened):
     with pytest.raises(
         InputError, match=r"line 1: 'fio version 1 iolog'; expected .* 3 iolog'; lines of version 1 are"
     ):
-        open_trace(path)
+        opened("fio version 1 iolog\n0 4096 4096\n1 8192 8192\n")
     for separator in (" ", ",", ", "):
-        path.write_text("0 4096 4096\n1 8192 8192\n".replace(" ", separator))
-        trace = open_trace(path, columns="write=1,offset=2,size=3")
+        told = "0 4096 4096\n1 8192 8192\n".replace(" ", separator)
+        trace = opened(told, columns="write=1,offset=2,size=3")
         assert blocks(trace) == [1, 2, 3] and trace.write.tolist() == [False, True, True]
-    path.write_text("fio version 4 iolog\n")
     with pytest.raises(InputError, match=r"line 1: 'fio version 4 iolog'; expected [^;]*$"):
-        open_trace(path)
+        opened("fio version 4 iolog\n")
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_fio_counts_what_moves_no_data(tmp_path, version):
+def test_fio_counts_what_moves_no_data(opened, version):
     actions = ("add", "open", "read 0 4096", "sync 0 0", "write 4096 4096", "datasync 0 0", "trim 0 4096", "sync 8 0",
                "wait 1000 0", "sync_file_range 0 0", "close")  # fmt: skip
     told = "".join(f"{1500 * n} " * (version == 3) + f"/dev/sda {action}\n" for n, action in enumerate(actions))
-    (tmp_path / "x.log").write_text(f"fio version {version} iolog\n{told}")
-    trace = open_trace(tmp_path / "x.log")
+    trace = opened(f"fio version {version} iolog\n{told}")
     assert trace.reading.operations == {
         "read": ("read", 1), "write": ("write", 1), "sync": ("ignore", 2), "datasync": ("ignore", 1),
         "sync_file_range": ("ignore", 1), "trim": ("ignore", 1), "wait": ("ignore", 1),
     }  # fmt: skip
     assert "ignored operations: 1 datasync, 2 sync, 1 sync_file_range, 1 trim, 1 wait" in trace.reading.notice("x")
-    (tmp_path / "none.log").write_text("fio version 2 iolog\n/a add\n/a trim 0 4096\n/a trim 0 512\n")
     with pytest.raises(InputError, match=r"contains no requests, but 2 of the ignored operation trim$"):
-        open_trace(tmp_path / "none.log")
+        opened("fio version 2 iolog\n/a add\n/a trim 0 4096\n/a trim 0 512\n")
 
 
 # --- blktrace: sdb.blkparse is what blkparse 1.2 prints for sdb.blktrace.0
@@ -166,7 +149,7 @@ def test_blktrace_equals_what_blkparse_prints(action):
     assert binary.format == "blktrace"
 
 
-def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
+def test_blktrace_tells_an_issued_request_from_a_completed_one(opened):
     """Both have the same blocks in the recording, so the test moves the completed requests in a copy."""
     rows = np.frombuffer((FORMATS / "sdb.blktrace.0").read_bytes(), np.uint8).copy()
     first = {action: blocks(open_trace(FORMATS / "sdb.blktrace.0", action=action)) for action in "DC"}
@@ -176,8 +159,7 @@ def test_blktrace_tells_an_issued_request_from_a_completed_one(tmp_path):
         if head[5] & 0xFFFF == 8:
             struct.pack_into("<Q", rows, place + 16, head[3] + 800)
         place += 48 + head[10]
-    (tmp_path / "moved").write_bytes(rows.tobytes())
-    moved = {action: blocks(open_trace(tmp_path / "moved", "blktrace", action=action)) for action in "DC"}
+    moved = {action: blocks(opened(rows.tobytes(), "blktrace", action=action)) for action in "DC"}
     assert moved["D"] == first["D"] and moved["C"] == [block + 100 for block in first["C"]]
 
 
@@ -198,39 +180,35 @@ def recorded(*rows):
     return made.tobytes()
 
 
-def test_blktrace_counts_discards_flushes_and_other_records(tmp_path):
+def test_blktrace_counts_discards_flushes_and_other_records(opened):
     """Numbers are those of linux/blktrace_api.h, such as category 13 for discards and action 10 for unplugging."""
     read, write, flush, queue, packet, notify, discard = 0, 1, 2, 4, 9, 10, 13
     rows = [(0, [notify], 0, 0), (2, [notify], 0, 0), (1, [read, queue], 8, 4096), (1, [write, discard], 16, 1 << 20)]
     rows += [(1, [write, flush], 0, 0), (1, [write], 0, 0), (1, [read, packet], 0, 36), (1, [write, flush], 24, 4096)]
     rows += [(7, [read], 8, 4096), (8, [read], 8, 4096), (8, [read], 8, 4096), (10, [queue], 0, 0)]
-    (tmp_path / "x").write_bytes(recorded(*rows))
-    trace = open_trace(tmp_path / "x", "blktrace")
+    trace = opened(recorded(*rows), "blktrace")
     assert blocks(trace) == [1, 3] and trace.write.tolist() == [False, True]
     assert trace.reading.changes == (
         "ignored operations: 1 discard, 1 flush, 1 packet command, 1 request of 0 bytes",
         "skipped 2 notes, skipped 1 other record, skipped 2 records of action C, skipped 1 record of action D",
     )
     with pytest.raises(InputError, match="1 record of action Q, 1 other record; choose another action: --action Q"):
-        (tmp_path / "q").write_bytes(recorded((1, [read], 8, 512), (10, [], 0, 0)))
-        open_trace(tmp_path / "q", "blktrace", action="G")
+        opened(recorded((1, [read], 8, 512), (10, [], 0, 0)), "blktrace", action="G")
 
 
-def test_blktrace_takes_records_of_a_control_group_and_of_allocated_requests(tmp_path):
+def test_blktrace_takes_records_of_a_control_group_and_of_allocated_requests(opened):
     """Action 4 is G (getrq) and 5 is S (sleeprq); bit 8 says that a control group's number follows the record."""
-    (tmp_path / "x").write_bytes(recorded((1 | 1 << 8, [0], 8, 4096), (4, [0], 16, 4096), (5, [0], 24, 4096)))
-    assert blocks(open_trace(tmp_path / "x", "blktrace")) == [1]
-    assert blocks(open_trace(tmp_path / "x", "blktrace", action="G")) == [2]
+    rows = recorded((1 | 1 << 8, [0], 8, 4096), (4, [0], 16, 4096), (5, [0], 24, 4096))
+    assert blocks(opened(rows, "blktrace")) == [1]
+    assert blocks(opened(rows, "blktrace", action="G")) == [2]
 
 
-def test_blktrace_that_is_cut_or_damaged(tmp_path):
+def test_blktrace_that_is_cut_or_damaged(opened):
     content = (FORMATS / "sdb.blktrace.0").read_bytes()
-    (tmp_path / "cut").write_bytes(content[:-10])
     with pytest.raises(InputError, match="byte 248: the file ends within a record"):
-        open_trace(tmp_path / "cut", "blktrace")
-    (tmp_path / "odd").write_bytes(content[:60] + content[57:])
+        opened(content[:-10], "blktrace")
     with pytest.raises(InputError, match=f"no blktrace record begins here.*{blktrace.MAGIC | 7:#x}"):
-        open_trace(tmp_path / "odd", "blktrace")
+        opened(content[:60] + content[57:], "blktrace")
 
 
 # --- Parquet with named columns
@@ -281,8 +259,9 @@ def test_parquet_that_is_not_a_trace_is_refused(tmp_path, table, message):
 def test_parquet_that_is_compressed_as_a_whole_is_refused(tmp_path, columns):
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")
     (path := tmp_path / "x.parquet.gz").write_bytes(gzip.compress((tmp_path / "x.parquet").read_bytes()))
+    message = r"x\.parquet\.gz: a Parquet file must not be compressed as a whole; decompress the file"
     for form in (None, "parquet", "capture"):
-        with pytest.raises(InputError, match="a Parquet file must not be compressed as a whole; decompress the file"):
+        with pytest.raises(InputError, match=message):
             open_trace(path, form)
 
 
@@ -316,32 +295,28 @@ def test_misses_of_an_independent_program(extras, file, format, name):
         assert table["misses"].tolist() == truth[f"{policy}_misses"].tolist()[1:4]
 
 
-def test_an_object_of_adapt_size_is_another_one_with_another_size(tmp_path):
+def test_an_object_of_adapt_size_is_another_one_with_another_size(opened):
     last = (1 << 64) - 1
-    (path := tmp_path / "x").write_text(f"0 {last} {1 << 40}\n1 {last} 1\n2 {last} {1 << 40}\n")
-    trace = open_trace(path, "adapt_size")
+    lines = f"0 {last} {1 << 40}\n1 {last} 1\n2 {last} {1 << 40}\n"
+    trace = opened(lines, "adapt_size")
     assert trace.ids.tolist() == [0, 1, 0] and trace.object_bytes.tolist() == [1 << 40, 1] and trace.time is None
-    assert open_trace(path, "lrb").ids.tolist() == [0, 0, 0]
+    assert opened(lines, "lrb").ids.tolist() == [0, 0, 0]
 
 
-def test_stores_are_writes_and_other_letters_are_refused(tmp_path):
-    (tmp_path / "x").write_text("l 0x10 1\ns 0x1f 2\n")
-    assert open_trace(tmp_path / "x").write.tolist() == [False, True]
-    (tmp_path / "y").write_text("l 0x10 1\nq 0x1f 2\n")
+def test_stores_are_writes_and_other_letters_are_refused(opened):
+    assert opened("l 0x10 1\ns 0x1f 2\n").write.tolist() == [False, True]
     with pytest.raises(InputError, match=r"line 2: field 1 \(l or s\).*'q'"):
-        open_trace(tmp_path / "y", "address")
+        opened("l 0x10 1\nq 0x1f 2\n", "address")
 
 
-def test_a_letter_is_named_by_its_place_in_the_file(tmp_path, monkeypatch):
+def test_a_letter_is_named_by_its_place_in_the_file(opened, monkeypatch):
     monkeypatch.setattr(lines, "CHUNK", 64)
-    (tmp_path / "x").write_text("l 0x10 1\n" * 40 + "q 0x1f 2\n")
     with pytest.raises(InputError, match=r"line 41: field 1 \(l or s\).*'q'"):
-        open_trace(tmp_path / "x", "address")
+        opened("l 0x10 1\n" * 40 + "q 0x1f 2\n", "address")
 
 
-def test_delayed_hits(tmp_path):
-    (tmp_path / "x").write_text("0;5\n3;6\n4;5\n")
-    trace = open_trace(tmp_path / "x")
+def test_delayed_hits(opened):
+    trace = opened("0;5\n3;6\n4;5\n")
     assert (trace.format, references(trace), trace.time.tolist()) == ("delayed_hits", [5, 6, 5], [0, 3000, 4000])
 
 
@@ -371,10 +346,8 @@ def test_object_sizes_are_kept(tmp_path):
     assert trace.footprint_bytes == int(trace.object_bytes.sum())
 
 
-def test_dinero_leaves_out_comments_and_records_that_name_no_reference(tmp_path):
+def test_dinero_leaves_out_comments_and_records_that_name_no_reference(opened):
     """The format's page says: the rest of a line is a comment, 3 is an unknown access, and 4 flushes the cache."""
-    path = tmp_path / "x.din"
-    path.write_text("2 0 an instruction\n0 1000\n1 103f a store\n3 5000\n4 0\n0 1000\n")
-    trace = open_trace(path, "dinero")
+    trace = opened("2 0 an instruction\n0 1000\n1 103f a store\n3 5000\n4 0\n0 1000\n", "dinero")
     assert trace.ids.tolist() == [0, 1, 1, 1]
     assert trace.reads == 3 and trace.blocks == 2

@@ -10,16 +10,7 @@ from misspenalty.traces import formats
 from misspenalty.traces.dialects import dialects
 from misspenalty.traces.reader import Devices, extents, records
 from misspenalty.traces.readers import srt
-
-
-def write(path, content):
-    path.write_bytes(content)
-    return path
-
-
-def references(trace):
-    """Return the addresses referenced, in order."""
-    return trace.address[trace.ids].tolist()
+from tests.traces.test_traces import references, write
 
 
 def on(device, block):

@@ -125,10 +125,8 @@ def test_decimal_times_are_exact(tmp_path_factory, seconds, nanoseconds):
 
 
 @pytest.mark.parametrize("text, nanoseconds", [(".05", 50_000_000), (".9", 900_000_000), ("0.", 0), ("7", 7 * 10**9)])
-def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds):
-    path = tmp_path / "x.spc"
-    path.write_text(f"0,0,512,R,{text}\n")
-    assert open_trace(path).time.tolist() == [nanoseconds]
+def test_either_side_of_a_decimal_point_may_be_empty(opened, text, nanoseconds):
+    assert opened(f"0,0,512,R,{text}\n", name="x.spc").time.tolist() == [nanoseconds]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +138,9 @@ def test_either_side_of_a_decimal_point_may_be_empty(tmp_path, text, nanoseconds
         b'key,op\na ,R\n"a",R\nfoobar\t,R\n a  ,R\na,R',
     ],
 )
-def test_a_name_is_the_same_object_whatever_follows_it(tmp_path, content):
+def test_a_name_is_the_same_object_whatever_follows_it(opened, content):
     """A field, a line, the file or a quotation may end after a name; names are kept as their FNV-1a hashes."""
-    (path := tmp_path / "x.csv").write_bytes(content)
-    trace = open_trace(path)
+    trace = opened(content)
     assert trace.ids.tolist() == [0, 0, 1, 0, 0]
     published = [0xAF63DC4C8601EC8C, 0x85944171F73967E8]  # hashes of "a" and "foobar", not yet folded to 63 bits
     assert trace.address.tolist() == [(value ^ value >> 32) & (1 << 63) - 1 for value in published]

@@ -103,16 +103,15 @@ def test_the_reader_of_a_long_capture_is_found_without_a_suffix(tmp_path):
     assert (trace.format, references(trace)) == ("capture", blocks.tolist())
 
 
-@pytest.mark.parametrize(
-    "suffix, pack",
-    [
-        (".gz", gzip.compress),
-        (".xz", lzma.compress),
-        (".bz2", bz2.compress),
-        (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
-        ("", bytes),
-    ],
-)
+COMPRESSED = [
+    (".gz", gzip.compress),
+    (".xz", lzma.compress),
+    (".bz2", bz2.compress),
+    (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
+]
+
+
+@pytest.mark.parametrize("suffix, pack", [*COMPRESSED, ("", bytes)])
 def test_compression_is_transparent(tmp_path, suffix, pack):
     content = b"".join(b"%d\n" % (n % 1000) for n in range(30_000))
     trace = open_trace(write(tmp_path / f"x.trace{suffix}", pack(content)))
@@ -123,15 +122,7 @@ def test_compression_is_transparent(tmp_path, suffix, pack):
             open_trace(cut, "lirs")
 
 
-@pytest.mark.parametrize(
-    "suffix, pack",
-    [
-        (".gz", gzip.compress),
-        (".xz", lzma.compress),
-        (".bz2", bz2.compress),
-        (".zst", lambda data: pa.Codec("zstd").compress(data).to_pybytes()),
-    ],
-)
+@pytest.mark.parametrize("suffix, pack", COMPRESSED)
 def test_a_flipped_byte_of_a_compressed_file_is_an_input_error_or_unnoticed(tmp_path, suffix, pack):
     whole = pack(b"".join(b"%d\n" % (n * n % 9973) for n in range(200)))
     told = 0
@@ -285,13 +276,6 @@ def test_a_damaged_capture_is_an_input_error_or_unnoticed(tmp_path):
             assert str(path) in str(error)
             told += 1
     assert told
-
-
-def test_parquet_is_not_compressed_again(tmp_path):
-    packed = write(tmp_path / "c.parquet.gz", gzip.compress(capture(tmp_path / "c.parquet").read_bytes()))
-    for form in (None, "capture"):
-        with pytest.raises(InputError, match=r"c\.parquet\.gz: a Parquet file must not be compressed"):
-            open_trace(packed, form)
 
 
 def test_requests_that_add_up_to_too_many_references(tmp_path, monkeypatch):

@@ -19,17 +19,6 @@ IOSNOOP = (
 ADJACENT = "time,disk,block_number,bytes,rw\n0,0,0,65536,R\n1,0,8,4096,R\n2,0,16,4096,R\n3,0,24,4096,R\n"
 
 
-@pytest.fixture
-def opened(tmp_path):
-    """Return a function that writes lines to a file and opens it."""
-
-    def open_lines(lines, *options, name="found", **further):
-        (path := tmp_path / name).write_text(lines)
-        return open_trace(path, *options, **further)
-
-    return open_lines
-
-
 @pytest.mark.parametrize(("lines", "name", "hits"), [(IOSNOOP, "BLOCK", 2), (ADJACENT, "block_number", 3)])
 def test_a_number_of_a_block_next_to_bytes_and_a_disk_may_be_a_sector(opened, lines, name, hits):
     message = rf"column {name} may hold sectors of 512 bytes.*or keys.*--columns sector={name} or key={name}"
