@@ -20,12 +20,6 @@ def caches_of_any_size(monkeypatch):
     monkeypatch.setattr(sampling, "FEWEST", 0)
 
 
-def trace_of(ids, write=None):
-    ids = np.array(ids, np.uint32)
-    write = None if write is None else np.array(write, bool)
-    return Trace(ids, write, None, np.arange(ids.max() + 1, dtype=np.uint64), 8192, "made", "made")
-
-
 def by_definition(ids):
     stack, distances = [], []
     for block in ids:
@@ -38,14 +32,15 @@ def by_definition(ids):
 
 def test_distances_traced_by_hand():
     # A B C D B A X: before B come C and D, so B is third in the stack; before A come B, D and C
-    assert stack_distances(trace_of([0])).tolist() == [0]
-    assert stack_distances(trace_of([0, 1, 2, 3, 1, 0, 4])).tolist() == [0, 0, 0, 0, 3, 4, 0]
-    assert stack_distances(trace_of([0, 0, 1, 0], [False, True, True, False]), writes="only").tolist() == [0, 1, 0, 2]
+    assert stack_distances(Trace.from_blocks([0])).tolist() == [0]
+    assert stack_distances(Trace.from_blocks([0, 1, 2, 3, 1, 0, 4])).tolist() == [0, 0, 0, 0, 3, 4, 0]
+    mixed = Trace.from_blocks([0, 0, 1, 0], [False, True, True, False])
+    assert stack_distances(mixed, writes="only").tolist() == [0, 1, 0, 2]
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=400))
 def test_distances_are_the_definition(ids):
-    assert stack_distances(trace_of(ids)).tolist() == by_definition(ids)
+    assert stack_distances(Trace.from_blocks(ids)).tolist() == by_definition(ids)
 
 
 @pytest.mark.parametrize("blocks, references", [(1, 9000), (63, 9000), (64, 9000), (65, 9000), (1100, 12_000)])
@@ -69,7 +64,7 @@ def test_memory_of_the_stack_is_bounded_by_the_blocks():
 def test_every_size_equals_a_single_run(monkeypatch, writes, warm_up, slice_):
     monkeypatch.setattr(curves, "SLICE", slice_)
     rng = np.random.default_rng(warm_up)
-    trace = trace_of(rng.zipf(1.4, 2000) % 300, rng.random(2000) < 0.3)
+    trace = Trace.from_blocks(rng.zipf(1.4, 2000) % 300, rng.random(2000) < 0.3)
     table = hit_ratio_curve(trace, "lru", writes=writes, warm_up=warm_up)
     assert table["cache_blocks"].tolist() == list(range(1, len(table) + 1))
     for size in (1, 2, 17, len(table) - 1, len(table)):
@@ -80,7 +75,7 @@ def test_every_size_equals_a_single_run(monkeypatch, writes, warm_up, slice_):
 
 
 def test_given_sizes_in_one_pass_and_one_by_one_are_the_same_table(monkeypatch):
-    trace = trace_of(np.random.default_rng(4).zipf(1.2, 5000) % 700)
+    trace = Trace.from_blocks(np.random.default_rng(4).zipf(1.2, 5000) % 700)
     sizes = [5000, 3, 64, 3]
     one_pass = hit_ratio_curve(trace, "lru", sizes)
     monkeypatch.setattr(misspenalty.replay.simulation, "ONE_PASS", 99)
@@ -102,7 +97,7 @@ def test_real_trace_at_eight_sizes(shared_traces):
 
 def test_cold_misses_are_first_references_that_count():
     # 0 read, 1 written, 1 read, 0 written, 2 read: the read of 1 finds the block that the write loaded
-    trace = trace_of([0, 1, 1, 0, 2], [False, True, False, True, False])
+    trace = Trace.from_blocks([0, 1, 1, 0, 2], [False, True, False, True, False])
     assert simulate(trace, "lru", 9).cold_misses == 2
     assert simulate(trace, "lru", 9, writes="ignore").cold_misses == 3
     assert simulate(trace, "lru", 9, writes="only").cold_misses == 1
@@ -112,7 +107,7 @@ def test_cold_misses_are_first_references_that_count():
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=2), st.sampled_from(["count", "ignore", "only"]))
 def test_cold_misses_are_the_misses_of_a_cache_that_holds_all(references, writes):
-    trace = trace_of(*zip(*references, strict=True))
+    trace = Trace.from_blocks(*zip(*references, strict=True))
     for policy in ("lru", "opt", "mq"):
         result = simulate(trace, policy, 31, writes=writes, warm_up=1)
         assert result.cold_misses == result.misses
@@ -125,7 +120,7 @@ def test_cold_misses_are_the_misses_of_a_cache_that_holds_all(references, writes
 def zipf():
     rng = np.random.default_rng(9)
     weights = np.cumsum(1 / np.arange(1, 40_001) ** 0.9)
-    return trace_of(rng.permutation(40_000)[np.searchsorted(weights / weights[-1], rng.random(300_000))])
+    return Trace.from_blocks(rng.permutation(40_000)[np.searchsorted(weights / weights[-1], rng.random(300_000))])
 
 
 def test_sample_is_near_and_its_error_bar_tells_how_near(zipf):
@@ -153,9 +148,7 @@ def test_sample_of_all_but_a_few_is_the_exact_curve(zipf):
 def test_sample_is_repeatable_and_tells_sizes_of_its_own(zipf):
     one, two = (hit_ratio_curve(zipf, "lru", sample=0.01, sample_seed=3) for _ in range(2))
     assert one.equals(two) and not one.equals(hit_ratio_curve(zipf, "lru", sample=0.01, sample_seed=4))
-    assert one["cache_blocks"].iloc[0] == 1 and one["cache_blocks"].iloc[-1] == pytest.approx(
-        np.unique(zipf.ids).size, rel=0.3
-    )
+    assert one["cache_blocks"].iloc[0] == 1 and one["cache_blocks"].iloc[-1] == pytest.approx(zipf.blocks, rel=0.3)
     assert one["hit_ratio"].is_monotonic_increasing
 
 
@@ -165,7 +158,7 @@ def test_sample_is_repeatable_and_tells_sizes_of_its_own(zipf):
         ({"sample": 0.0}, "sample is 0.0; expected a share"),
         ({"sample": 1}, "sample is 1"),
         ({"sample": 0.5, "sample_seed": -1}, "sample_seed is -1"),
-        ({"sample": 1e-9}, "contains none of 40000 blocks; choose a larger share"),
+        ({"sample": 1e-9}, "contains none of [0-9]+ blocks; choose a larger share"),
         ({"policy": "mq"}, "every size at once is only possible for lru, not for mq"),
         (
             {"policy": "mq", "cache_blocks": [5], "sample": 0.1, "prefetch": "sequential"},

@@ -15,16 +15,10 @@ from misspenalty.replay import simulation
 from misspenalty.traces import Trace
 
 
-def trace_of(ids, write=None):
-    ids = np.array(ids, np.uint32)
-    write = None if write is None else np.array(write, bool)
-    return Trace(ids, write, None, np.arange(ids.max() + 1, dtype=np.uint64), 8192, "made", "made")
-
-
 @pytest.fixture
 def mixed():
     """Return a trace for an LRU cache of two blocks: 0 read, 1 written, 1 read, 0 written, 2 read, 0 read."""
-    return trace_of([0, 1, 1, 0, 2, 0], [False, True, False, True, False, False])
+    return Trace.from_blocks([0, 1, 1, 0, 2, 0], [False, True, False, True, False, False])
 
 
 def test_writes_update_the_cache_but_only_reads_count(mixed):
@@ -50,7 +44,7 @@ def test_writes_that_refresh_load_nothing(mixed):
 def test_refreshing_is_leaving_out_writes_of_blocks_that_are_not_there(monkeypatch, policy):
     monkeypatch.setattr(simulation, "SLICE", 97)
     rng = np.random.default_rng(5)
-    trace = trace_of(rng.zipf(1.3, 3000) % 60, rng.random(3000) < 0.4)
+    trace = Trace.from_blocks(rng.zipf(1.3, 3000) % 60, rng.random(3000) < 0.4)
     hits = np.zeros(3000, bool)
     result = simulate(trace, policy, 16, writes="refresh", hits=hits)
     kernel = find_policy(policy).cache(16, trace.address, {})
@@ -75,15 +69,15 @@ def test_writes_only(mixed):
 
 
 def test_a_trace_of_reads_has_no_writes_to_replay():
-    assert simulate(trace_of([0, 0]), "lru", 1, writes="only").requests == 0
-    assert np.isnan(simulate(trace_of([0, 0]), "lru", 1, writes="only").hit_ratio)
+    assert simulate(Trace.from_blocks([0, 0]), "lru", 1, writes="only").requests == 0
+    assert np.isnan(simulate(Trace.from_blocks([0, 0]), "lru", 1, writes="only").hit_ratio)
 
 
 @pytest.mark.parametrize("writes", ["count", "ignore", "refresh", "only"])
 @pytest.mark.parametrize("slice_", [1, 2, 3, 1 << 18])
 def test_slices_warm_up_and_recorded_hits_agree(monkeypatch, mixed, writes, slice_):
     rng = np.random.default_rng(3)
-    trace = trace_of(rng.integers(0, 40, 500), rng.random(500) < 0.4)
+    trace = Trace.from_blocks(rng.integers(0, 40, 500), rng.random(500) < 0.4)
     monkeypatch.setattr(simulation, "SLICE", slice_)
     for warm_up in (0, 1, 123, 499):
         hits = np.zeros(500, bool)
@@ -94,7 +88,7 @@ def test_slices_warm_up_and_recorded_hits_agree(monkeypatch, mixed, writes, slic
 
 
 def test_curve_equals_single_runs_whatever_the_threads():
-    trace = trace_of(np.random.default_rng(5).zipf(1.3, 20_000) % 3000)
+    trace = Trace.from_blocks(np.random.default_rng(5).zipf(1.3, 20_000) % 3000)
     sizes = [1, 10, 100, 1000, 3000]
     one, two = (hit_ratio_curve(trace, "mq", cache_blocks=sizes, threads=n) for n in (1, 2))
     assert one.equals(two)

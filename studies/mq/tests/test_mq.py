@@ -24,9 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def trace_of(ids, write=None):
-    ids = np.array(ids, np.uint32)
-    address = np.arange(ids.max() + 1, dtype=np.uint64)
-    return Trace(ids, None if write is None else np.array(write, bool), None, address, BLOCK, "made", "made")
+    return Trace.from_blocks(ids, write, block_bytes=BLOCK)
 
 
 @pytest.fixture

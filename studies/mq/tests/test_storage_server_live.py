@@ -21,10 +21,7 @@ ONLINE = [name for name, definition in known_policies().items() if not definitio
 
 
 def trace_of(ids, write=None):
-    """Return a trace of 8 KB blocks; block i has address i."""
-    ids = np.asarray(ids, np.uint32)
-    address = np.arange(int(ids.max()) + 1, dtype=np.uint64)
-    return Trace(ids, None if write is None else np.asarray(write, bool), None, address, 8192, "made", "made")
+    return Trace.from_blocks(ids, write, block_bytes=8192)
 
 
 def skewed(references=20_000, writes=0.3, seed=2):
