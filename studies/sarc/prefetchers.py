@@ -107,6 +107,7 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
     tracks = -(-workload.blocks // TRACK)
     cache = read_cache(shark, policy, model.cache_pages, tracks)
     controller = StorageController(model, disks.load(shark.drive), cache, tracks * TRACK)
+    controller.load(workload.streams * 1e9 / workload.interval_ns)
     minutes = []
     for begin in range(0, shark.phase_minutes * MINUTE, MINUTE):
         reads = workload.requests(begin, begin + MINUTE)

@@ -54,6 +54,15 @@ def test_unused_tracks_are_those_of_the_counted_minutes(monkeypatch, discarded):
     assert [(row["load"], row["unused"]) for row in rows] == [(2500, 0.25), (12500, 0.25)]
 
 
+def test_streams_wait_for_contention_like_any_other_load():
+    """A hundred streams of 0.25 MB/s on each of the 16 arrays send 1526 reads of 256 KB per second."""
+    shark = load_shark(MACHINE, 16, VALUES | {"phase_minutes": 2, "discarded_minutes": 1})[0]
+    without, delayed = (
+        prefetchers._streams(shark.with_values({"contention_us": us}), "lru_top", 1, 0.25, 100, 256) for us in (0, 100)
+    )
+    assert delayed["read_ms"] - without["read_ms"] == pytest.approx(0.1 * 1.526, rel=0.01)
+
+
 def test_factors_are_means_over_the_seeds_of_ratios_to_sarcs_prefetcher():
     rows = [("streams", 1.0, 256, "sarc", name, seed) for name in ("fa8", "amp") for seed in (1, 2)]
     runs = pd.DataFrame(rows, columns=["workload", "load", "cache_mb", "policy", "prefetcher", "seed"])
