@@ -2,13 +2,15 @@
 
 import contextlib
 import re
+import time
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import misspenalty
-from misspenalty.record import block, events, files, postgres
+from misspenalty.record import block, events, files, postgres, tracer
 from misspenalty.record.tracer import PROBES, CaptureError
 from misspenalty.traces.reader import find_format
 
@@ -156,6 +158,33 @@ def test_a_relation_made_in_another_tablespace_during_the_recording_is_noticed(a
     monkeypatch.setattr(postgres.tracer, "ended", lambda probe, log, seconds: ("time", 0))
     with pytest.raises(CaptureError, match=r"1 of them, such as late\)"):
         postgres.record("bench", tmp_path / "x.parquet", told=lambda words: None)
+
+
+@pytest.fixture
+def bpftrace(monkeypatch):
+    """Return ``bpftrace(told)``: a recording then finds the lines of `told`; its settings are returned."""
+
+    def stand_in(told):
+        used = {}
+
+        @contextlib.contextmanager
+        def tracing(probe, argument, lines, log, settings):
+            used.update(settings)
+            yield types.SimpleNamespace(poll=lambda: lines.write_text(f"{told()}\n") and None)
+
+        monkeypatch.setattr(tracer, "check", lambda *events: None)
+        monkeypatch.setattr(tracer, "tracing", tracing)
+        return used
+
+    return stand_in
+
+
+def test_a_machine_that_was_suspended_can_record(bpftrace, tmp_path, monkeypatch):
+    """The clock of bpftrace's events goes on while the machine is suspended, unlike the monotonic clock."""
+    monkeypatch.setattr(time, "monotonic_ns", lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME) - 3600 * 10**9)
+    bpftrace(lambda: f"8388608 8 8 R {time.clock_gettime_ns(time.CLOCK_BOOTTIME)} 7 cp")
+    made = block.record(None, tmp_path / "x.txt", seconds=0, told=lambda words: None)
+    assert made["requests"] == 1
 
 
 def test_psql_is_missing(monkeypatch):

@@ -102,8 +102,8 @@ def run_and_trace(server: Cluster, run: Run, folder: Path) -> dict:
     sizes = relation_blocks(data_files, relation_names(server))
     started = datetime.datetime.now(datetime.UTC)
     with tracing(data_files, run, folder / "events.txt") as probe:
-        clock_offset = time.time_ns() - time.monotonic_ns()
-        begin = time.monotonic_ns()
+        clock_offset = time.time_ns() - tracer.now()
+        begin = tracer.now()
         with driving(server, run, warehouses, folder) as driver:
             wait_for_reads(run, folder / "events.txt", probe, driver)
     after = counters(server)

@@ -1,7 +1,6 @@
 """Record the requests queued to block devices in the trace format ``blkparse``, that is, as blkparse prints them."""
 
 import os
-import time
 from pathlib import Path
 
 from misspenalty.io.files import atomic_path, open_output, temporary_folder
@@ -108,7 +107,7 @@ def record(device, output, *, seconds=None, ring_pages=4096, told=print):
         settings = {"BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
         with tracer.tracing("block.bt", number, lines, log, settings=settings) as probe:
             told(f"recording {device or 'all block devices'}; Ctrl-C ends it")
-            begin = time.monotonic_ns()
+            begin = tracer.now()
             why, when = tracer.ended(probe, log, seconds)
         with lines.open(errors="replace") as stream:
             found = list(blkparse_lines(stream, str(output), begin, when))

@@ -8,7 +8,6 @@ folder.
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 from misspenalty.io.files import atomic_path, temporary_folder
@@ -140,7 +139,7 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
         lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
         with tracer.tracing("postgres.bt", folder.stat().st_ino, lines, log, settings=settings) as probe:
             told(f"recording {folder}; Ctrl-C ends it")
-            begin = time.monotonic_ns()
+            begin = tracer.now()
             why, when = tracer.ended(probe, log, seconds)
         check_folder(database, user)  # finds relations that were created elsewhere during the recording
         names = dict(ask(RELATIONS, database, user)) | names  # finds relations that were created during the recording

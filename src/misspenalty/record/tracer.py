@@ -42,6 +42,11 @@ def check(*events):
             raise CaptureError(f"this kernel has no trace point {event}")
 
 
+def now():
+    """Return the time of the clock that the probes use, ns: it goes on while the machine is suspended."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
 def start(probe, argument, output, log, *, buffering="full", settings=None):
     """Start bpftrace on a probe.
 
@@ -127,7 +132,7 @@ def ended(tracer, log, seconds=None, process=None, pause=0.2):
     why : str
         ``time``, ``command`` or ``interrupted``.
     when : int
-        Time of the end by the monotonic clock, ns; anything recorded later belongs to the tracer's shutdown.
+        Time of the end as by `now`; anything recorded later belongs to the tracer's shutdown.
 
     Raises
     ------
@@ -141,12 +146,12 @@ def ended(tracer, log, seconds=None, process=None, pause=0.2):
             if tracer.poll() is not None:
                 raise stopped(log)
             if process is not None and process.poll() is not None:
-                return "command", time.monotonic_ns()
+                return "command", now()
             if seconds is not None and time.monotonic() - begin >= seconds:
-                return "time", time.monotonic_ns()
+                return "time", now()
             time.sleep(pause)
     except KeyboardInterrupt:
-        return "interrupted", time.monotonic_ns()
+        return "interrupted", now()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
