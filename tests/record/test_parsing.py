@@ -187,6 +187,19 @@ def test_a_machine_that_was_suspended_can_record(bpftrace, tmp_path, monkeypatch
     assert made["requests"] == 1
 
 
+def test_events_that_bpftrace_lost_are_noticed_in_its_messages(tmp_path):
+    (log := tmp_path / "log").write_text("Attached 2 probes\nLost 7 events\n")
+    ended = types.SimpleNamespace(poll=lambda: None, send_signal=lambda number: None, wait=lambda timeout: 0)
+    with pytest.raises(CaptureError, match="bpftrace lost events; record again with a larger --ring-pages"):
+        tracer.stop(ended, log)
+
+
+@pytest.mark.parametrize("said", ["Attaching 2 probes...", "Attached 2 probes"])
+def test_what_bpftrace_says_when_it_starts_is_no_event(said):
+    assert len(events.parse([said, "R 1 0 8192 5"], events.Nodes(), "made")) == 1
+    assert len(list(block.blkparse_lines([said, "8388608 8 8 R 5 7 cp"], "made"))) == 1
+
+
 def test_psql_is_missing(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(CaptureError, match="psql is missing"):

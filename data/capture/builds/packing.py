@@ -20,6 +20,8 @@ from jail import TOUCH, Jail
 from tracing import CaptureError
 from workloads import WORKLOADS
 
+from misspenalty.record.tracer import STARTED
+
 RANDOM = re.compile(  # names with random parts or process numbers, from the compilers' drivers, ar and patch
     r"^/tmp/(?:ctm\.|cc)[A-Za-z0-9]{6}(?:\.[a-z]+)?$|(?:^|/)st[A-Za-z0-9]{6}$|\.o[A-Za-z0-9]{6}$|^/tmp/(?:zz\.)?\d+$"
 )
@@ -116,7 +118,7 @@ def lines(path: Path, start: int):
         stream.seek(start)
         for line in stream:
             line = line.rstrip("\n")
-            if line and not line.startswith("Attaching"):
+            if line and not line.startswith(STARTED):
                 yield line
 
 

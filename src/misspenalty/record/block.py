@@ -58,7 +58,7 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
     events = []
     for number, line in enumerate(lines, 1):
         fields = line.split(maxsplit=6)
-        if not fields or fields[0] == "Attaching":
+        if not fields or fields[0] in tracer.STARTED:
             continue
         if fields[0] == "Lost":
             raise CaptureError(

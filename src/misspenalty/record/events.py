@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from misspenalty.record.tracer import CaptureError
+from misspenalty.record.tracer import STARTED, CaptureError
 
 BLOCK_BYTES = 8192
 SEGMENT_BLOCKS = (1 << 30) // BLOCK_BYTES  # PostgreSQL splits a relation into files of 1 GiB
@@ -109,7 +109,7 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
     nanoseconds, relation, block, write = array("Q"), array("H"), array("L"), array("B")
     for number, line in enumerate(lines, start=1):
         fields = line.split()
-        if not fields or fields[0] == "Attaching":  # printed by bpftrace itself at start and end
+        if not fields or fields[0] in STARTED:  # bpftrace ends with a blank line
             continue
         if fields[0] == "Lost":
             raise CaptureError(

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ PROBES = Path(__file__).parent / "probes"
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 ATTACH_SECONDS = 5
 DRAIN_SECONDS = 3  # wait for the buffers to drain when a recording ends
+STARTED = ("Attaching", "Attached")  # first word of the line that bpftrace, older or newer, writes when it starts
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
@@ -89,7 +91,7 @@ def stop(tracer, log, seconds=120):
     Raises
     ------
     CaptureError
-        bpftrace has stopped by itself, or does not end.
+        bpftrace has stopped by itself, does not end, or has lost events, as newer versions write to `log`.
     """
     if tracer.poll() is not None:
         raise stopped(log)
@@ -99,6 +101,8 @@ def stop(tracer, log, seconds=120):
     except subprocess.TimeoutExpired:
         tracer.kill()
         raise CaptureError(f"bpftrace did not finish within {seconds} s; repeat the recording") from None
+    if re.search(r"^Lost \d+ events", Path(log).read_text(errors="replace"), re.MULTILINE):
+        raise CaptureError("bpftrace lost events; record again with a larger --ring-pages")
 
 
 def stopped(log):
