@@ -187,6 +187,16 @@ def test_a_machine_that_was_suspended_can_record(bpftrace, tmp_path, monkeypatch
     assert made["requests"] == 1
 
 
+def test_relations_of_one_name_in_two_schemas_are_kept_apart(answers, bpftrace, tmp_path):
+    answers[postgres.FOLDER] = [[str(tmp_path)]]
+    answers[postgres.RELATIONS] = [["100", "public", "orders"], ["200", "old", "orders"], ["300", "old", "items"]]
+    used = bpftrace(lambda: "\n".join(f"R {node} 0 8192 {tracer.now()}" for node in (100, 200, 300)))
+    made = postgres.record("bench", tmp_path / "x.parquet", seconds=0, told=lambda words: None)
+    assert (made["relations"], made["distinct_blocks"]) == (3, 3)
+    assert misspenalty.open_trace(tmp_path / "x.parquet").blocks == 3
+    assert int(used["BPFTRACE_STRLEN"]) > len("t262143_4294967295_init.32767")  # the longest name of a data file
+
+
 def test_events_that_bpftrace_lost_are_noticed_in_its_messages(tmp_path):
     (log := tmp_path / "log").write_text("Attached 2 probes\nLost 7 events\n")
     ended = types.SimpleNamespace(poll=lambda: None, send_signal=lambda number: None, wait=lambda timeout: 0)

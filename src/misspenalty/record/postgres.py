@@ -26,8 +26,8 @@ ELSEWHERE = (
     "WHERE NOT relisshared AND pg_relation_filepath(oid) NOT LIKE 'base/%' ORDER BY oid DESC"
 )
 RELATIONS = (
-    "SELECT pg_relation_filenode(oid), relname FROM pg_class "
-    "WHERE NOT relisshared AND pg_relation_filenode(oid) IS NOT NULL"
+    "SELECT pg_relation_filenode(c.oid), nspname, relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "
+    "WHERE NOT relisshared AND pg_relation_filenode(c.oid) IS NOT NULL"
 )
 ASKED_SECONDS = 60
 
@@ -100,6 +100,20 @@ def folder_of(database, user=None):
     return folder
 
 
+def relation_names(relations):
+    """Return names of relations by file node: with the schema, where several schemas have a relation of that name.
+
+    Examples
+    --------
+    >>> relation_names([["5", "public", "orders"], ["6", "old", "orders"], ["7", "old", "items"]])
+    {'5': 'public.orders', '6': 'old.orders', '7': 'items'}
+    """
+    schemas = {}
+    for _, schema, name in relations:
+        schemas.setdefault(name, set()).add(schema)
+    return {node: name if len(schemas[name]) == 1 else f"{schema}.{name}" for node, schema, name in relations}
+
+
 def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=print):
     """Record a database's block reads and writes for some seconds, or until Ctrl-C.
 
@@ -133,8 +147,8 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
     check_version(database, user)
     check_folder(database, user)
     folder = folder_of(database, user)
-    names = dict(ask(RELATIONS, database, user))
-    settings = {"BPFTRACE_STRLEN": "16", "BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
+    relations = ask(RELATIONS, database, user)
+    settings = {"BPFTRACE_STRLEN": "32", "BPFTRACE_PERF_RB_PAGES": str(ring_pages)}
     with temporary_folder() as work:
         lines, log = Path(work, "events.txt"), Path(work, "bpftrace.log")
         with tracer.tracing("postgres.bt", folder.stat().st_ino, lines, log, settings=settings) as probe:
@@ -142,9 +156,9 @@ def record(database, output, *, seconds=None, user=None, ring_pages=16384, told=
             begin = tracer.now()
             why, when = tracer.ended(probe, log, seconds)
         check_folder(database, user)  # finds relations that were created elsewhere during the recording
-        names = dict(ask(RELATIONS, database, user)) | names  # finds relations that were created during the recording
+        relations = ask(RELATIONS, database, user) + relations  # finds those that were created during the recording
         with lines.open(errors="replace") as stream:
-            events = parse(stream, Nodes(names), str(output))
+            events = parse(stream, Nodes(relation_names(relations)), str(output))
     events = events.take((events.nanoseconds >= begin) & (events.nanoseconds <= when))
     if not len(events):
         raise CaptureError(
