@@ -134,6 +134,20 @@ def test_page_and_data_set(made, tmp_path):
     assert set(curves["trace"]) == {"mine"} and len(curves) == len(made["curves"])
 
 
+def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
+    untimed = pd.DataFrame({"window": [0, 1], "fastest": np.nan})
+    timed = pd.DataFrame({"window": [0, 1], "fastest": "arc", "start_s": [0, 0.5]})
+    for name, table in (("a", untimed), ("b", timed), ("c", untimed[:0])):
+        (tmp_path / name).mkdir()
+        for each in runs.TABLES:
+            table.to_csv(tmp_path / name / f"{each}.csv", index=False)
+    runs.gather([str(tmp_path / name) for name in "abc"], str(tmp_path / "all"))
+    found = pd.read_parquet(tmp_path / "all" / "over_time")
+    assert found["trace"].tolist() == ["a", "a", "b", "b"] and found["window"].tolist() == [0, 1, 0, 1]
+    assert found["fastest"].isna().tolist() == found["start_s"].isna().tolist() == [True, True, False, False]
+    assert found["start_s"].iloc[3] == 0.5
+
+
 def test_a_changed_file_is_refused():
     with pytest.raises(InputError, match="differs from the registered file"):
         runs.open_row(str(TRACE), ROW | {"sha256": "0" * 64})

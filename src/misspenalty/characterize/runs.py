@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 
 from misspenalty.characterize.rows import TraceRow, parse_load
 from misspenalty.errors import InputError
@@ -224,11 +227,19 @@ def _fastest(times: pd.DataFrame, most_hits: str) -> dict[str, Any]:
 def gather(folders: list[str], output: str) -> None:
     """Write all traces' tables as one Parquet data set per table: ``<output>/<table>/trace=<name>/part.parquet``.
 
-    ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``.
+    ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``. The parts of a
+    table have the same columns; those that a trace's own table lacks are empty.
     """
+    blanks = pyarrow.csv.ConvertOptions(strings_can_be_null=True)
     with atomic_path(output) as partial:
-        for folder in map(Path, folders):
-            for table in TABLES:
-                target = partial / table / f"trace={folder.name}"
+        for table in TABLES:
+            parts = {
+                folder.name: pyarrow.csv.read_csv(folder / f"{table}.csv", convert_options=blanks)
+                for folder in map(Path, folders)
+            }
+            columns = pa.unify_schemas([part.schema for part in parts.values()], promote_options="permissive")
+            for name, part in parts.items():
+                target = partial / table / f"trace={name}"
                 target.mkdir(parents=True)
-                pd.read_csv(folder / f"{table}.csv").to_parquet(target / "part.parquet", compression="zstd")
+                whole = pa.concat_tables([columns.empty_table(), part], promote_options="permissive")
+                pyarrow.parquet.write_table(whole, target / "part.parquet", compression="zstd")
