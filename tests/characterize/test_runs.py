@@ -148,6 +148,12 @@ def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
     assert found["start_s"].iloc[3] == 0.5
 
 
+def test_a_size_has_the_same_share_in_curves_and_in_response_times():
+    trace = misspenalty.Trace.from_blocks(range(100))
+    curves, times = (runs.sizes_at(trace, shares) for shares in (runs.SHARES, runs.TIMED))
+    assert curves[1] == times[1] == 0.01
+
+
 def test_a_changed_file_is_refused():
     with pytest.raises(InputError, match="differs from the registered file"):
         runs.open_row(str(TRACE), ROW | {"sha256": "0" * 64})

@@ -131,12 +131,12 @@ def tables(raw: str, row: Mapping[str, Any], threads: int = 1) -> dict[str, pd.D
 
 
 def sizes_at(trace: Trace, shares: tuple[float, ...]) -> dict[int, float]:
-    """Map cache sizes to the shares of the footprint from which they were computed; each size occurs once.
+    """Map each cache size to the largest of the shares of the footprint that give it, in ascending order.
 
     Sizes are in blocks, or in bytes for objects of different sizes.
     """
     whole = trace.blocks if block_bytes_of(trace) else trace.footprint_bytes
-    return {max(int(share * whole + 0.5), 1): share for share in reversed(shares)}
+    return {max(int(share * whole + 0.5), 1): share for share in shares}
 
 
 def _with_share(table: pd.DataFrame, trace: Trace, sizes: dict[int, float]) -> pd.DataFrame:
