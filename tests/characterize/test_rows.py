@@ -70,6 +70,12 @@ def test_a_cell_that_is_too_long_is_refused(tmp_path):
         read_rows(table(tmp_path, f"mine\t{'x' * 200_000}", header="name\tsource"))
 
 
+@pytest.mark.parametrize("cell", ['"GET (.*)" (.*)', '"x.csv'])
+def test_quotes_that_would_be_lost_are_refused(tmp_path, cell):
+    with pytest.raises(InputError, match=r"line 4: cannot be divided into cells .* double those in it"):
+        read_rows(table(tmp_path, f"mine\tx.csv\t{cell}\tcsv", header="name\tsource\tpattern\tformat"))
+
+
 def test_a_missing_or_empty_table_is_an_error(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_rows(tmp_path / "none.tsv")

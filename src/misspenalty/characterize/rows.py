@@ -214,9 +214,14 @@ def read_rows(path: "str | Path") -> dict[str, TraceRow]:
 
 def _cells(line: str, number: int, path: Path) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([line], delimiter="\t"))]
-    except csv.Error as error:  # a cell of more than 131,072 characters
-        raise InputError(f"cannot be divided into cells ({error})", path=path, line=number) from error
+        return [cell.strip() for cell in next(csv.reader([line], delimiter="\t", strict=True))]
+    except csv.Error as error:  # a cell of more than 131,072 characters, or wrong quotes
+        raise InputError(
+            f"cannot be divided into cells ({error})",
+            path=path,
+            line=number,
+            remedy="put a cell that begins with a quote into quotes, and double those in it",
+        ) from error
 
 
 def _header(numbered: tuple[int, str], path: Path) -> list[str]:
