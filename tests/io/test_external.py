@@ -1,6 +1,7 @@
 """Registered external files are found, verified and downloaded, and messages say what is wrong with a file."""
 
 import contextlib
+import gzip
 import hashlib
 import http.server
 import io
@@ -112,17 +113,24 @@ def test_studies_are_fetched_by_name(register, tmp_path, monkeypatch, capsys, st
 
 @pytest.fixture
 def server():
-    """Start a server that serves `CONTENT` at ``server.url`` and honours ranges; ``server.ranges`` records them."""
+    """Start a server that serves `CONTENT` at ``server.url``, compressed if that is accepted, and honours ranges.
+
+    ``server.ranges`` records the ranges.
+    """
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             asked = self.headers.get("Range")
             first = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
             self.server.ranges.append(asked)
+            content, packed = self.server.content, "gzip" in self.headers.get("Accept-Encoding", "")
+            part = (gzip.compress(content) if packed else content)[first:]
             self.send_response(206 if asked else 200 if self.path == "/one.gz" else 404)
-            self.send_header("Content-Length", str(len(self.server.content) - first))
+            self.send_header("Content-Length", str(len(part)))
+            if packed:
+                self.send_header("Content-Encoding", "gzip")
             self.end_headers()
-            self.wfile.write(self.server.content[first:])
+            self.wfile.write(part)
 
         def log_message(self, *_):
             pass

@@ -297,7 +297,9 @@ def _download_rest(url, partial):
     import requests
 
     have = partial.stat().st_size if partial.exists() else 0
-    headers = {"Range": f"bytes={have}-"} if have else {}
+    headers = {"Accept-Encoding": "identity"}  # a range of a compressed answer could not be appended
+    if have:
+        headers["Range"] = f"bytes={have}-"
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
         if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
             return  # the file was already complete
