@@ -1,6 +1,7 @@
 """Registered external files are found, verified and downloaded, and messages say what is wrong with a file."""
 
 import contextlib
+import errno
 import gzip
 import hashlib
 import http.server
@@ -77,6 +78,16 @@ def test_the_environment_names_a_mirror(register, tmp_path, monkeypatch):
 def test_a_changed_file_is_refused(register, tmp_path):
     put(tmp_path / "mirror", CONTENT[:-1])
     with pytest.raises(InputError, match=f"one.gz: differs from the registered file; expected sha256 {SHA256}"):
+        register(mirror=tmp_path / "mirror").find("traces/one.gz")
+
+
+def test_a_copy_that_cannot_be_opened_is_named(register, tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    put(tmp_path / "mirror")
+    monkeypatch.setattr(external, "_open", refuse)
+    with pytest.raises(InputError, match=r"one\.gz: cannot be read: .*Permission denied; delete it"):
         register(mirror=tmp_path / "mirror").find("traces/one.gz")
 
 
@@ -195,6 +206,11 @@ def test_an_address_without_a_file_is_told_by_its_status(server, tmp_path):
 def test_an_address_out_of_reach_is_explained(tmp_path):
     with pytest.raises(InputError, match=f"cannot be downloaded.*try again.*{external.MIRROR}"):
         external.download("http://127.0.0.1:9/one.gz", SHA256, tmp_path / "one.gz")
+
+
+def test_an_impossible_address_is_no_changed_file(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be downloaded: .*invalid"):
+        external.download("http://*.invalid/one.gz", SHA256, tmp_path / "one.gz")
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ class Register:
             for suffix in ("", *COMPRESSED):
                 path = folder / f"{name}{suffix}"
                 if path.is_file():
-                    if _sha256(COMPRESSED.get(suffix, _open)(path), path) != entry.sha256:
+                    if _sha256(path, COMPRESSED.get(suffix, _open)) != entry.sha256:
                         raise InputError("differs from the registered file", path=path,
                                          expected=f"sha256 {entry.sha256}",
                                          remedy="delete it, or name another mirror folder")  # fmt: skip
@@ -231,15 +231,15 @@ def download(url, sha256, path):
 
     try:
         pooch.retrieve(url, f"sha256:{sha256}", path.name, path.parent, downloader=resume)
+    except OSError as error:
+        remedy = f"try again (what has arrived is kept), or set {MIRROR} to a folder with copies"
+        raise InputError(f"cannot be downloaded: {error}", path=url, remedy=remedy) from error
     except ValueError as error:  # raised if the hash of the download is not the registered one
         partial.unlink(missing_ok=True)
         remedy = "the file has changed at its source; name a mirror folder that has it"
         raise InputError(
             "differs from the registered file", path=url, expected=f"sha256 {sha256}", remedy=remedy
         ) from error
-    except OSError as error:
-        remedy = f"try again (what has arrived is kept), or set {MIRROR} to a folder with copies"
-        raise InputError(f"cannot be downloaded: {error}", path=url, remedy=remedy) from error
     partial.unlink(missing_ok=True)
     return path
 
@@ -274,7 +274,7 @@ def packed(entry, path):
             raise InputError(f"the archive has no folder {entry.path}", path=entry.url)
         with atomic_path(path) as partial:
             getattr(importlib.import_module(module), function)(found[0], partial)
-            if _sha256(_open(partial), partial) != entry.sha256:
+            if _sha256(partial) != entry.sha256:
                 remedy = f"the files have changed at their source; set {MIRROR} to a folder with a copy"
                 raise InputError(
                     "differs from the registered file", path=path, expected=f"sha256 {entry.sha256}", remedy=remedy
@@ -319,10 +319,10 @@ def _open(path):
     return open(path, "rb")
 
 
-def _sha256(stream, path):
+def _sha256(path, opened=_open):
     digest = hashlib.sha256()
     try:
-        with stream:
+        with opened(path) as stream:
             while part := stream.read(CHUNK):
                 digest.update(part)
     except (EOFError, lzma.LZMAError, OSError, pa.ArrowException) as error:
