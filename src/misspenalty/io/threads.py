@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias, TypeVar
 
 from misspenalty.errors import check_whole
@@ -60,6 +60,9 @@ def in_threads(
     with ThreadPoolExecutor(threads) as pool:
         try:
             running: list[Future[Made]] = [pool.submit(job, advance_or_stop) for job in jobs]
+            wait(running, return_when=FIRST_EXCEPTION)
+            for job in filter(Future.done, running):
+                job.result()  # raises the job's error, if it failed
             return [job.result() for job in running]
         except BaseException:
             stop.set()
