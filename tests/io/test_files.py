@@ -144,3 +144,11 @@ def test_an_output_is_compressed_as_its_suffix_says(tmp_path, suffix, opener):
     first, second = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("a", "b"))
     assert first == second and (len(first) < 1000 or suffix == ".txt")
     assert suffix != ".gz" or first[4:8] == bytes(4)  # no time stamp
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_an_output_may_have_a_name_that_is_no_text(tmp_path, suffix):
+    path = tmp_path / os.fsdecode(b"\xff" + suffix.encode())
+    with files.open_output(path) as stream:
+        stream.write(b"block")
+    assert path.stat().st_size

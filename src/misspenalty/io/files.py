@@ -179,7 +179,7 @@ def open_output(path):
 
 
 def _open_zstd(path, mode):
-    return pa.CompressedOutputStream(pa.OSFile(str(path), mode), "zstd")
+    return pa.CompressedOutputStream(pa.OSFile(os.fsencode(path), mode), "zstd")
 
 
 def _remove(path):
