@@ -106,7 +106,7 @@ def response_time(table, block_bytes=None, title=None):
 def _by_size(table, block_bytes):
     """Return the table with sizes in ``cache_blocks``, and the block size, which is one byte for sizes in bytes."""
     if "cache_bytes" in table:
-        return table.rename(columns={"cache_bytes": "cache_blocks"}), 1
+        return table.assign(cache_blocks=table["cache_bytes"]), 1
     return table, block_bytes
 
 

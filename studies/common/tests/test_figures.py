@@ -248,3 +248,11 @@ def test_a_single_size_shows_every_policy_and_its_own_tick():
     axes = curve.response_time(table, 512).axes[0]
     assert all(line.get_marker() not in ("", "None") for line in axes.get_lines())
     assert list(axes.get_xticks()) == [18_688 * 512]
+
+
+def test_a_curve_may_have_its_sizes_in_blocks_and_in_bytes():
+    """So do the tables of a trace's page, whose sizes in blocks are missing for objects of different sizes."""
+    table = TWO_CURVES.assign(cache_bytes=512 * TWO_CURVES["cache_blocks"])
+    for blocks in (table["cache_blocks"], float("nan")):
+        lines = curve.hit_ratio(table.assign(cache_blocks=blocks)).axes[0].get_lines()
+        assert {size for line in lines for size in line.get_xdata()} == set(table["cache_bytes"])
