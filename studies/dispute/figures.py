@@ -1,5 +1,7 @@
 """Draw the figures of the dispute study from tidy tables; published values are black marks."""
 
+import itertools
+
 import numpy as np
 from matplotlib.lines import Line2D
 
@@ -188,7 +190,7 @@ def sieve(table, cells, published):
     left.set(xlabel="Lower miss ratio than FIFO (%)", title="Seven sources of web traces", xlim=(0, None))
     found = cells[cells["size_ratio"].map(cells["size_ratio"].value_counts()) > 1]  # sizes with more than one trace
     names = list(found.sort_values(["kind", "trace"])["trace"].unique())
-    for look, (size, rows) in zip(SERIES, found.groupby("size_ratio"), strict=False):
+    for look, (size, rows) in zip(itertools.cycle(SERIES), found.groupby("size_ratio"), strict=False):
         shown = {"color": look["color"], "marker": look["marker"], "linestyle": "", "markersize": 3.5}
         places = [names.index(name) for name in rows["trace"]]
         right.plot(_bounded(rows["sieve_below_arc_pct"]), places, label=f"{100 * size:g} %", **shown)

@@ -8,6 +8,10 @@ from misspenalty_studies.dispute.runs import PROGRAM
 COMPETING = ("lru", "clock", "lfu", "slru", "2q", "arc", "car", "lirs", "clockpro", "mq", "wtinylfu", "wtinylfu_10",
              "s3fifo", "sieve")  # fmt: skip
 EVERY_TRACE = "every trace"
+REDUCTIONS = [
+    "kind", "size_ratio", "policy", "traces", "mean", "ci95_low", "ci95_high", "median", "worse_than_fifo_pct",
+    "below_lru_pct", "best_pct",
+]  # fmt: skip
 KEYS = ["trace", "kind", "size_ratio"]
 
 
@@ -57,6 +61,8 @@ def replayed_reductions(replays, resamples, seed):
                     "best_pct": 100 * values.eq(values.min(axis=1), axis=0).mean(),
                 }
             )
+    if not parts:
+        return pd.DataFrame(columns=REDUCTIONS)
     return pd.concat(parts, names=["kind", "size_ratio", "policy"]).reset_index()
 
 

@@ -99,6 +99,8 @@ def test_cells_and_kinds_agree_with_the_replays(replays):
     again = pd.concat([replays, replays.assign(trace="b")])
     kinds = tables.replayed_reductions(again, 20, 1)
     assert set(kinds["kind"]) == {tables.EVERY_TRACE, "block"}
+    alone = tables.replayed_reductions(replays, 20, 1)
+    assert alone.empty and list(alone) == list(kinds), "sizes of only one trace are left out"
     assert np.allclose(kinds["ci95_low"], kinds["ci95_high"])  # both traces are the same
     one = tables.trace_comparisons(replays).iloc[0]
     at = replays[replays["size_ratio"] == one["size_ratio"]].set_index("policy")["misses"]
@@ -173,6 +175,9 @@ def test_figures_have_the_published_values_as_marks(aggregated, replays):
     found = {line.get_label(): line.get_ydata().tolist() for line in left.lines}
     assert found["published"] == [0, 1, 2, 3, 4] and found["mean over traces"] == [0, 1, 2, 3, 4]
     assert [label.get_text() for label in right.get_yticklabels()] == ["a", "b"]
+    six = pd.concat(cells.head(2).assign(size_ratio=tenths / 10) for tenths in range(1, 7))
+    legend = figures.sieve(reductions, six, stated).axes[1].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [f"{tenths}0 %" for tenths in range(1, 7)]
 
 
 def test_no_mark_of_a_legend_is_inside_the_axes():
