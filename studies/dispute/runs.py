@@ -10,6 +10,8 @@ twice: as defined here, and as in the program (`misspenalty.policies.libcachesim
 program's rules end in `PROGRAM`.
 """
 
+from fractions import Fraction
+
 import pandas as pd
 
 from misspenalty.policies.libcachesim import LIRS_DEFINITION, SLRU_DEFINITION, WTINYLFU_DEFINITION
@@ -67,7 +69,7 @@ def replay_file(trace, replayed, traces, size_ratios, threads=None):
     """
     what = traces[replayed]
     opened = open_trace(trace, format=what["format"]) if "format" in what else open_trace(trace)
-    sizes = {int(ratio * opened.blocks): ratio for ratio in size_ratios}
+    sizes = {int(Fraction(str(ratio)) * opened.blocks): ratio for ratio in size_ratios}  # 0.29 * 100 is below 29
     sizes = {size: ratio for size, ratio in sizes.items() if size >= LEAST_BLOCKS}
     if replayed == ZIPF:
         sizes = {size: size / opened.blocks for size in ZIPF_BLOCKS} | sizes

@@ -88,6 +88,12 @@ def replays():
     return runs.replay_file(capture, "a", what, [0.01, 0.1], threads=1)
 
 
+def test_a_cache_of_a_share_of_the_blocks_is_rounded_down_exactly(tmp_path):
+    (path := tmp_path / "n.trace").write_text("".join(f"{block}\n" for block in range(100)))
+    made = runs.replay_file(path, "n", {"n": {"kind": "block", "format": "lirs"}}, [0.29, 0.581], threads=1)
+    assert made["cache_blocks"].unique().tolist() == [29, 58]
+
+
 def test_every_policy_is_replayed_at_every_size_and_none_beats_opt(replays):
     assert not replays.duplicated(["policy", "cache_blocks"]).any()
     wide = replays.pivot(index="cache_blocks", columns="policy", values="misses")
