@@ -247,6 +247,28 @@ def test_a_class_of_ones_own_is_a_predictor(monkeypatch):
         assert fed(kernel, [0, 2, 1, 4, 3]) == ([0, 2, 0, 0, 0], [2, 2, 2, 0, 1])
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("pcm", r"'pcm' is already registered, by misspenalty\.prefetch\.predictors\.pcm"), ("Mine", "in lower case")],
+)
+def test_a_name_that_is_taken_or_cannot_be_found_is_refused(monkeypatch, name, said):
+    monkeypatch.setattr(registry, "_predictors", dict(registry._predictors))
+    with pytest.raises(ParameterError, match=said):
+        registry.register(name)(Neighbours)
+
+
+def test_parameters_of_a_class_of_ones_own_are_checked_together(monkeypatch):
+    def check(ahead):
+        if ahead > 3:
+            raise ParameterError("too far ahead")
+
+    monkeypatch.setattr(registry, "_predictors", dict(registry._predictors))
+    registry.register("neighbours", check=check)(Neighbours)
+    assert find_predictor("neighbours").check({"ahead": 3}) == {"ahead": 3}
+    with pytest.raises(ParameterError, match="too far ahead"):
+        measure_accuracy([0, 1], "neighbours", ahead=4)
+
+
 @pytest.mark.parametrize("ids", [[], [0, -1], [0, 2**31], [0.9, 1], [[0, 1]], ["a"], 3, iter([1])])
 def test_accuracy_is_of_files_numbered_from_0(ids):
     with pytest.raises(InputError, match="expected files numbered from 0"):

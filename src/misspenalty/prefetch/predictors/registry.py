@@ -37,11 +37,24 @@ def register(name, kernel=None, parameters=(), check=None):
 
     The kernel is called as ``kernel(files, **parameters)``, the reference as ``reference(**parameters)``. Without a
     kernel the reference itself is used; its parameters are those of its constructor, if none are given here.
+
+    Raises
+    ------
+    ParameterError
+        The name is empty, not in lower case, or that of another predictor; or the class has no ``access``.
     """
 
     def enter(reference):
+        known = _predictors.get(name)
+        if name != name.lower() or not name.strip():
+            raise ParameterError(f"predictor name {name!r}; expected a name in lower case")
+        if known and (known.reference.__module__, known.reference.__qualname__) != (
+            reference.__module__,
+            reference.__qualname__,
+        ):
+            raise ParameterError(f"predictor {name!r} is already registered, by {known.reference.__module__}")
         if kernel is None:
-            _predictors[name] = define(reference, name, tuple(parameters))
+            _predictors[name] = define(reference, name, tuple(parameters), check)
         else:
             _predictors[name] = Definition(name, kernel, reference, tuple(parameters), together=check)
         return reference
@@ -49,7 +62,7 @@ def register(name, kernel=None, parameters=(), check=None):
     return enter
 
 
-def define(cls, name=None, parameters=()):
+def define(cls, name=None, parameters=(), check=None):
     """Make the `Definition` of a class whose ``access(file)`` returns the files predicted to follow.
 
     Raises
@@ -84,7 +97,7 @@ def define(cls, name=None, parameters=()):
             raise ParameterError(f"predictor {name or cls.__name__}: its constructor raised {shown(error)}") from error
         return PythonPredictor(files, name or cls.__name__, predictor)
 
-    return OwnDefinition(name or cls.__name__, kernel, cls, parameters or own)
+    return OwnDefinition(name or cls.__name__, kernel, cls, parameters or own, together=check)
 
 
 def known_predictors():
