@@ -87,6 +87,17 @@ def rounded(value, digits=DIGITS, half=0.0):
     return (written.rstrip("0").rstrip(".") if "." in written else written) if abs(value) >= 1e-6 else number(value)
 
 
+def last_place(written):
+    """Return the last decimal place of a number that `rounded` wrote, without an interval and without zeros at its end.
+
+    >>> [last_place(written) for written in ("35.4", "7", "0.0445", "120345", "0")]
+    [2, 3, 5, 0, inf]
+    """
+    value = abs(float(written))
+    least = DIGITS - 1 - math.floor(math.log10(value)) if value else math.inf
+    return max(len(written.partition(".")[2]), least)
+
+
 def label(point):
     """Return the name of a point of a Series."""
     return " ".join(map(number, point if isinstance(point, tuple) else (point,)))

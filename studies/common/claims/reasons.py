@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims.conditions import MISSED
 from misspenalty_studies.common.claims.missing import REMEDY
-from misspenalty_studies.common.claims.numbers import rounded
+from misspenalty_studies.common.claims.numbers import SLACK, last_place, rounded
 from misspenalty_studies.common.validated import read_entries
 
 DIGITS = 3  # significant digits of the numbers in an explanation
@@ -106,7 +106,7 @@ def why_missed(claims, conditions, reasons, tables):
     Parameters
     ----------
     claims : DataFrame
-        Verdicts with ``id``, ``study``, ``role``, ``verdict`` and ``obtained``.
+        Verdicts with ``id``, ``study``, ``role``, ``form``, ``verdict``, ``obtained``, ``low``, ``high`` and ``seeds``.
     conditions : DataFrame
         ``claim, condition, value, verdict`` of all studies.
     reasons : list of Reason
@@ -132,9 +132,10 @@ def why_missed(claims, conditions, reasons, tables):
     Examples
     --------
     >>> claims = pd.DataFrame({"id": ["mq.a", "mq.b"], "study": "mq", "role": "claim", "verdict": "not_reproduced"})
+    >>> claims = claims.assign(form="number", obtained="4", low="", high="", seeds="1")
     >>> tried = pd.DataFrame({"claim": ["mq.a", "mq.b"], "condition": "no writes", "value": ["5", "6"]})
     >>> tried["verdict"] = ["reproduced", "not_reproduced"]
-    >>> found = why_missed(claims.assign(obtained="4"), tried, [], {})
+    >>> found = why_missed(claims, tried, [], {})
     >>> found[["id", "reason", "explanation"]].values.tolist()
     [['mq.a', 'condition', 'no writes'], ['mq.b', 'unknown', 'not reproduced under any condition that changes it']]
     """
@@ -150,7 +151,7 @@ def why_missed(claims, conditions, reasons, tables):
     for entry in claims[claims["verdict"].isin(MISSED)].itertuples():
         tried = by_claim.get(entry.id, conditions.iloc[:0])
         holding = tried.loc[tried["verdict"] == "reproduced", "condition"]
-        changing = sum(not _same(value, entry.obtained) for value in tried["value"])
+        changing = sum(not _same(value, entry) for value in tried["value"])
         if len(holding):
             word, explanation = "condition", holding.iloc[0]
         elif entry.id in known:
@@ -163,15 +164,26 @@ def why_missed(claims, conditions, reasons, tables):
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _same(value, obtained):
-    """Tell whether a value under a condition, which has up to six digits, rounds to the obtained value, which may have
-    fewer. Both are texts that may contain several numbers."""
-    numbers, others = (re.split(NUMBER, text) for text in (str(value), str(obtained)))
-    if len(numbers) != len(others):
-        return False
-    return all(
-        a == b if place % 2 == 0 else abs(float(a) - float(b)) <= 10.0 ** -len(b.partition(".")[2]) / 2 + 1e-9
-        for place, (a, b) in enumerate(zip(numbers, others, strict=True))
+def _same(value, entry):
+    """Tell whether a value under a condition rounds to the obtained value of an entry; both are texts that may contain
+    several numbers.
+
+    The value has up to six digits. An obtained number may have fewer, and zeros at its end are not written: 7 may be
+    7.000. If it was rounded to its interval, its last place is that of the interval's ends. The intervals of a
+    comparison over several seeds are not known here, so its last place is taken to be the one written.
+    """
+    texts = (str(value), entry.obtained, entry.low, entry.high)
+    numbers, others, *ends = (re.split(NUMBER, text) for text in texts)  # every second part is a number
+    ends = [end[1::2] for end in ends if len(end) == len(others)]
+    uncertain = entry.low or (entry.form == "comparison" and entry.seeds not in ("", "1"))
+
+    def unit(*written):
+        decimals = max(len(number.partition(".")[2]) for number in written)
+        return 10.0 ** -(decimals if uncertain else last_place(written[0]))
+
+    return numbers[::2] == others[::2] and all(
+        abs(float(a) - float(b)) <= (0.5 + SLACK) * unit(b, *around)
+        for a, b, *around in zip(numbers[1::2], others[1::2], *ends, strict=True)
     )
 
 

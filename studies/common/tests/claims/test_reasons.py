@@ -20,8 +20,12 @@ CLAIMS = pd.DataFrame(
         "id": ["mq.a", "mq.b", "mq.c", "mq.d"],
         "study": "mq",
         "role": "claim",
+        "form": "number",
         "verdict": ["not_reproduced", "direction", "not_reproduced", "reproduced"],
         "obtained": ["4.5", "a 1.5 <= b 2", "7", "8"],
+        "low": "",
+        "high": "",
+        "seeds": "1",
     }
 )
 CELL = {"table": "mq/t", "column": "x", "where": {"k": 1}}
@@ -56,7 +60,7 @@ def test_a_condition_that_reproduces_an_entry_is_its_reason_whatever_else_is_kno
 
 def test_only_conditions_that_change_the_value_are_counted():
     tried = [
-        ("mq.a", "same", "4.51234", "not_reproduced"),
+        ("mq.a", "same", "4.50034", "not_reproduced"),
         ("mq.a", "other", "4.65", "not_reproduced"),
         ("mq.b", "same", "a 1.49999 <= b 2.00012", "direction"),
         ("mq.b", "other order", "b 1.49999 <= a 2", "direction"),
@@ -65,6 +69,26 @@ def test_only_conditions_that_change_the_value_are_counted():
     assert table["conditions"].to_dict() == {"mq.a": 1, "mq.b": 1, "mq.c": 0}
     assert set(table["reason"]) == {"unknown"} and "mq.d" not in table.index
     assert table.loc["mq.c", "explanation"] == "no condition that was run changes it"
+
+
+@pytest.mark.parametrize(
+    "changed, obtained, value",
+    [
+        (False, {"obtained": "7"}, "7.0004"),
+        (True, {"obtained": "7"}, "7.4"),  # it would be written as 7.4
+        (False, {"obtained": "12, 120345"}, "12, 120345"),
+        (True, {"obtained": "12, 120345"}, "12, 120346"),
+        (True, {"obtained": "0"}, "0.04"),
+        (False, {"obtained": "1.17", "low": "0.9", "high": "1.44"}, "1.16709"),
+        (True, {"obtained": "2.5", "low": "2.37", "high": "2.64"}, "2.54"),  # it would be written as 2.54
+        (False, {"obtained": "a: 2.5, b: 7", "low": "a: 2.37, b: 6", "high": "a: 2.63, b: 8"}, "a: 2.504, b: 7.4"),
+        (False, {"obtained": "a 6.1 <= b 346", "form": "comparison", "seeds": "20"}, "a 6.1 <= b 345.8"),
+        (True, {"obtained": "a 6.1 <= b 346", "form": "comparison"}, "a 6.1 <= b 345.8"),
+    ],
+)
+def test_a_value_is_unchanged_if_it_rounds_to_the_obtained_one(changed, obtained, value):
+    tried = pd.DataFrame([("mq.a", "c", value, "direction")], columns=["claim", "condition", "value", "verdict"])
+    assert why_missed(CLAIMS[:1].assign(**obtained), tried, [], {})["conditions"].item() == changed
 
 
 def test_a_measured_reason_has_its_numbers_from_a_table():
