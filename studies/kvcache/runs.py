@@ -289,7 +289,7 @@ def _two_levels(workload, machine, first_tokens, first, stream, policy, second_t
                 }
             )
         for kind in cost.KINDS if policy != "none" else ("none",):
-            times.append(key | _times(machine, tokens[requests], prefix[requests], loaded[requests], kind))
+            times.append(key | _times(machine, *(each[requests] for each in (tokens, own, prefix, loaded)), kind))
     return levels, times
 
 
@@ -303,12 +303,13 @@ def _loaded_tokens(workload, first, either):
     return np.bincount(request, prompts.covered() * (in_prefix & ~first), len(prompts))
 
 
-def _times(machine, tokens, prefix, loaded, kind):
-    """Compute the time to first token of requests that are served alone; see `cost`."""
+def _times(machine, tokens, own, prefix, loaded, kind):
+    """Compute the time to first token of requests that are served alone; see `cost`. Without loading, they would reuse
+    the `own` tokens whose prefix the first level holds."""
     prefill = cost.prefill_s(machine, tokens, prefix)
     load = cost.load_s(machine, loaded, kind) if kind != "none" else np.zeros(len(tokens))
     some = loaded > 0
-    saved = cost.prefill_s(machine, prefix, prefix - loaded)
+    saved = cost.prefill_s(machine, prefix, own)
     total = prefill + load
     return {
         "kind": kind,

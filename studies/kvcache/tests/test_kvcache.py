@@ -160,6 +160,17 @@ def test_what_the_first_level_holds_is_not_loaded():
     assert times["load_s"].item() == pytest.approx(10 * 327_680 / 128e9 / 3)
 
 
+def test_loading_a_block_before_those_of_the_first_level_saves_the_prefill_of_all():
+    """The first level holds block 2 and the second block 1, without which block 2 is of no use. Loading block 1 takes
+    longer than its own prefill, but less than that of both."""
+    made = workload([[1], [3], [2], [1, 2]])
+    seconds = 1.5 * float(cost.prefill_s(VALUES, 10))
+    drive = SimpleNamespace(**vars(VALUES) | {"ssd_gb_s": 10 * cost.token_bytes(VALUES) / seconds / 1e9})
+    times = runs.behind(made, drive, [20], ["lru"], [30])["times"].query("kind == 'ssd' and part == 'all'")
+    assert times["load_s"].item() == pytest.approx(seconds / 4)
+    assert times[["loading", "slower"]].to_numpy().tolist() == [[1, 0]]
+
+
 def test_invariants_of_every_policy(small):
     hits = small["hits"]
     assert (hits["prefix_block_pct"] <= hits["block_hit_pct"] + 1e-9).all()
