@@ -191,7 +191,7 @@ def add_size_options(command):
         choices=SIZE_CHANGES,
         default="replace",
         metavar="|".join(SIZE_CHANGES),
-        help="what a change of an object's size does (default: replace)",
+        help="when an object's size changes (default: replace)",
     )
 
 
