@@ -143,13 +143,17 @@ def pack_package(modules, pyodide, scratch, archive):
     translated.mkdir()
     plain = {name: path for name in modules if (path := source_of(name)).suffix == ".py"}
     kernels = [name for name in modules if source_of(name).suffix == ".pyx"]
-    cython = Path(sys.executable).with_name("cython")
-    shared = [cython, "-3", "--generate-shared", translated / "_cyutility.c"]
+    # What the native build has translated is translated again only if it is old.
+    for built in ROOT.glob("build/wheel-*"):
+        for path in (*built.glob("*.c"), *built.glob("*.needs")):
+            shutil.copy2(path, translated)
     sources = [source_of(name).relative_to(SOURCES) for name in kernels]
     if len({source.stem for source in sources}) < len(sources):
         raise InputError("two kernels have the same name", expected="names that differ, as all are translated at once")
-    for command in (shared, [cython, *directives(), "--output-file", translated, *sources]):
-        subprocess.run(command, cwd=SOURCES, check=True, stderr=subprocess.DEVNULL)
+    cython = Path(sys.executable).with_name("cython")
+    tool = [sys.executable, ROOT / "tools" / "cython_modules.py", cython, ROOT, translated, scratch / "needed.d"]
+    for command in ([*tool, "--"], [*tool, *sources, "--", *directives()]):
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     (scratch / "wide.c").write_text(WIDE)
     wide = scratch / "wide.o"
     zig("cc", *COMPILE, "-c", scratch / "wide.c", "-o", wide)
