@@ -29,7 +29,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
 notebook = nbformat.read(sys.argv[1], 4)
 try:
-    NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True).execute()
+    NotebookClient(notebook, timeout=int(sys.argv[2]), kernel_name="python3", allow_errors=True).execute()
 except CellTimeoutError as error:
     print(error, file=sys.stderr)
     os._exit({LOST})
@@ -51,10 +51,11 @@ def execute(path, cells=slice(None), folder=None, first=None):
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
-    command = [sys.executable, "-c", RUN, str(copy)]
-    done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
-    if done.returncode == LOST:  # on a busy machine a kernel (ipykernel 7) may miss a request and wait for ever
+    for seconds in (60, 300):  # on a busy machine a kernel (ipykernel 7) may miss a request and wait for ever
+        command = [sys.executable, "-c", RUN, str(copy), str(seconds)]
         done = subprocess.run(command, cwd=path.parent, env=environment, timeout=1800)
+        if done.returncode != LOST:
+            break
     done.check_returncode()
     return json.loads(copy.read_text())["cells"]
 
