@@ -1,4 +1,4 @@
-"""Test the documentation: it builds without a warning, and the code blocks of all pages run unless marked."""
+"""Test the documentation: the code blocks of all pages run unless marked, and nothing registered is left out."""
 
 import json
 import os
@@ -82,25 +82,6 @@ def test_a_wrong_block_fails(block, tmp_path, monkeypatch):
     (tmp_path / "page.md").write_text("Text.\n\n" + block)
     with pytest.raises(AssertionError, match=r"page\.md:4: "):
         run("page.md")
-
-
-def test_documentation_builds_without_warnings(tmp_path):
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [*command, str(ROOT / "docs"), str(tmp_path / "html")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "html" / "index.html").read_text()
-    assert "Miss Penalty" in page
-    assert not [
-        part for part in page.split('"') if part.startswith(("http:", "https:")) and part.endswith((".js", ".css"))
-    ]
 
 
 @pytest.mark.parametrize(

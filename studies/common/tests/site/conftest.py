@@ -116,11 +116,13 @@ def axe(tmp_path_factory, npm):
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory, root):
-    """Return the site of one study with the whole documentation and all saved notebooks."""
+    """Return the site of one study with all saved notebooks and the documentation, which must build without warning."""
     out = tmp_path_factory.mktemp("whole")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    sphinx = [sys.executable, "-m", "sphinx", "-q", "-d", out / "doctrees", ROOT / "docs", out / "docs"]
-    subprocess.run(sphinx, env=environment, check=True, capture_output=True)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", out / "doctrees"]
+    command += [ROOT / "docs", out / "docs"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     page = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["page"]
     (out / "notebooks").mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):

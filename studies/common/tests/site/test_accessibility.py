@@ -23,7 +23,6 @@ WIDTHS = (1280, 390)  # pixels: the screens of a computer and of a phone
 def test_no_rule_of_accessibility_is_broken(site, browser, axe, path, width):
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(f"file://{site}/{path}")
-    page.wait_for_timeout(500)
     assert broken(page, axe) == {}
     page.close()
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from misspenalty_studies.common.site.links import dead_links
-from studies.common.tests.site.rules import broken
+from studies.common.tests.site.rules import DRAWN, broken
 
 KINDS = ("index.html", "claims.html", "files.html", "notebooks.html", "study", "figure", "claim", "docs", "notebooks")
 
@@ -40,6 +40,14 @@ def test_every_page_of_the_site_says_how_to_cite_it(whole):
         assert "Cite this page" in text and re.search(r"commit <code>[0-9a-f]{40}|commit <code>unknown", text)
 
 
+def test_the_documentation_fetches_no_scripts_or_styles(whole):
+    page = (whole / "docs" / "index.html").read_text()
+    assert "Miss Penalty" in page
+    assert not [
+        part for part in page.split('"') if part.startswith(("http:", "https:")) and part.endswith((".js", ".css"))
+    ]
+
+
 def pages_of(whole, kind):
     """Return the pages of a kind, or, for some kinds, about twelve that are evenly spaced among them."""
     if kind.endswith(".html"):
@@ -64,7 +72,7 @@ def test_no_rule_of_accessibility_is_broken(whole, browser, axe, kind, width):
     assert checked
     for path in pages:
         page.goto(path.as_uri())
-        page.wait_for_timeout(300)
+        page.wait_for_function(DRAWN)
         if path in checked and (faults := broken(page, axe)):
             found[path.relative_to(whole).as_posix()] = faults
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
