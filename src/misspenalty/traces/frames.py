@@ -79,9 +79,7 @@ def _shown(column: pa.ChunkedArray) -> list[str]:
     return [] if pa.types.is_temporal(column.type) else [str(value) for value in column.to_pylist()]
 
 
-def _timed(
-    table: Table, roles: Roles, first: pa.Table, usual: str, path: Path | None
-) -> tuple[Table, tuple[str, ...]]:
+def _timed(table: Table, roles: Roles, first: pa.Table, usual: str, path: Path | None) -> tuple[Table, tuple[str, ...]]:
     """Return `table` with the unit of the column of times, and notes if it was guessed."""
     role = next((role for role in TIMES if role in roles), None)
     if role is None:

@@ -1,4 +1,4 @@
-"""Test that the SARC study's figures draw the archived tables and parts of them, and that errors name what is missing."""
+"""Test that SARC's figures draw the archived tables and parts of them, and that errors name what is missing."""
 
 from pathlib import Path
 
