@@ -328,6 +328,19 @@ def test_a_class_of_ones_own_predicts_only_files_that_there_are(predicted):
         fed(kernel, [4])
 
 
+def test_a_class_of_ones_own_predicts_only_whole_numbers():
+    class Mine:
+        def __init__(self, kind=float):
+            self.kind = kind
+
+        def access(self, file):
+            return [self.kind(1)]
+
+    assert measure_accuracy([0, 1], Mine, kind=np.uint8).first == 1
+    with pytest.raises(ParameterError, match=r"predictor Mine: access\(0\) raised TypeError: 'float' object"):
+        measure_accuracy([0, 1], Mine)
+
+
 def test_foresight_is_the_events_to_come():
     ids = [3, 1, 2, 1, 0]
     assert fed(Foresight(4, np.array(ids, np.uint32), 2), ids, cuts=[2]) == ([0, 1, 1, 1, 1], [2, 2, 2, 1, 0])

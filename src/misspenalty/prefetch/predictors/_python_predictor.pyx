@@ -1,5 +1,7 @@
 """Give a predictor written in Python the interface of a kernel."""
 
+from operator import index
+
 from misspenalty.prefetch.predictors._predictor cimport Predictor, file_t
 
 from misspenalty.errors import ParameterError
@@ -22,7 +24,7 @@ cdef class PythonPredictor(Predictor):
 
     cdef int ask(self, file_t file) except -1:
         try:
-            for found in self.predictor.access(file):
+            for found in map(index, self.predictor.access(file)):      # no fractions
                 if not 0 <= found < self.files:
                     raise ValueError(f"predicted file {found}; expected an id of at least 0 and below {self.files}")
                 self.emit(found)
