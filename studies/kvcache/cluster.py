@@ -98,16 +98,15 @@ def _prices(machine, prompts, cache):
     its prefill, and of loading."""
     whole = cost.prefill_s(machine, prompts.input_tokens)
     most = int(prompts.count.max())
-    lengths = np.arange(most + 1) * prompts.block_tokens
-    saved = cost.prefill_s(machine, lengths)
+    saved = cost.prefill_s(machine, np.arange(most + 1) * prompts.block_tokens)
     loads = {"local": "dram", "shared": "remote"}.get(cache)
-    loading = cost.load_s(machine, lengths, loads) if loads else np.zeros(most + 1)
 
     def prefill(number, length):
         return max(float(whole[number] - saved[length]), 0.0)
 
     def load(number, length):
-        return float(loading[length])
+        tokens = min(length * prompts.block_tokens, int(prompts.input_tokens[number]))  # the last block may be partial
+        return float(cost.load_s(machine, tokens, loads)) if loads else 0.0
 
     return prefill, load
 

@@ -213,6 +213,15 @@ def test_one_server_without_reuse_is_a_queue(routing):
     assert served["prefix_blocks"].tolist() == [0, 0, 0]
 
 
+def test_a_server_loads_the_tokens_of_a_partial_block_only():
+    """The second prompt of 13 tokens repeats the first, whose second block holds 3 tokens."""
+    made = workload([[1, 2], [1, 2]], times=[0, 1000])
+    made.prompts.input_tokens[:] = 13
+    served = cluster.serve(made, SimpleNamespace(**vars(VALUES)), "shared", "aware")
+    assert served["prefix_tokens"].tolist() == [0, 13]
+    assert served["load_s"].tolist() == pytest.approx([0, cost.load_s(VALUES, 13, "remote")])
+
+
 def test_aware_routing_goes_where_the_prefix_is():
     """The second prompt repeats the first: aware routing must choose the same server, balanced routing the other."""
     made = workload([[1, 2, 3], [1, 2, 3]], times=[0, 1000])
