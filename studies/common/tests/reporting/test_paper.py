@@ -30,7 +30,10 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("repository")
     with matplotlib.rc_context(style.STYLE):
         blank = style.new_figure(1, 1)
-    for path in dict.fromkeys(path for name in DOCUMENTS for path in paper_inputs(PAPER / f"{name}.typ", ROOT)):
+    paths = {path for name in DOCUMENTS for path in paper_inputs(PAPER / f"{name}.typ", ROOT)}
+    for pattern in ("studies/*/study.yaml", "results/*/conditions.csv"):  # whose names the sources put together
+        paths |= {path.relative_to(ROOT) for path in ROOT.glob(pattern)}
+    for path in paths:
         if path.suffix in (".pdf", ".svg", ".png"):
             save_figure(blank, root / path.with_suffix(""), formats=[path.suffix[1:]])
         else:
