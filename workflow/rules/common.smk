@@ -138,7 +138,8 @@ def claim_tables(wildcards):
 def paper_files(document):
     """Return the files that the paper or its supplement reads, according to its own sources."""
     named = [str(path) for path in paper_inputs(f"paper/{document}.typ", ".")]
-    return [*named, *(f"results/{study}/conditions.csv" for study in VARIED)]
+    titles = [f"studies/{study}/study.yaml" for study in PLANS]
+    return [*named, *titles, *(f"results/{study}/conditions.csv" for study in VARIED)]
 
 
 def declared(what):
