@@ -1,4 +1,4 @@
-"""Measure the library's cost apart from its kernels: opening, compiling, curves, threads, memory, length of the trace.
+"""Benchmark the library, except its kernels: opening, compiling, curves, threads, memory, length of the trace.
 
 There is one row per measure: value, unit, and the project's own target. Our times are medians of CPU times over the
 repeats, except for the small trace (wall-clock time, because a user waits for it) and the threads (wall-clock time,

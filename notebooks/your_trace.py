@@ -44,7 +44,7 @@ TRACE = root() / "tests" / "data" / "tpcc_small.parquet"  # a path to your trace
 FORMAT = None  # such as "spc", where the file does not tell; `misspenalty trace formats` lists them
 BLOCK_BYTES = None  # such as 4096; None = the format's own
 DEVICE = "cheetah9lp"  # a drive that `misspenalty disk list` names, or a fixed time such as "5ms"
-CLIENTS = 1  # requests that are under way at a time; None = the trace's own times, which a slow drive cannot keep
+CLIENTS = 1  # requests under way at a time; None = they arrive at the trace's times, which may overload the drive
 POLICIES = ["lru", "arc", "mq", "lirs", "s3fifo"]
 SHARES = ["1%", "2%", "5%", "10%", "20%", "50%", "100%"]  # of the footprint, or sizes such as "64MB"
 ENOUGH = 0.8  # share of the largest possible saving with which you are content
@@ -135,8 +135,8 @@ pd.DataFrame({"policy": ["yours", "CLOCK", "LRU", "OPT"], "hit ratio, %": [100 *
 #
 # ## The answer
 #
-# Savings are relative to the longest mean wait of any policy and size; the largest possible saving is that of the
-# shortest one. The answer is the smallest cache that saves enough of it, with the policy that is best there:
+# A saving is the difference from the longest mean wait of any policy and size; the shortest mean wait saves the most.
+# The answer is the smallest cache that reaches the share `ENOUGH` of that saving, with the policy that is best there:
 
 # %%
 means = times.pivot(index="cache_blocks", columns="policy", values="mean_us") / 1000

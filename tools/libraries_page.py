@@ -48,7 +48,7 @@ def _section(row, explained, costs):
     chance = (
         ""
         if row["deterministic"]
-        else "; it answers by chance or in the background, so its hits on the long traces count"
+        else "; its answers depend on chance or background work, so it is judged by its hits on the long traces"
     )
     lines = [
         f"\n({address(row)})=\n\n## {row['cache']} ({row['language']})\n",

@@ -17,7 +17,7 @@ IN_A_FETCH = (
     "client_cpi", "network_mbit_per_s", "packet_us", "request_bytes", "server_page_us", "server_cache_mb", "drive",
     "database_at", "page_order", "client_page_instructions",
 )  # fmt: skip
-NOT_AT_THE_POINTS = (  # values of other machines and other tables, which do not enter the prices of these points
+NOT_AT_THE_POINTS = (  # values of other machines and other tables, which do not enter the prices at Figure 9's points
     "ppro_cpi", "ppro_l2_ns", "ppro_memory_ns", "ppro_larger_l2_kb", "slower_mbit_per_s", "faster_mbit_per_s",
     "shared_clients", "activation_words", "method_instructions", "exception_instructions", "concurrency_instructions",
     "residency_instructions", "swizzle_check_instructions", "indirection_instructions", "fault_us",

@@ -294,7 +294,7 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def describe(jail, work, facts, decoded, tables, folder) -> dict:
-    """Return the entry of captures.yaml."""
+    """Return a recording's entry in captures.yaml."""
     names = list(tables)
     measured = [run for run, fact in zip(decoded, facts["runs"], strict=True) if not fact["training"]]
     return {

@@ -292,7 +292,7 @@ cdef class Replay(Kernel):
         return self.device.submit(now, self.lbn[block], sectors, False, block)
 
     cdef inline int finish(self, record_t* record) except -1 nogil:
-        """Put a block that has arrived into the cache, and let waiting references continue in order of arrival."""
+        """Cache a block that has arrived, and let the references that wait for it continue in order of arrival."""
         cdef block_t block = <block_t>record.tag
         cdef int64_t last = self.tail[block] - 1, i = self.after[last], waited
         cdef int64_t* part = &record.queue

@@ -21,7 +21,7 @@ NUMBERED = ("block", "blockno", "blocknumber", "blkno")  # unpunctuated names of
 OF_OBJECTS = ("obj", "value", "response")  # beginnings of names of columns with sizes of objects
 LONGEST_IN_SECTORS = 1 << 16  # sectors; a larger size is in bytes
 THOUSANDS = re.compile(r"\d{1,3}(\.000)+")
-# contents that the name of an unused column may suggest: their roles, their name in messages, and words that suggest it
+# contents that the name of an unused column may suggest: their roles, their name in messages, words that suggest them
 TELLING = (
     (("size", "sectors", "count", "repeat"), "size",
      {"size", "sizes", "bytes", "length", "len", "nbytes", "sectors", "nsect", "nsectors", "nblocks", "nblks", "nblk",

@@ -110,7 +110,7 @@ def called(path, what, remedy=REMADE):
 
 
 def read_index(path):
-    """Return the index of the results as `Index` describes it, as a dict."""
+    """Return the index of the results, which `Index` describes, as a dict."""
     with called(path, "the index of the results"):
         index = Index.model_validate(json.loads(path.read_text(encoding="utf-8")))
         if strange := [one.output for one in index.figures if one.study not in index.titles]:

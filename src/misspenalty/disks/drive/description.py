@@ -19,7 +19,7 @@ from misspenalty.io.plugins import add_plugins
 GROUP = "misspenalty.drives"  # group of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
 MOST_TRACKS = 20_000_000
-# decisions to read DiskSim's parameters differently from DiskSim, see `misspenalty.disks.disksim.decisions`
+# decisions to read DiskSim's parameters differently from DiskSim; see `misspenalty.disks.disksim.decisions`
 DECISIONS = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
 SCHEMAS = {"disk": "drive.schema.yaml", "flash": "flash.schema.yaml"}
 
