@@ -37,6 +37,7 @@ def outcome(definition, capacity, ids, parameters):
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=400), st.integers(1, 60), st.sampled_from(list(DEFINITIONS)))
 def test_kernel_equals_definition(ids, capacity, name):
+    assert all(WINDOWS.values())
     for parameters in WINDOWS.get(name, ({},)):
         kernel, hit, reference = outcome(DEFINITIONS[name], capacity, ids, parameters)
         assert kernel.requests == len(ids) and kernel.resident <= capacity
