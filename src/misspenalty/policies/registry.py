@@ -345,16 +345,9 @@ def register(
     """
 
     def enter(reference: type) -> type:
-        known = _policies.get(name)
-        if name != name.lower() or not name.strip():
-            raise ParameterError(f"policy name {name!r}; expected a name in lower case")
+        check_name("policy", name, reference, _policies.get(name))
         if name in ALIASES:
             raise ParameterError(f"policy name {name!r} is another name of {ALIASES[name]}; choose a name of its own")
-        if known and (known.reference.__module__, known.reference.__qualname__) != (
-            reference.__module__,
-            reference.__qualname__,
-        ):
-            raise ParameterError(f"policy {name!r} is already registered, by {known.reference.__module__}")
         declared = tuple(parameters)
         if kernel is None and not declared:
             if offline or spatial or check:
@@ -368,6 +361,25 @@ def register(
         return reference
 
     return enter
+
+
+def check_name(kind: str, name: str, reference: type, known: Definition | None) -> None:
+    """Refuse a name that is empty or not in lower case, or by which another class is already `known`.
+
+    Examples
+    --------
+    >>> check_name("policy", "Mine", object, None)
+    Traceback (most recent call last):
+    ...
+    misspenalty.errors.ParameterError: policy name 'Mine'; expected a name in lower case
+    """
+    if name != name.lower() or not name.strip():
+        raise ParameterError(f"{kind} name {name!r}; expected a name in lower case")
+    if known and (known.reference.__module__, known.reference.__qualname__) != (
+        reference.__module__,
+        reference.__qualname__,
+    ):
+        raise ParameterError(f"{kind} {name!r} is already registered, by {known.reference.__module__}")
 
 
 def known_policies() -> dict[str, Definition]:

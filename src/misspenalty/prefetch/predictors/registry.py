@@ -14,7 +14,7 @@ from pathlib import Path
 from misspenalty.errors import ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
 from misspenalty.policies.python_policy import shown
-from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter
+from misspenalty.policies.registry import Definition, OwnDefinition, OwnParameter, Parameter, check_name
 from misspenalty.prefetch.predictors._python_predictor import PythonPredictor
 
 GROUP = "misspenalty.predictors"  # group of entry points
@@ -45,14 +45,7 @@ def register(name, kernel=None, parameters=(), check=None):
     """
 
     def enter(reference):
-        known = _predictors.get(name)
-        if name != name.lower() or not name.strip():
-            raise ParameterError(f"predictor name {name!r}; expected a name in lower case")
-        if known and (known.reference.__module__, known.reference.__qualname__) != (
-            reference.__module__,
-            reference.__qualname__,
-        ):
-            raise ParameterError(f"predictor {name!r} is already registered, by {known.reference.__module__}")
+        check_name("predictor", name, reference, _predictors.get(name))
         if kernel is None:
             _predictors[name] = define(reference, name, tuple(parameters), check)
         else:
