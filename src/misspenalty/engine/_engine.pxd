@@ -29,6 +29,7 @@ cdef struct queue_t:
 
 cdef extern from *:
     ctypedef unsigned long long uint128_t "unsigned __int128"
+    ctypedef long long int128_t "__int128"
 
 
 cdef struct server_t:
@@ -52,9 +53,12 @@ cdef inline uint64_t sequence_of(event_t event) noexcept nogil:
     return event.rank & ((<uint64_t>1 << SEQUENCE_BITS) - 1)
 
 
-cdef inline uint128_t key_of(event_t* event) noexcept nogil:
-    """Return time and rank as one number, whose comparison takes no branch that could be mispredicted."""
-    return <uint128_t>event.time << 64 | event.rank
+cdef inline int128_t key_of(event_t* event) noexcept nogil:
+    """Return time and rank as one number, whose comparison takes no branch that could be mispredicted.
+
+    The number is signed, as a time may be negative; the shift is not, as C does not define it for negative numbers.
+    """
+    return <int128_t>(<uint128_t>event.time << 64 | event.rank)
 
 
 cdef inline bint before(event_t* a, event_t* b) noexcept nogil:
