@@ -68,7 +68,7 @@ def test_a_mapping_whose_lookup_counts_as_use_is_peeked_at(adapter):
         def peek(self, key):
             return True if OrderedDict.__contains__(self, key) else None
 
-    # 3 evicts 1, the oldest, although the adapter has looked for it after each reference
+    # 3 evicts 1, the oldest, although the adapter has looked 1 up after each reference
     told = adapter.replay(adapter.mapping(Peeked), 2, [1, 2, 3], tell=True)
     assert told == {"hits": "000", "evicted": {2: [1]}}
 

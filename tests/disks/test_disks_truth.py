@@ -182,7 +182,7 @@ def test_shortest_positioning_serves_faster_than_shortest_seek(name, depth):
 
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp", "dec_rz26", "st19101"])
 def test_estimated_positioning_time_is_the_actual_one(name):
-    """SPTF must estimate the time that a request then takes for command, end of the read-ahead, arm and rotation."""
+    """The estimate for SPTF must be the time that the request then spends on command, cache, arm and rotation."""
     kind = disks.load(name).replace({"cache.caching": False, "cache.write_behind": False})
     lbn, _, write = asked(kind, 300, most=2)
     drive, now, before = kind.drive(), 0, 1
@@ -213,7 +213,7 @@ def test_shortest_positioning_takes_the_least_estimate(name):
 @pytest.mark.parametrize("disksim", [False, True])
 @pytest.mark.parametrize("scheduler", disks.SCHEDULERS)
 def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disksim):
-    """Requests are served as if they all arrived later, by the time that the platters take to turn that far.
+    """Requests are served as if all had arrived later by the time in which platters turn by the given share.
 
     With one head and a slow bus, the arm reads ahead over several cylinders while a request crosses the bus.
     """
@@ -231,7 +231,7 @@ def test_a_drive_whose_platters_have_turned_is_that_drive_later(scheduler, disks
 
 @pytest.mark.parametrize("disksim", [False, True])
 def test_a_write_completes_once_the_drive_has_left_the_bus_and_taken_it_up_again(disksim):
-    """The drive takes so long to leave the bus that the ten blocks are on the medium long before it has done so."""
+    """The drive leaves the bus so slowly that the ten blocks are on the medium long before it has left."""
     times = {"write_miss_after_read": 3, "data_preparation": 2, "write_disconnect": 200, "first_reselect": 1}
     changes = {f"overheads.{name}": ms for name, ms in (times | {"write_completion": 4}).items()}
     changes |= {"bus.write_block_ms": 0.5, "cache.write_behind": False, "cache.disksim_buffer": disksim}

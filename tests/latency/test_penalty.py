@@ -1,4 +1,4 @@
-"""Response times are those of the delayed-hits authors' runs, the slow reference (to the ns), and cases by hand."""
+"""Response times equal those of the delayed-hits authors, of the slow reference (to the ns), and of hand-made cases."""
 
 import contextlib
 import csv

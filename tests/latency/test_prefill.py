@@ -1,4 +1,4 @@
-"""The time to first token, from the function and the command, is that of the paper's formulas and of cases by hand."""
+"""Test the time to first token, from function and command, against the paper's formulas and hand-made cases."""
 
 import json
 import re

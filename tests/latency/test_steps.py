@@ -36,7 +36,7 @@ def authors_runs(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_authors_programs(policy, traces):
-    """The plain policies must equal the authors'; variants may differ a bit: the authors' hash table breaks ties."""
+    """The plain policies must equal the authors'; variants may differ a bit: ties follow the authors' hash table."""
     runs, exact = authors_runs(policy), 0
     for row in runs:
         size, z = int(row["cache_entries"]), int(row["z"])

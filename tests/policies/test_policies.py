@@ -25,7 +25,7 @@ CAPACITIES = (1, 2, 3, 7, 40, 500)
 
 
 def values_of(parameter):
-    """Return values worth trying: the lowest, a limited highest one, one between them, and the default."""
+    """Return values worth trying: the lowest, the highest (within a limit), one between them, and the default."""
     low, high = parameter.minimum, min(parameter.maximum, parameter.minimum + 40)
     if parameter.kind is float:
         high = min(high, low + 3)

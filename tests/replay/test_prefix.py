@@ -1,4 +1,4 @@
-"""Prefix caches count like brute force, kvcache-simulator and cases by hand; traces are tested for soundness."""
+"""Test prefix caches against brute force, kvcache-simulator and hand-made cases; test the check of traces, too."""
 
 import argparse
 import itertools
@@ -262,7 +262,7 @@ class Counted(list):
 
 @pytest.fixture(scope="module")
 def plan():
-    """Read the conversation trace as kvcache-simulator does; its first half warms up."""
+    """Read the conversation trace as kvcache-simulator does; the trace's first half warms the cache up."""
     with lzma.open(CONVERSATION, "rt") as lines:
         return build_execution_plan(parse_trace_lines(lines, block_size=512))
 

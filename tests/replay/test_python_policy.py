@@ -305,7 +305,7 @@ class Keep(Over):
 
 
 def test_more_hits_than_opts_are_never_printed_without_a_warning():
-    """With one block, opt loads each of [1, 2] * 50 and never hits; Keep and opt_bypass hit 49, so a warning is due."""
+    """In a cache of one block, opt loads each of [1, 2] * 50 and has no hits, but Keep and opt_bypass have 49."""
     expected = "Keep has more hits than opt at 1 blocks: opt loads every block that it misses"
     for policies in ([Keep], [Keep, "opt"], [Keep, "opt", "opt_bypass"]):
         for run in (simulate, hit_ratio_curve):

@@ -363,7 +363,7 @@ def test_detection_is_measured_in_the_minutes_that_are_not_discarded(shark, monk
 
 
 def test_hits_gained_are_divided_by_the_cache_that_random_data_gain():
-    """Read hits gain 20 (or 5) points in one configuration and 10 in the other, for half the cache each."""
+    """Random data gain half of the cache; read hits gain 20 (or 5) points in one configuration, 10 in the other."""
     keys = ["config", "scaled_iops", "policy"]
     verdicts = {}
     for gain in (0.2, 0.05):
