@@ -106,7 +106,7 @@ pd.DataFrame(rows).T
 # %% [markdown]
 # ## 4. Misses against size
 #
-# **Predict**: how much more memory does FPC need than HAC to visit T6 again without a miss? And T1?
+# **Predict**: how much more memory does FPC need than HAC to repeat T6 without a miss? And T1?
 
 # %%
 SIZES = np.array([100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 4000, 5000])
