@@ -291,12 +291,12 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
     "slru": [
         DefinedReading(
             "half protected",
-            "The limit of the protected segment is a tuning parameter of the paper; here half of the cache.",
+            "The limit of the protected segment is a tuning parameter of the paper; here it is half of the cache.",
             parameters={"protected": 0.5},
         ),
         DefinedReading(
             "fills up",
-            "Until the cache is full a new block enters the protected segment if the lower one is full.",
+            "Until the cache is full, a new block enters the protected segment if the lower one is full.",
             parameters={"fill_up": 1},
         ),
     ],
@@ -305,7 +305,9 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
             "oldest on a tie", "The definition does not decide ties; the first loaded goes.", OldestOnTieLFU
         ),
         DefinedReading(
-            "any on a tie", "The definition does not decide ties; any of the least used.", victims=least_used
+            "any on a tie",
+            "The definition does not decide ties; any of the least used blocks may go.",
+            victims=least_used,
         ),
     ],
     "gdsf": [
@@ -324,28 +326,28 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
         ),
         DefinedReading(
             "simplified",
-            "The paper's simplified version: A1 in place of A1in and A1out, a hit in A1 moves the block to Am.",
+            "The paper's simplified version has A1 in place of A1in and A1out; a hit in A1 moves the block to Am.",
             parameters={"simplified": 1},
         ),
     ],
     "lirs": [
         DefinedReading(
             "authors' program",
-            "At least two HIR blocks, and a reference to the block referenced just before is skipped.",
+            "At least two blocks are reserved for HIR blocks; immediate repeats of a reference are skipped.",
             AuthorsLIRS,
         )
     ],
     "arc": [
         DefinedReading(
             "whole target",
-            "The figure adds a ratio to the target without saying whether it is rounded; here down to a whole number.",
+            "The figure adds a ratio to the target without saying whether it is rounded; here it is rounded down.",
             WholeTargetARC,
         )
     ],
     "car": [
         DefinedReading(
             "whole target",
-            "The figure adds a ratio to the target without saying whether it is rounded; here down to a whole number.",
+            "The figure adds a ratio to the target without saying whether it is rounded; here it is rounded down.",
             WholeTargetCAR,
         )
     ],
@@ -359,33 +361,33 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
     "s3fifo": [
         DefinedReading(
             "all enter S",
-            "Algorithm 1: every new block enters S, also while the cache fills; the rest is the authors' code.",
+            "As in algorithm 1, every new block enters S, even while the cache fills; the rest is the authors' code.",
             parameters={"fill_main": 0},
         ),
         DefinedReading(
             "algorithm 1",
-            "Algorithm 1 to the letter: eviction comes before the look-up in G, and a full M evicts for a block of S.",
+            "This is algorithm 1 to the letter: a miss evicts before it looks in G; a full M evicts for a block of S.",
             AlgorithmS3FIFO,
         ),
     ],
     "lecar": [
         DefinedReading(
             "counts restart",
-            "A returning block is used once for LFU; the paper does not say.",
+            "LFU counts a block that returns from a history as used once; the paper leaves this open.",
             parameters={"recall": 0},
         )
     ],
     "lhd": [
         DefinedReading(
             "second application",
-            "Classes count through the applications, of which libCacheSim calls the only one the second.",
+            "Classes are numbered across applications, and libCacheSim takes its only application for the second one.",
             parameters={"initial": 17},
         )
     ],
     "lru2": [
         DefinedReading(
             "remembers all",
-            "The paper keeps the history of an evicted block for a time; here for ever.",
+            "The paper keeps the history of an evicted block for a time; here it is kept for ever.",
             parameters={"history": 1000.0},
         )
     ],
@@ -393,29 +395,29 @@ OPEN = {  # further readings by policy; the first reading is the registered defi
 
 FIRST = {  # what the first reading of each policy decides
     "clock": "bit clear at load: a block that was only loaded is evicted at the hand's first visit.",
-    "random": "The draws of Miss Penalty's seeded generator.",
-    "slru": "Two segments, 80 % of the cache protected.",
-    "lfu": "The least recently used of the least used goes; counts are lost with the block.",
-    "gdsf": "A new block is always loaded, ranked after the eviction; the least recently used goes on a tie.",
-    "clock2qplus": "As the authors' code: blocks beyond the share of S enter M until the first eviction.",
+    "random": "Miss Penalty's seeded generator draws the victims.",
+    "slru": "There are two segments; the protected one has up to 80 % of the cache.",
+    "lfu": "Of the least used blocks, the least recently used goes; an eviction loses the count.",
+    "gdsf": "A new block is always loaded, and is ranked after the eviction; on a tie, the least recently used goes.",
+    "clock2qplus": "As in the authors' code, blocks beyond the share of S enter M until the first eviction.",
     "2q": "The full version, Kin 25 % and Kout 50 %; a block found in A1out leaves it before a slot is reclaimed.",
-    "lirs": "One HIR block at least, and every reference counts.",
+    "lirs": "At least one block is reserved for HIR blocks, and every reference counts.",
     "arc": "The target is a real number.",
     "car": "The target is a real number.",
     "mq": "A miss evicts, then looks its block up in Qout.",
-    "s3fifo": "As the authors' code: blocks beyond the share of S enter M until the first eviction.",
-    "lru2": "Histories of four times as many evicted blocks as the cache holds.",
-    "wtinylfu": "A window of 1 %, at least a block; four fifths of the rest protected; no outcome depends on a hash.",
+    "s3fifo": "As in the authors' code, blocks beyond the share of S enter M until the first eviction.",
+    "lru2": "Histories are kept of four times as many evicted blocks as the cache holds.",
+    "wtinylfu": "The window is 1 %, at least a block; of the rest, 80 % are protected; no outcome depends on a hash.",
     "tinylfu+lru": "A tie refuses the missed block; no outcome of a short vector depends on the sketch's hash.",
     "tinylfu+arc": "A tie refuses the missed block; ARC's target is a real number; no outcome depends on the hash.",
-    "merlin": "As the authors' code; no outcome of a short vector depends on the sketch's hash.",
-    "hyperbolic": "A cache of up to 64 blocks compares all; the block loaded first goes on a tie.",
-    "lhd": "One application; a cache of up to 8 blocks compares all, and the least recently used goes on a tie.",
-    "lecar": "As the authors' code, but a tie of LFU goes to the least recently used block.",
-    "clockpro": "As the authors' code where the paper is silent: the first pages are hot; HAND_hot keeps the shares.",
-    "sarc": "An eviction chooses by the desired size of SEQ, 0 at first, then moves it; at 0 it starts from |SEQ|.",
-    "s4fifo": "As the authors' code, without the model: the parameters stay as they are.",
-    "opt": "Which of the blocks that are never used again goes is open, and changes no hit.",
+    "merlin": "The definition follows the authors' code; no outcome of a short vector depends on the sketch's hash.",
+    "hyperbolic": "A cache of up to 64 blocks compares all of them; on a tie, the block loaded first goes.",
+    "lhd": "There is one application; a cache of up to 8 blocks compares all; on a tie, the least recently used goes.",
+    "lecar": "The definition follows the authors' code, but on a tie, LFU chooses the least recently used block.",
+    "clockpro": "As in the authors' code, the first pages are hot, and HAND_hot keeps the shares; the paper is silent.",
+    "sarc": "An eviction chooses by SEQ's desired size, at first 0, then moves that size; from 0, it becomes |SEQ|.",
+    "s4fifo": "The definition follows the authors' code, but without the model: the parameters stay as they are.",
+    "opt": "It is open which of the blocks that are never used again goes; this changes no hit.",
 }
 
 
