@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from misspenalty_studies.common.claims.ledger import load_ledger
+from misspenalty_studies.common.claims.report import published_text
 from misspenalty_studies.common.study import studies
 
 FOLDERS = {
@@ -104,14 +105,14 @@ def artifact_text(run, supplement, root):
     published values; None as in `readme_text`."""
     if (found := parts(run, supplement, root)) is None:
         return None
-    published = {claim.id: claim.published for claim in load_ledger(root)}
+    published = {claim.id: published_text(claim) for claim in load_ledger(root)}
     lines = [
         "| Study | Command | CPU minutes | Memory | Disk | Claims to look at, with the published value |",
         "|---|---|---|---|---|---|",
     ]
     for study, (item, claims) in looked_at().items():
         cpu, peak = cost([job for name, job in run["jobs"].items() if name.startswith(f"{study}_")])
-        told = "; ".join(f"`{name}`: {written(published[name])}" for name in claims)
+        told = "; ".join(f"`{name}`: {published[name]}" for name in claims)
         size = disk(root, [f"results/{study}"])
         lines.append(
             f"| `{study}` | `.venv/bin/snakemake --cores all results/{study}/{item}.csv` | {minutes(cpu)} "
@@ -144,12 +145,3 @@ def expected_text(claims):
         row = rows.loc[name]
         lines.append(f"| `{name}` | {row['published']} | {row['obtained']} | {row['verdict'].replace('_', ' ')} |")
     return "\n".join(lines)
-
-
-def written(value):
-    """Return a published value as text; an ordering is a list of groups from low to high, and a bound is a mapping."""
-    if isinstance(value, dict) and "op" in value:
-        return f"{value['op']} {value['limit']}"
-    if isinstance(value, list):
-        return " < ".join(" = ".join(map(str, group)) if isinstance(group, list) else str(group) for group in value)
-    return str(value)

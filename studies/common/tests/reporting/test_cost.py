@@ -121,10 +121,3 @@ def test_a_file_with_two_names_counts_once(tmp_path):
     (tmp_path / "a" / "one").write_bytes(b"x" * MB)
     (tmp_path / "a" / "two").hardlink_to(tmp_path / "a" / "one")
     assert cost.disk(tmp_path, ["a", "missing"]) == MB
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(5, "5"), ([["a", "b"], "c"], "a = b < c"), ({"op": ">=", "limit": 95}, ">= 95")]
-)
-def test_published_values_are_written_plainly(value, text):
-    assert cost.written(value) == text
