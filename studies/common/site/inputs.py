@@ -1,4 +1,4 @@
-"""Read and check the site's inputs: the index of the results, verdicts, readings, tables, notebooks.
+"""Read and check the site's inputs: the index of the results, verdicts, readings, tables, questions, notebooks.
 
 Every fault raises an `InputError` that names the file, and no site is made.
 """
@@ -18,6 +18,7 @@ from misspenalty_studies.common.claims.report import COLUMNS
 from misspenalty_studies.common.site.readings import Reading
 
 REMADE = "make the results again with `make reproduce`"
+RESTORED = "restore it with `git checkout`"
 VERDICTS = {
     "reproduced": "reproduced",
     "tie": "tie or within noise",
@@ -29,6 +30,8 @@ FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, Arithmeti
 CLAIM = re.compile(r"\w[\w+-]*(\.[\w+-]+)+")
 RESULT = re.compile(r"results(/[\w+-][\w.+-]*)+")
 SOURCE = re.compile(r"(results|data|studies)(/[\w+-][\w.+-]*)+")
+QUESTION = re.compile(r"^\*Question\.\*\s+(.*?)\n\s*\n", re.MULTILINE | re.DOTALL)
+CITED = re.compile(r"\s@([\w-]+)")
 
 
 def _path(form):
@@ -195,6 +198,26 @@ def lines_of(path, line):
 
 def title_of(path):
     """Return the first heading of a notebook."""
-    with called(path, "a notebook that begins with a heading", "restore it with `git checkout`"):
+    with called(path, "a notebook that begins with a heading", RESTORED):
         source = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
         return "".join(source).lstrip("# ").splitlines()[0]
+
+
+def read_question(path):
+    """Return the question of the study whose section is in a file; see `question_of`."""
+    with called(path, "a section that begins with its question", RESTORED):
+        return question_of(path.read_text(encoding="utf-8"))
+
+
+def question_of(section):
+    """Return the question with which a section begins: the sentences that precede it, and the question itself.
+
+    Examples
+    --------
+    >>> question_of("*Question.* SARC @sarc moves a border. Is it faster?\\n\\n*What was rebuilt.* It.\\n")
+    ('SARC moves a border.', 'Is it faster?')
+    """
+    text = " ".join(QUESTION.search(section)[1].split())
+    sentences = re.split(r"(?<=[.?])\s+(?=[A-Z])", CITED.sub("", text))
+    first = next((place for place, sentence in enumerate(sentences) if sentence.endswith("?")), 0)
+    return " ".join(sentences[:first]), " ".join(sentences[first:])

@@ -27,13 +27,13 @@ from misspenalty_studies.common.site.inputs import (
     read_claims,
     read_conditions,
     read_index,
+    read_question,
     read_readings,
     read_table,
     rows_of,
     title_of,
 )
 from misspenalty_studies.common.site.links import dead_links
-from misspenalty_studies.common.site.papers import read_papers
 from misspenalty_studies.common.site.tracks import shortened, tracks
 from misspenalty_studies.common.study import studies
 
@@ -146,7 +146,7 @@ class _Site:
             )
         calibrated = read_claims(self.results / "claims_calibrated.csv", self.titles)
         self.answers = {study: _marked(text) for study, text in headlines(self.claims, calibrated).items()}
-        self.papers = read_papers(root, self.titles)
+        self.questions = {study: read_question(root / "studies" / study / "section.typ") for study in self.titles}
         self.judged = dict(zip(self.claims["id"], self.claims.to_dict("records"), strict=True))
         self.replayed = self._replayed()
         self.ledger = {claim.id: claim for claim in load_ledger(root)}
@@ -379,7 +379,7 @@ class _Site:
             self._page(
                 f"study/{study}.html",
                 "study.html",
-                described=f"{title}: {self.papers[study].question}",
+                described=f"{title}: {told[study]['question']}",
                 picture=f"data/{best}.png" if best else "data/overview.png",
                 study=study,
                 title=title,
@@ -394,12 +394,14 @@ class _Site:
             )
 
     def _told(self, study):
-        """Return the parts that the home page and the study's page share: papers, answer, the claims that the answer
-        rests on, the bar of verdicts, and the most telling figure."""
-        paper = self.papers[study]
+        """Return the parts that the home page and the study's page share: what the study declares, its question, the
+        answer, the claims that the answer rests on, the bar of verdicts, and the most telling figure."""
+        about, (context, question) = studies()[study], self.questions[study]
         return {
-            "about": paper,
-            "rests_on": [self.judged[id] for id in paper.rests_on if id in self.judged],
+            "about": about,
+            "context": context,
+            "question": question,
+            "rests_on": [self.judged[id] for id in about.rests_on if id in self.judged],
             "answer": self.answers.get(study, ""),
             "bar": _bar(self.claims[self.claims["study"] == study], study),
             "best": self._telling(study, [key for key, figure in self.figures.items() if figure["study"] == study]),
@@ -408,7 +410,7 @@ class _Site:
     def _telling(self, study, figures):
         """Return the figure whose tables are read by the largest number of the claims that the answer rests on, the
         first one on ties; None if there are no figures."""
-        rests_on = set(self.papers[study].rests_on)
+        rests_on = set(studies()[study].rests_on)
         return max(figures, key=lambda key: len(rests_on & self._readers(self.figures[key])), default=None)
 
     def _notebooks(self):
