@@ -11,14 +11,14 @@ def half_width(deviation, number):
 
     Parameters
     ----------
-    deviation : float or Series
+    deviation : float, array or Series
         Standard deviation of the sample (`number` - 1 in the denominator); NaN for a single value.
     number : int or Series
         Size of the sample.
 
     Returns
     -------
-    float or Series
+    float, array or Series
         The half width, in the unit of `deviation`.
 
     Examples

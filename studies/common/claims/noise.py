@@ -14,9 +14,9 @@ columns of signs, cells that are a multiple of `RUNS` - 1 places apart share a c
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
-CONFIDENCE = 0.95  # level of every interval
+from misspenalty_studies.common.statistics import half_width
+
 RUNS = 32  # largest number of runs, a power of two
 
 
@@ -100,5 +100,5 @@ class Moved:
             return np.zeros(len(middle))
         values = np.array([np.asarray(numbers(form), float) for form in self.forms])
         if self.seeds:
-            return stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+            return half_width(values.std(axis=0, ddof=1), len(values))
         return np.sqrt(np.mean((values - middle) ** 2, axis=0))
