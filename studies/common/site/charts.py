@@ -14,7 +14,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedFormatter, FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 SHAPES = {
     "o": "circle", ".": "circle", "h": "circle", "H": "circle", "p": "circle", "s": "square", "^": "triangle-up",
@@ -104,12 +104,8 @@ def read_figure(figure):
     places = {axis: axis.get_position() for axis in figure.axes}
     axes = sorted(figure.axes, key=lambda axis: (-round(places[axis].y1, 2), places[axis].x0))
     panels = [panel for axis in axes if (panel := _panel(axis, names)).marks]
-    series = {name: one for name, one in names.series.items() if _used(name, panels)}
-    return panels, series
-
-
-def _used(name, panels):
-    return any(mark["series"] == name for panel in panels for mark in panel.marks)
+    used = {mark["series"] for panel in panels for mark in panel.marks}
+    return panels, {name: one for name, one in names.series.items() if name in used}
 
 
 def charts(figure):
@@ -293,7 +289,7 @@ def _number(value):
 def _ticks(axis):
     """Return the labels of an axis by value, or None if they are plain numbers."""
     formatter = axis.get_major_formatter()
-    if isinstance(formatter, NullFormatter) or not isinstance(formatter, FixedFormatter | FuncFormatter):
+    if not isinstance(formatter, FixedFormatter | FuncFormatter):
         return None
     low, high = sorted(axis.get_view_interval())
     values = [float(value) for value in axis.get_majorticklocs()]
@@ -302,62 +298,50 @@ def _ticks(axis):
 
 
 def _specification(panel, series):
-    names = list(series)
-    color = {
-        "field": "series",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": names, "range": [one.color for one in series.values()]},
-    }
-    axes = {key: _axis(panel, key) for key in "xy"}
+    def by_series(looks):
+        return {
+            "field": "series",
+            "type": "nominal",
+            "legend": None,
+            "scale": {"domain": list(series), "range": looks},
+        }
+
+    def layer(test, mark, encoding):
+        return {"transform": [{"filter": test}], "mark": mark | {"clip": True}, "encoding": axes | encoding}
+
+    axes = {key: {"field": key, "type": "quantitative", **_axis(panel, key)} for key in "xy"}
+    color = by_series([one.color for one in series.values()])
     tooltip = [
         {"field": "series", "type": "nominal", "title": "Series"},
         {"field": "at", "type": "nominal", "title": _flat(panel.xlabel) or "At"},
         {"field": "value", "type": "quantitative", "title": _flat(panel.ylabel) or "Value", "format": ",.5~g"},
     ]
+    between = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "color": color, "tooltip": tooltip}
     layers = []
     kinds = {mark["mark"] for mark in panel.marks}
     if "bar" in kinds:
-        layers.append(
-            _layer("bar", {"type": "rect", "stroke": "white", "strokeWidth": 0.5}, axes, color, tooltip, ends=True)
-        )
+        layers.append(layer("datum.mark == 'bar'", {"type": "rect", "stroke": "white", "strokeWidth": 0.5}, between))
     if "rule" in kinds:
-        layers.append(_layer("rule", {"type": "rule", "strokeWidth": 1.5}, axes, color, tooltip, ends=True))
+        layers.append(layer("datum.mark == 'rule'", {"type": "rule", "strokeWidth": 1.5}, between))
     if "line" in kinds:
-        steps = any(mark.get("steps") for mark in panel.marks)
-        line = {"type": "line", "strokeWidth": 2, **({"interpolate": "step-after"} if steps else {})}
-        layer = _layer("line", line, axes, color, None)
-        layer["encoding"] |= {
+        steps = {"interpolate": "step-after"} if any(mark.get("steps") for mark in panel.marks) else {}
+        encoding = {
+            "color": color,
             "detail": {"field": "line"},
             "order": {"field": "place", "type": "quantitative"},
-            "strokeDash": {
-                "field": "series",
-                "type": "nominal",
-                "legend": None,
-                "scale": {"domain": names, "range": [list(one.dash) for one in series.values()]},
-            },
+            "strokeDash": by_series([list(one.dash) for one in series.values()]),
         }
-        layers.append(layer)
+        layers.append(layer("datum.mark == 'line'", {"type": "line", "strokeWidth": 2, **steps}, encoding))
     if kinds & {"line", "point"}:
-        point = _layer("point", {"type": "point", "strokeWidth": 1.5, "size": 45}, axes, color, tooltip)
-        point["encoding"]["stroke"] = point["encoding"].pop("color")
-        point["transform"] = [{"filter": "datum.mark == 'line' || datum.mark == 'point'"}]
-        point["encoding"] |= {
+        encoding = {
+            "tooltip": tooltip,
+            "stroke": color,
             "opacity": {"condition": {"test": "datum.dots || datum.mark == 'point'", "value": 1}, "value": 0.01},
-            "fill": {
-                "field": "series",
-                "type": "nominal",
-                "legend": None,
-                "scale": {"domain": names, "range": ["white" if one.hollow else one.color for one in series.values()]},
-            },
-            "shape": {
-                "field": "series",
-                "type": "nominal",
-                "legend": None,
-                "scale": {"domain": names, "range": [one.shape for one in series.values()]},
-            },
+            "fill": by_series(["white" if one.hollow else one.color for one in series.values()]),
+            "shape": by_series([one.shape for one in series.values()]),
         }
-        layers.append(point)
+        mark = {"type": "point", "strokeWidth": 1.5, "size": 45}
+        layers.append(layer("datum.mark == 'line' || datum.mark == 'point'", mark, encoding))
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": panel.title,
@@ -367,25 +351,6 @@ def _specification(panel, series):
         "data": {"values": [_row(panel, place, mark) for place, mark in enumerate(panel.marks)]},
         "layer": layers,
     }
-
-
-def _layer(kind, mark, axes, color, tooltip, ends=False):
-    encoding = {
-        key: {
-            "field": key,
-            "type": "quantitative",
-            "title": axis["title"],
-            "axis": axis["axis"],
-            "scale": axis["scale"],
-        }
-        for key, axis in axes.items()
-    }
-    if ends:
-        encoding |= {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    encoding["color"] = color
-    if tooltip:
-        encoding["tooltip"] = tooltip
-    return {"transform": [{"filter": f"datum.mark == '{kind}'"}], "mark": {**mark, "clip": True}, "encoding": encoding}
 
 
 def _axis(panel, key):
