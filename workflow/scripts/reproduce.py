@@ -146,12 +146,22 @@ def forget_last_run(since, paths, journal):
                 path.unlink()
 
 
+def read_rows(path):
+    """Return the rows of a CSV table, each a dict of texts; an empty list if there is no table."""
+    if not Path(path).is_file():
+        return []
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
 def archived_costs(path=COSTS):
     """Read the mean CPU seconds per job of each rule in an earlier run; return an empty dict if there is no table."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as stream:
-        return {row["rule"]: float(row["cpu_s"]) / int(row["jobs"]) for row in csv.DictReader(stream)}
+    return {row["rule"]: float(row["cpu_s"]) / int(row["jobs"]) for row in read_rows(path)}
+
+
+def study_of(rule, studies):
+    """Return the study that a rule belongs to, judging by its name."""
+    return next((study for study in studies if rule.startswith(f"{study}_")), "common")
 
 
 class Progress:
@@ -176,10 +186,6 @@ class Progress:
         """Return the CPU seconds that a job of a rule took in the earlier run."""
         return max(self.costs.get(rule, self.usual), 0.1)
 
-    def study(self, rule):
-        """Return the study that a rule belongs to, judging by its name."""
-        return next((study for study in self.studies if rule.startswith(f"{study}_")), "common")
-
     def take(self, line):
         """Process a line of Snakemake's output; return the text to print for it, or None."""
         if line.startswith("Job stats:"):
@@ -189,7 +195,7 @@ class Progress:
                 self.counting = False
             elif count[1] not in ("all", "supplement"):
                 self.rules.add(count[1])
-                self.planned[self.study(count[1])] += int(count[2])
+                self.planned[study_of(count[1], self.studies)] += int(count[2])
                 self.total += self.cost(count[1]) * int(count[2])
         elif output := OUTPUT.match(line):
             self.named = output[1].removesuffix(" (update)").split(", ")
@@ -204,7 +210,7 @@ class Progress:
     def report(self):
         """Return a line on the progress of the study and of the run, and one more if the rule made a first result."""
         rule, self.rule = self.rule, None
-        study = self.study(rule)
+        study = study_of(rule, self.studies)
         self.done[study] += 1
         self.past += self.cost(rule)
         self.total = max(self.total, self.past)
@@ -233,7 +239,7 @@ def spent(folder, studies, since=0.0):
         if path.stat().st_mtime < since:
             continue
         rule = path.relative_to(folder).with_suffix("").parts[0]
-        study = next((study for study in studies if rule.startswith(f"{study}_")), "common")
+        study = study_of(rule, studies)
         took = read_benchmark(path)
         cpu, wall, memory = (took[name] or 0.0 for name in ("cpu_s", "wall_s", "peak_rss_mb"))
         before = found.get(study, (0.0, 0.0, 0.0, 0))
@@ -287,11 +293,9 @@ def run(command, progress, journal, always=(), supplement=False):
 
 def outcome():
     """Return a line with the verdicts and one with where to look, or no line if no claim has been judged."""
-    path = Path("results/claims.csv")
-    if not path.is_file():
+    rows = [row for row in read_rows("results/claims.csv") if row["role"] == "claim"]
+    if not rows:
         return []
-    with path.open(newline="", encoding="utf-8") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["role"] == "claim"]
     counts = collections.Counter(row["basis"] if row["verdict"] == "reproduced" else row["verdict"] for row in rows)
     told = [f"{counts[name]} {words}" for name, words in WORDS.items() if counts[name]]
     return [f"{len(rows)} statements of papers: {', '.join(told)}.", LOOK]
@@ -335,11 +339,9 @@ class Line:
 
 def recomputed():
     """Return lines that say which studies were recomputed and which read archived tables; none if that is unknown."""
-    path = Path("results/recomputed.csv")
-    if not path.is_file():
+    rows = read_rows("results/recomputed.csv")
+    if not rows:
         return []
-    with path.open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
     named = {state: [row for row in rows if row["state"] == state] for state in ("recomputed", "archived")}
     told = [f"Recomputed: {', '.join(row['study'] for row in named['recomputed'])}."]
     if named["archived"]:
