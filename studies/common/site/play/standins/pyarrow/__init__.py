@@ -4,6 +4,8 @@ Python's own functions split and convert columns. Text that is not simple enough
 package's readers then parse the lines one by one, as they do with pyarrow.
 """
 
+from functools import partial
+
 from compression import zstd
 
 from pyarrow import types
@@ -21,34 +23,10 @@ class ChunkedArray:
     """A column in chunks; no column has this type here."""
 
 
-def int8():
-    """Return the type of integers of 8 bits."""
-    return DataType("int8")
-
-
-def int32():
-    """Return the type of integers of 32 bits."""
-    return DataType("int32")
-
-
-def int64():
-    """Return the type of integers of 64 bits."""
-    return DataType("int64")
-
-
-def uint64():
-    """Return the type of unsigned integers of 64 bits."""
-    return DataType("uint64")
-
-
-def string():
-    """Return the type of texts, whose values are bytes here."""
-    return DataType("string")
-
-
-def binary():
-    """Return the type of bytes."""
-    return DataType("binary")
+# Texts, the values of the type `string`, are bytes here.
+int8, int32, int64, uint64, string, binary = (
+    partial(DataType, name) for name in ("int8", "int32", "int64", "uint64", "string", "binary")
+)
 
 
 def decimal128(digits, places):
