@@ -5,9 +5,9 @@ from pathlib import Path
 
 from misspenalty_studies.common.claims import format_summary
 from misspenalty_studies.common.judge import write_claims
+from misspenalty_studies.common.reporting.jobs import logged
 
-sys.stderr = open(snakemake.log[0], "w", buffering=1)
-
-out = Path(snakemake.output.table)
-frame = write_claims(out.parent, out, variant=snakemake.params.variant)
-print(format_summary(frame), file=sys.stderr)
+with logged(snakemake.log[0]):
+    out = Path(snakemake.output.table)
+    frame = write_claims(out.parent, out, variant=snakemake.params.variant)
+    print(format_summary(frame), file=sys.stderr)

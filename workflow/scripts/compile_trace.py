@@ -3,11 +3,11 @@
 import sys
 
 import misspenalty
+from misspenalty_studies.common.reporting.jobs import logged
 from misspenalty_studies.common.reporting.recorded import check_recorded
 
-sys.stderr = open(snakemake.log[0], "w", buffering=1)
-
-check_recorded([snakemake.input.raw])
-trace = misspenalty.open_trace(snakemake.input.raw)
-trace.save(snakemake.output.trace)
-print(f"{len(trace)} references, {trace.reads} of them reads, {trace.blocks} blocks", file=sys.stderr)
+with logged(snakemake.log[0]):
+    check_recorded([snakemake.input.raw])
+    trace = misspenalty.open_trace(snakemake.input.raw)
+    trace.save(snakemake.output.trace)
+    print(f"{len(trace)} references, {trace.reads} of them reads, {trace.blocks} blocks", file=sys.stderr)

@@ -1,15 +1,13 @@
 """Write the manifest of a run: what it used, what it made and what it cost."""
 
-import sys
-
+from misspenalty_studies.common.reporting.jobs import logged
 from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
 
-sys.stderr = open(snakemake.log[0], "w", buffering=1)
-
-manifest = build_manifest(
-    snakemake.input.sources,
-    snakemake.input.outputs,
-    seeds=snakemake.params.seeds,
-    benchmarks=snakemake.params.benchmarks,
-)
-write_manifest(manifest | {"config": snakemake.config}, snakemake.output.manifest)
+with logged(snakemake.log[0]):
+    manifest = build_manifest(
+        snakemake.input.sources,
+        snakemake.input.outputs,
+        seeds=snakemake.params.seeds,
+        benchmarks=snakemake.params.benchmarks,
+    )
+    write_manifest(manifest | {"config": snakemake.config}, snakemake.output.manifest)

@@ -1,9 +1,7 @@
 """Compile the paper or its supplement."""
 
-import sys
-
 from misspenalty.io.typesetting import compile_paper
+from misspenalty_studies.common.reporting.jobs import logged
 
-sys.stderr = open(snakemake.log[0], "w", buffering=1)
-
-compile_paper(snakemake.input.main, ".", snakemake.output.pdf, config=snakemake.config)
+with logged(snakemake.log[0]):
+    compile_paper(snakemake.input.main, ".", snakemake.output.pdf, config=snakemake.config)
