@@ -69,9 +69,9 @@ class Simulation:
     job: dict[str, str]
     inputs: dict[str, Any]
     outputs: dict[str, str]
-    params: dict[str, Any]
-    threads: int
-    priority: Any
+    params: dict[str, Any] = field(default_factory=dict)
+    threads: int = 1
+    priority: Any = 0
 
     @property
     def place(self):

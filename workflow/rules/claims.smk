@@ -46,62 +46,43 @@ use rule claims as claims_calibrated with:
         code=judging("misspenalty_studies.common.judge"),
 
 
-rule missing_facts:
-    input:
-        claims="results/claims.csv",
-        conditions=collect("results/{study}/conditions.csv", study=VARIED),
-        facts=collect("studies/{study}/missing_facts.yaml", study=VARIED),
-    output:
-        table="results/missing_facts.csv",
-    log:
-        "results/logs/missing_facts.log",
-    benchmark:
-        "results/benchmarks/missing_facts.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        job=job(CODE, "misspenalty_studies.common.claims.missing.missing_facts_table"),
-    script:
-        "../scripts/simulate.py"
-
-
-rule reasons:
-    input:
-        claims="results/claims.csv",
-        conditions=collect("results/{study}/conditions.csv", study=VARIED),
-        reasons=REASONS,
-        tables=collect("results/{table}", table=tables_of(REASONS)),
-    output:
-        table="results/reasons.csv",
-    log:
-        "results/logs/reasons.log",
-    benchmark:
-        "results/benchmarks/reasons.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        job=job(CODE, "misspenalty_studies.common.claims.reasons.reasons_table"),
-    script:
-        "../scripts/simulate.py"
-
-
-rule recomputed:
-    input:
-        files="results/claims.csv",  # without an input, Snakemake would consider the archived table up to date
-    output:
-        table="results/recomputed.csv",
-    log:
-        "results/logs/recomputed.log",
-    benchmark:
-        "results/benchmarks/recomputed.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        studies=list(TITLES),
-        archived={s: plan.archived for s, plan in PLANS.items() if plan.archived},
-        job=job(CODE, "misspenalty_studies.common.reporting.recomputed.recomputed"),
-    script:
-        "../scripts/simulate.py"
+# Tables about the claims; simulations.smk makes their rules.
+CLAIM_TABLES = [
+    Simulation(
+        "missing_facts",
+        job(CODE, "misspenalty_studies.common.claims.missing.missing_facts_table"),
+        inputs={
+            "claims": "results/claims.csv",
+            "conditions": collect("results/{study}/conditions.csv", study=VARIED),
+            "facts": collect("studies/{study}/missing_facts.yaml", study=VARIED),
+        },
+        outputs={"table": "results/missing_facts.csv"},
+    ),
+    Simulation(
+        "reasons",
+        job(CODE, "misspenalty_studies.common.claims.reasons.reasons_table"),
+        inputs={
+            "claims": "results/claims.csv",
+            "conditions": collect("results/{study}/conditions.csv", study=VARIED),
+            "reasons": REASONS,
+            "tables": collect("results/{table}", table=tables_of(REASONS)),
+        },
+        outputs={"table": "results/reasons.csv"},
+    ),
+    # Without an input, Snakemake would consider the archived table up to date.
+    Simulation(
+        "recomputed",
+        job(CODE, "misspenalty_studies.common.reporting.recomputed.recomputed"),
+        inputs={"files": "results/claims.csv"},
+        outputs={"table": "results/recomputed.csv"},
+        params={
+            "studies": list(TITLES),
+            "archived": {
+                s: plan.archived for s, plan in PLANS.items() if plan.archived
+            },
+        },
+    ),
+]
 
 
 rule manifest:

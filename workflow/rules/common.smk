@@ -9,7 +9,7 @@ from misspenalty.errors import MissPenaltyError
 from misspenalty.io.typesetting import paper_inputs
 from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders
 from misspenalty_studies.common.judge import STUDIES
-from misspenalty_studies.common.plan import Plan, files_of, job
+from misspenalty_studies.common.plan import Plan, Simulation, files_of, job
 from misspenalty_studies.common.study import studies
 from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
