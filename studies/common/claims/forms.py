@@ -96,7 +96,7 @@ def paired(a, b):
 class Form:
     """Obtained numbers (Series), to be compared with a claim of one of the `kinds`."""
 
-    kinds, tolerance = (), ""
+    kinds = ()
 
     def complete(self):
         """Tell whether every number is present and finite."""

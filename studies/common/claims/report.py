@@ -78,34 +78,21 @@ def judge(ledger, studies, tables, *, notes=None, calibration=(), variant=""):
     rows = []
     for claim in ledger:
         study = studied[claim.study]
-        outcome, form = _decide(claim, study), study.forms[claim.id]
+        outcome = _decide(claim, study)
         basis = "fitted" if remarks[claim.id] else "calibrated" if claim.id in calibrated else "free"
         tested = outcome.verdict != "not_testable"
         seeds = study.seeds_of(claim.id) if tested else None
         rows.append(
-            {
-                "id": claim.id,
-                "study": claim.study,
-                "role": claim.role,
+            vars(claim)
+            | vars(outcome)
+            | {
                 "form": claim.form,
                 "group": claim.group,
-                "kind": claim.kind,
-                "source": claim.source,
-                "statement": claim.statement,
-                "status": claim.status,
                 "published": published_text(claim),
-                "obtained": outcome.obtained,
-                "unit": claim.unit,
-                "low": outcome.low,
-                "high": outcome.high,
                 "seeds": "" if seeds is None else str(seeds),
-                "deviation": outcome.deviation,
-                "tolerance": getattr(form, "tolerance", "") or tolerance_text(claim),
-                "verdict": outcome.verdict,
+                "tolerance": tolerance_text(claim),
                 "basis": basis if tested else "",
                 "note": "; ".join(filter(None, [outcome.note, notes.get(claim.id, ""), *remarks[claim.id]])),
-                "agreeing": outcome.agreeing,
-                "points": outcome.points,
             }
         )
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "agreeing", "points"])
