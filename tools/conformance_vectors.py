@@ -13,6 +13,7 @@ import itertools
 import json
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -29,6 +30,7 @@ DATA = Path(__file__).parents[1] / "data" / "conformance"
 MOST_OUTCOMES = 200  # maximum number of outcomes of a reading that leaves the victim open
 SEEDS = 30
 LONG = 20_000  # references in each long trace
+UNSTATED = {"evicted": None, "cached": None, "ghosts": None}
 SCHEMA = TypeAdapter(Suite)
 
 
@@ -102,11 +104,11 @@ def make_vector(policy, readings, rules, entry):
         if reading.victims:
             found = all_outcomes(reading, capacity, trace, MOST_OUTCOMES)
             for hits in found or []:
-                _add(outcomes, reading.name, {"hits": hits})
+                _add(outcomes, reading.name, UNSTATED | {"hits": hits})
         else:
             answer = answer_reference(reading.make, capacity, trace, reading.parameters | parameters, True)
             offline = find_policy(policy).offline
-            _add(outcomes, reading.name, {"hits": answer.hits} if offline else vars(answer))
+            _add(outcomes, reading.name, UNSTATED | ({"hits": answer.hits} if offline else vars(answer)))
     if policy == "random" and not any("any block" in outcome["readings"] for outcome in outcomes):
         return None
     fixed = {"tests": entry["tests"], "decided_by": rules[entry["rule"]], "catches": entry.get("catches")}
@@ -121,12 +123,11 @@ def make_vector(policy, readings, rules, entry):
 
 def _add(outcomes, reading, outcome):
     """Add an outcome; if the list has an equal one, add only the name of the reading to that one."""
-    full = {"evicted": None, "cached": None, "ghosts": None} | outcome
-    same = next((each for each in outcomes if {**each, "readings": 0} == {**full, "readings": 0}), None)
+    same = next((each for each in outcomes if each | {"readings": 0} == outcome | {"readings": 0}), None)
     if same:
         same["readings"].append(reading)
     else:
-        outcomes.append({"readings": [reading], **full})
+        outcomes.append({"readings": [reading], **outcome})
 
 
 def _without_hash(policy, capacity, trace, parameters):
@@ -152,16 +153,8 @@ def make_long(policy, readings, entry, trace):
     outcomes = []
     for reading in readings:
         if reading.by_seed:
-            hits = [
-                answer_reference(
-                    lambda capacity, seed=seed, by=reading.by_seed: by(capacity, seed),
-                    entry["capacity"],
-                    trace,
-                    {},
-                    False,
-                ).hits.count("1")
-                for seed in range(SEEDS)
-            ]
+            runs = (partial(reading.by_seed, seed=seed) for seed in range(SEEDS))
+            hits = [answer_reference(make, entry["capacity"], trace, {}, False).hits.count("1") for make in runs]
             spread = 4 * stdev(hits)
             interval = [round(fmean(hits) - spread, 1), round(fmean(hits) + spread, 1)]
             outcomes.append(
@@ -170,11 +163,7 @@ def make_long(policy, readings, entry, trace):
         else:
             hits = answer_reference(reading.make, entry["capacity"], trace, reading.parameters, False).hits
             digest = {"hits": hits.count("1"), "sha256": hits_digest(hits), "interval": None}
-            same = next((each for each in outcomes if each["sha256"] == digest["sha256"]), None)
-            if same:
-                same["readings"].append(reading.name)
-            else:
-                outcomes.append({"readings": [reading.name], **digest})
+            _add(outcomes, reading.name, digest)
     stem = Path(entry["file"]).stem
     return {
         "id": f"{policy}/{stem}",
