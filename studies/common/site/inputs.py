@@ -79,15 +79,6 @@ class Index(BaseModel):
     figures: list[Figure]
 
 
-class Based(BaseModel):
-    """The line of code that decides a claim, and the table rows that the claim reads."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-    path: Annotated[str, StringConstraints(pattern=r"^(\w+/)+\w+\.py$")]
-    line: int
-    rows: dict[Name, list[int]]
-
-
 @contextlib.contextmanager
 def called(path, what, remedy=REMADE):
     """Replace an error that a file or its content causes by an `InputError` that names the file and a remedy.
@@ -161,11 +152,10 @@ def _check_verdict(row):
 def read_readings(path, study):
     """Return the code and the rows that each claim of a study is based on; rows are listed by their table's path."""
     with called(path, "a record of what claims are based on", "make it with `snakemake --cores all readings`"):
-        found = TypeAdapter(dict[str, Based]).validate_python(json.loads(path.read_text(encoding="utf-8")))
-        return {
-            claim: Reading(one.path, one.line, {f"{study}/{item}.csv": rows for item, rows in one.rows.items()})
-            for claim, one in found.items()
-        }
+        found = TypeAdapter(dict[str, Reading]).validate_python(json.loads(path.read_text(encoding="utf-8")))
+        for one in found.values():
+            one.rows = {f"{study}/{item}.csv": rows for item, rows in one.rows.items()}
+        return found
 
 
 def read_conditions(path):

@@ -6,10 +6,11 @@ import importlib
 import inspect
 import json
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 import misspenalty_studies
 from misspenalty.io.files import atomic_path
@@ -21,8 +22,7 @@ from misspenalty_studies.common.reporting.jobs import read_tables
 AT_ONCE = 20  # rows of a table given to one process
 
 
-@dataclass
-class Reading:
+class Reading(BaseModel):
     """The line of code that decides a claim, and the rows that the claim reads.
 
     Attributes
@@ -33,9 +33,11 @@ class Reading:
         By item of the study's result tables, the rows that the claim reads, counted from 0.
     """
 
-    path: str
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    path: Annotated[str, StringConstraints(pattern=r"^(\w+/)+\w+\.py$")]
     line: int
-    rows: dict = field(default_factory=dict)
+    rows: dict[Annotated[str, StringConstraints(pattern=r"^\w+$")], list[int]]
 
 
 def write_readings(study, tables, out, *, threads=1):
@@ -54,7 +56,7 @@ def write_readings(study, tables, out, *, threads=1):
     """
     found = readings(STUDIES[study], read_tables(dict(tables)), threads=threads)
     with atomic_path(Path(out)) as partial:
-        partial.write_text(json.dumps({claim: asdict(one) for claim, one in found.items()}, indent=1) + "\n")
+        partial.write_text(json.dumps({claim: one.model_dump() for claim, one in found.items()}, indent=1) + "\n")
 
 
 def readings(module, tables, *, threads=1):
@@ -146,7 +148,10 @@ def lines(module, frames):
     recorder = _Lines(module)
     with np.errstate(all="ignore"):
         module.claims(recorder, dict(frames))
-    return {claim: Reading(_in_checkout(path), line) for claim, (path, line) in recorder.at.items()}
+    return {
+        claim: Reading.model_construct(path=_in_checkout(path), line=line, rows={})
+        for claim, (path, line) in recorder.at.items()
+    }
 
 
 def _in_checkout(path):
