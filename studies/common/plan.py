@@ -39,6 +39,19 @@ def _check_part(name, part, known=PARTS):
         raise ParameterError(f"{name}: part is {part!r}; expected {' or '.join(map(repr, known))}")
 
 
+def paths_of(source):
+    """Return all paths in the inputs of a table or figure, which may be nested dicts and lists.
+
+    Examples
+    --------
+    >>> paths_of({"runs": ["a.csv", "b.csv"], "by": {"lru": "c.csv"}})
+    ['a.csv', 'b.csv', 'c.csv']
+    """
+    if isinstance(source, str):
+        return [source]
+    return [path for one in (source.values() if isinstance(source, dict) else source) for path in paths_of(one)]
+
+
 def files_of(entries):
     """Return the input files of declared tables or figures, except those that one of these entries makes.
 
@@ -49,12 +62,8 @@ def files_of(entries):
     ['a.csv', 'b.csv', 'c.csv']
     """
     made = {path for entry in entries for path in entry.get("outputs", {}).values()}
-    found = []
-    for entry in entries:
-        for source in entry["inputs"].values():
-            source = source.values() if isinstance(source, dict) else source
-            found += [source] if isinstance(source, str) else source
-    return [path for path in dict.fromkeys(found) if path not in made]
+    found = dict.fromkeys(path for entry in entries for path in paths_of(entry["inputs"]))
+    return [path for path in found if path not in made]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,5 @@ with logged(snakemake.log[0]):
     for entry in snakemake.params.figures:
         print(entry["output"], file=sys.stderr)
         draw = function_of(entry["job"]["function"])
-        tables = {name: read_tables(source) for name, source in entry["inputs"].items()}
-        save_figure(draw(**tables, **entry["options"]), Path(entry["output"]))
+        save_figure(draw(**read_tables(entry["inputs"]), **entry["options"]), Path(entry["output"]))
         Path(entry["caption"]).write_text(caption_of(entry["job"]["function"]) + "\n")

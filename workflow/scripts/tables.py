@@ -9,5 +9,5 @@ with logged(snakemake.log[0]):
     check_recorded(snakemake.input)
     for entry in snakemake.params.tables:
         print(", ".join(entry["outputs"]), file=sys.stderr)
-        inputs = {name: read_tables(source) for name, source in entry["inputs"].items()}
-        write_tables(function_of(entry["job"]["function"])(**inputs, **entry["options"]), entry["outputs"])
+        make = function_of(entry["job"]["function"])
+        write_tables(make(**read_tables(entry["inputs"]), **entry["options"]), entry["outputs"])

@@ -16,6 +16,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 from misspenalty_studies.common.claims import claims_of, conclusion, headline, load_ledger
 from misspenalty_studies.common.judge import headlines
+from misspenalty_studies.common.plan import paths_of
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables
 from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest, git
 from misspenalty_studies.common.site.charts import charts
@@ -256,7 +257,7 @@ class _Site:
             figure=figure,
             caption=_paragraphs(caption_of(figure["function"])),
             chart=self._chart(key),
-            tables=[path.removeprefix("results/") for path in _paths(figure["inputs"]) if path in self.made],
+            tables=[path.removeprefix("results/") for path in paths_of(figure["inputs"]) if path in self.made],
             code=self._code(figure["function"]),
             claims=self.claims[self.claims["id"].isin(readers)].to_dict("records"),
             forms=[form for form in FORMS if (self.results / f"{key}.{form}").is_file()],
@@ -270,10 +271,10 @@ class _Site:
         target, figure = self.out / "charts" / f"{key}.js", self.figures[key]
         if target.is_file():
             return True
-        if not all((self.root / path).is_file() for path in _paths(figure["inputs"])):
+        if not all((self.root / path).is_file() for path in paths_of(figure["inputs"])):
             return False
         with called(self.results / key, "a figure that can be drawn from its tables"):
-            inputs = {name: read_tables(_under(self.root, source)) for name, source in figure["inputs"].items()}
+            inputs = read_tables(_under(self.root, figure["inputs"]))
             drawn = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
         target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(drawn, separators=(",", ":"))
@@ -282,7 +283,7 @@ class _Site:
 
     def _readers(self, figure):
         """Return the claims that read a table of a figure."""
-        tables = {path.removeprefix("results/") for path in _paths(figure["inputs"])}
+        tables = {path.removeprefix("results/") for path in paths_of(figure["inputs"])}
         return {claim for claim, reading in self.read.items() if tables & reading.rows.keys()}
 
     # --- claims ------------------------------------------------------------------------------------------------------
@@ -442,13 +443,6 @@ def claim_page(claim):
     'claim/mq.table4.mq.128.html'
     """
     return f"claim/{claim}.html"
-
-
-def _paths(source):
-    """Return all paths in a figure's input, which may be nested dicts and lists."""
-    if isinstance(source, dict):
-        return [path for one in source.values() for path in _paths(one)]
-    return [source] if isinstance(source, str) else [path for one in source for path in _paths(one)]
 
 
 def _under(root, source):

@@ -10,16 +10,17 @@ import vl_convert
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from misspenalty_studies.common.plan import paths_of
 from misspenalty_studies.common.reporting.jobs import function_of, read_tables
 from misspenalty_studies.common.site.charts import charts, read_figure
 from misspenalty_studies.common.site.inputs import read_index
-from misspenalty_studies.common.site.pages import _paths, _tuples, _under
+from misspenalty_studies.common.site.pages import _tuples, _under
 
 ROOT = Path(__file__).parents[4]
 ARCHIVED = {
     figure["output"]: figure
     for figure in read_index(ROOT / "results" / "index.json")["figures"]
-    if all((ROOT / path).is_file() for path in _paths(figure["inputs"]))
+    if all((ROOT / path).is_file() for path in paths_of(figure["inputs"]))
 }
 
 
@@ -36,7 +37,7 @@ def test_most_figures_can_be_drawn_from_archived_tables():
 @pytest.mark.parametrize("output", ARCHIVED)
 def test_an_archived_figure_becomes_charts_whose_marks_have_names_and_places(output):
     figure = ARCHIVED[output]
-    inputs = {name: read_tables(_under(ROOT, source)) for name, source in figure["inputs"].items()}
+    inputs = read_tables(_under(ROOT, figure["inputs"]))
     found = charts(function_of(figure["function"])(**inputs, **_tuples(figure["options"])))
     json.dumps(found, allow_nan=False)
     names = {one["name"] for one in found["series"]}

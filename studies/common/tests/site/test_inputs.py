@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from misspenalty.errors import InputError
+from misspenalty_studies.common.plan import paths_of
 from misspenalty_studies.common.site import inputs
 from misspenalty_studies.common.site.links import dead_links
-from misspenalty_studies.common.site.pages import _paths
 
 ROOT = Path(__file__).parents[4]
 FIGURE = {
@@ -37,7 +37,7 @@ def test_the_index_is_returned_as_it_is_written(tmp_path):
 def test_the_archived_index_is_read_and_names_files_of_this_checkout():
     index = inputs.read_index(ROOT / "results" / "index.json")
     assert len(index["figures"]) > 20
-    named = {path for figure in index["figures"] for path in _paths(figure["inputs"])}
+    named = {path for figure in index["figures"] for path in paths_of(figure["inputs"])}
     published = {path for path in named if path.startswith("studies/")}
     assert published and [path for path in published if not (ROOT / path).is_file()] == []
 
