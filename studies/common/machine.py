@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.settings import Number, Settings
+from misspenalty_studies.common.validated import validated
 
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[Number, Field(strict=True, gt=0)]
@@ -280,11 +280,4 @@ def read_document(path, model, expected):
         one, and otherwise the first fault.
     """
     data = read_yaml(path, expected)
-    try:
-        return model.model_validate(data), data
-    except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys first (typos)
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        mark = "." if first["type"] == "value_error" else ": "  # a validator of an entry names the part at fault itself
-        what = first["msg"].removeprefix("Value error, ")
-        raise InputError(place + mark + what, path=path, remedy=f"see {model.__module__}.{model.__name__}") from error
+    return validated(model, data, path, f"see {model.__module__}.{model.__name__}"), data

@@ -1,5 +1,7 @@
 """Check the content of a file against a model; errors name the file, the place and a remedy."""
 
+import re
+
 from pydantic import ValidationError
 
 from misspenalty.errors import InputError
@@ -24,7 +26,8 @@ def validated(model, data, path, remedy, *place):
     Raises
     ------
     InputError
-        The data do not match the model; the message names the first fault.
+        The data do not match the model; the message names an unknown key, if there is one, and otherwise the first
+        fault.
 
     Examples
     --------
@@ -38,9 +41,11 @@ def validated(model, data, path, remedy, *place):
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, (*place, *first["loc"])))
-        raise InputError(f"{where}: {first['msg']}", path=path, remedy=remedy) from error
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # unknown keys first (typos)
+        where = ".".join(map(str, (*place, *first["loc"]))) or "the whole"
+        what = first["msg"].removeprefix("Value error, ")
+        named = first["type"] == "value_error" and re.match(r"\w+: ", what)  # a validator names the part itself
+        raise InputError(where + ("." if named else ": ") + what, path=path, remedy=remedy) from error
 
 
 def read_entries(model, path, remedy, **given):
