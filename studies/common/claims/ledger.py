@@ -194,7 +194,7 @@ def read_ledger(path):
     """
     path = Path(path)
     study = path.absolute().parent.name
-    entries = load_entries(path, SCHEMA, "id")
+    entries = _entries(path)
     lines = {
         m[1]: n
         for n, text in enumerate(path.read_text().splitlines(), 1)
@@ -248,24 +248,15 @@ def _yaml(path):
     return read_yaml(path, remedy="studies/README.md explains what belongs where")
 
 
-def load_entries(path, schema, name):
-    """Read a YAML list of entries and check it against a schema; errors identify an entry by its key `name`.
-
-    Raises
-    ------
-    InputError
-        The file is missing, is not YAML, or does not match its schema.
-    """
+def _entries(path):
+    """Read the list of a ledger's entries and check it against the schema; errors identify an entry by its id."""
     entries = _yaml(path)
-    problem = worst_error(entries, _yaml(schema))
+    problem = worst_error(entries, _yaml(SCHEMA))
     if problem is not None:
         steps = list(problem.absolute_path)
         entry = entries[steps[0]] if steps else None
-        label = entry.get(name, f"number {steps[0] + 1}") if isinstance(entry, dict) else "list"
-        where = ".".join(str(step) for step in steps[1:])
-        raise InputError(
-            f"entry {label}{', ' + where if where else ''}: {problem.message}",
-            path=path,
-            remedy=f"the allowed keys are in {Path(schema).name}",
-        )
+        label = entry.get("id", f"number {steps[0] + 1}") if isinstance(entry, dict) else "list"
+        where = ", ".join(filter(None, [f"entry {label}", ".".join(map(str, steps[1:]))]))
+        remedy = f"the allowed keys are in {SCHEMA.name}"
+        raise InputError(f"{where}: {problem.message}", path=path, remedy=remedy)
     return entries
