@@ -47,7 +47,7 @@ use rule claims as claims_calibrated with:
 
 
 # Tables about the claims; simulations.smk makes their rules.
-CLAIM_TABLES = [
+ABOUT_CLAIMS = [
     Simulation(
         "missing_facts",
         job(CODE, "misspenalty_studies.common.claims.missing.missing_facts_table"),

@@ -1,6 +1,6 @@
 # Make one rule for each simulation that a study declares in its rule file, and for each table about the claims.
 
-for simulation in [*declared("simulations"), *CLAIM_TABLES]:
+for simulation in [*declared("simulations"), *ABOUT_CLAIMS]:
 
     rule:
         name:
