@@ -102,6 +102,7 @@ def test_fio_version_2_and_damage(opened):
     ]:
         with pytest.raises(InputError, match=message):
             opened(f"fio version 2 iolog\n/a add\n{line}\n")
+    assert blocks(opened("fio version 2 iolog\r/a add\r/a read 4096 4096\r")) == [1]
     with pytest.raises(ParameterError, match="unit is 'h'; expected one of ns, us, ms"):
         open_trace(FORMATS / "fio3.log", unit="h")
     with pytest.raises(InputError, match=r"lines of version 2 have no times; leave out --unit"):

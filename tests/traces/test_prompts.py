@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misspenalty import InputError, open_trace
-from misspenalty.traces import formats, prompts
+from misspenalty.traces import formats, lines, prompts
 from misspenalty.traces.prompts import read_prompts
 
 
@@ -58,7 +58,7 @@ def test_the_end_of_the_last_line_may_be_missing(tmp_path):
 def test_byte_order_marks_are_left_out(tmp_path, monkeypatch, size):
     """A file that was joined from two has a second mark."""
     path = write(tmp_path, "\ufeff" + line(0, 600, 1, [1, 2]), "\ufeff" + line(5, 600, 1, [1, 3]), "\ufeff")
-    monkeypatch.setattr(prompts, "CHUNK", size)
+    monkeypatch.setattr(lines, "CHUNK", size)
     trace = open_trace(path)
     assert (trace.format, trace.address[trace.ids].tolist()) == ("mooncake", [1, 2, 1, 3])
 
@@ -66,7 +66,7 @@ def test_byte_order_marks_are_left_out(tmp_path, monkeypatch, size):
 @pytest.mark.parametrize("size", [1, 7, 200])
 def test_lines_do_not_depend_on_the_chunks(tmp_path, monkeypatch, size):
     path = write(tmp_path, *(line(i, 600, i, [i, i + 1]) for i in range(5)))
-    monkeypatch.setattr(prompts, "CHUNK", size)
+    monkeypatch.setattr(lines, "CHUNK", size)
     assert read_prompts(path).blocks.tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5]
 
 
@@ -116,7 +116,7 @@ def test_files_without_requests(tmp_path):
 
 def test_an_endless_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(prompts, "MAX_LINE_BYTES", 100)
-    monkeypatch.setattr(prompts, "CHUNK", 50)
+    monkeypatch.setattr(lines, "CHUNK", 50)
     with pytest.raises(InputError, match="line 2: the line is longer"):
         read_prompts(write(tmp_path, line(), " " * 500 + "{"))
 

@@ -108,10 +108,11 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
         yield batch
 
 
-def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
+def chunks(path: Path, expected: str, longest: int = LONGEST_LINE) -> Iterator[tuple[bytes, int]]:
     """Yield chunks of whole lines that end in newlines, each with the number of lines before it.
 
-    A byte order mark is left out; lines may end in LF or CR LF, or all in CR.
+    Byte order marks are left out; lines may end in LF or CR LF, or all in CR. A line of more than `longest` bytes is
+    refused; the message says what is `expected` instead.
     """
     rest, line, old = b"", 0, None
     with open_stream(path) as stream:
@@ -122,10 +123,9 @@ def chunks(path: Path, expected: str) -> Iterator[tuple[bytes, int]]:
             text = rest + _newlines(chunk, old, path) if rest else _newlines(chunk, old, path)
             text = text.removeprefix(MARK).replace(b"\n" + MARK, b"\n")  # files that were joined have several marks
             whole = text.rfind(b"\n") + 1
-            if len(text) - whole > LONGEST_LINE:
-                raise InputError(
-                    "the line is longer than 64 KB", path=path, line=line + text.count(b"\n") + 1, expected=expected
-                )
+            if len(text) - whole > longest:
+                what, number = f"the line is longer than {longest >> 10:,} KB", line + text.count(b"\n") + 1
+                raise InputError(what, path=path, line=number, expected=expected)
             rest = text[whole:]
             if whole:
                 _check_returns(text[:whole], path, line)

@@ -10,6 +10,7 @@ another size; sessions of agents come without times. KVCache.AI's simulator (kvc
 common prefix instead of hashes, is not read, because we found no public definition of it.
 """
 
+import functools
 import json
 import os
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from os import PathLike
 import numpy as np
 
 from misspenalty.errors import InputError, check_choice, check_whole
-from misspenalty.traces.compression import check_path, open_stream, read_some
-from misspenalty.traces.lines import MARK
+from misspenalty.traces.compression import check_path
+from misspenalty.traces.lines import chunks
 from misspenalty.traces.reader import LONGEST_TIME
 
 BLOCK_TOKENS = 512  # block size of the released traces
@@ -32,7 +33,6 @@ MAX_TOKENS = 1 << 32
 MAX_BLOCK = 1 << 20  # tokens
 MAX_HASH = (1 << 64) - 1
 MAX_LINE_BYTES = 1 << 26
-CHUNK = 1 << 20  # bytes read at a time
 
 
 @dataclass(frozen=True)
@@ -185,60 +185,35 @@ def read_prompts(path: str | PathLike[str], unit: str | None = None, block_token
     low, high = 1, MAX_TOKENS  # smallest and largest block size that fit all lines so far
     asked, told = block_tokens, None
     for number, line in _lines(path):
-        limit = LONGEST_TIME // UNITS[unit or "ms"]
-        time, tokens, output, ids, own = _request(line, path, number, limit, unit or "ms")
+        fault = functools.partial(InputError, path=path, line=number)
+        time, tokens, output, ids, own = _request(line, unit or "ms", fault)
         if times and own != told:
-            raise InputError(
-                "block_size is missing" if own is None else f"block_size is {own}", path=path, line=number,
-                expected=f"{told or 'none'}, as on the lines before",
-                remedy="split the trace by block size",
-            )  # fmt: skip
+            what = "block_size is missing" if own is None else f"block_size is {own}"
+            expected = f"{told or 'none'}, as on the lines before"
+            raise fault(what, expected=expected, remedy="split the trace by block size")
         told = own
         if asked and own and own != asked:
-            raise InputError(
-                f"block_size is {own}, not {asked}", path=path, line=number,
-                remedy="leave out --block-tokens (block_tokens=…)",
-            )  # fmt: skip
+            raise fault(f"block_size is {own}, not {asked}", remedy="leave out --block-tokens (block_tokens=…)")
         block_tokens = asked or own
         if times and (time is None) != (times[0] is None):
-            raise InputError(
-                "timestamp is missing" if time is None else "has a timestamp",
-                path=path,
-                line=number,
-                expected="times on all lines, or on none, as on the first",
-            )
+            what = "timestamp is missing" if time is None else "has a timestamp"
+            raise fault(what, expected="times on all lines, or on none, as on the first")
         if times and time is not None and time < times[-1]:
-            raise InputError(
-                f"timestamp {time} comes after {times[-1]}",
-                path=path,
-                line=number,
-                expected="times that never fall",
-                remedy="sort the lines by timestamp",
-            )
+            what, remedy = f"timestamp {time} comes after {times[-1]}", "sort the lines by timestamp"
+            raise fault(what, expected="times that never fall", remedy=remedy)
+        hashed = f"{len(ids)} hash_ids for {tokens} input tokens"
         if block_tokens:
             whole = -(-tokens // block_tokens)
             if abs(len(ids) - whole) > 1:
-                raise InputError(
-                    f"{len(ids)} hash_ids for {tokens} input tokens",
-                    path=path,
-                    line=number,
-                    expected=f"{whole}, or one more or less, in blocks of {block_tokens} tokens",
-                    remedy="set --block-tokens (block_tokens=…) to the trace's actual block size, or leave it out"
-                    if asked
-                    else "the line may be damaged",
-                )
+                expected = f"{whole}, or one more or less, in blocks of {block_tokens} tokens"
+                other = "set --block-tokens (block_tokens=…) to the trace's actual block size, or leave it out"
+                raise fault(hashed, expected=expected, remedy=other if asked else "the line may be damaged")
             least, most = 1, MAX_TOKENS
         else:
             least, most = _sizes(tokens, len(ids))
         if max(low, least) > min(high, most):
-            size = f"between {low} and {high} tokens" if times else "of any size"
-            raise InputError(
-                f"{len(ids)} hash_ids for {tokens} input tokens",
-                path=path,
-                line=number,
-                expected=f"one per block {size}, as on the lines before" if times else f"one per block {size}",
-                remedy="the line may be damaged",
-            )
+            size = f"between {low} and {high} tokens, as on the lines before" if times else "of any size"
+            raise fault(hashed, expected=f"one per block {size}", remedy="the line may be damaged")
         low, high = max(low, least), min(high, most)
         times.append(time)
         inputs.append(tokens)
@@ -276,59 +251,43 @@ def _since_first(times, unit, path):
 
 
 def _lines(path):
-    """Yield the number and text of every line that is not blank, without a byte order mark."""
-    number, rest = 0, b""
-    with open_stream(path) as stream:
-        while chunk := read_some(stream, CHUNK, path):
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
-                number += 1
-                line = line.removeprefix(MARK)  # files that were joined have several marks
-                if line.strip():
-                    yield number, line
-            if len(rest) > MAX_LINE_BYTES:
-                raise InputError("the line is longer than 64 MB", path=path, line=number + 1, expected=EXPECTED)
-    rest = rest.removeprefix(MARK)
-    if rest.strip():
-        yield number + 1, rest
+    """Yield the number and text of every line that is not blank."""
+    for text, before in chunks(path, EXPECTED, MAX_LINE_BYTES):
+        for number, line in enumerate(text.split(b"\n"), before + 1):
+            if line.strip():
+                yield number, line
 
 
-def _request(line, path, number, limit, unit):
-    """Return time, input and output tokens, hashes and tokens per block; the first and last are None if not stated."""
+def _request(line, unit, fault):
+    """Return time, input and output tokens, hashes and tokens per block; the first and last are None if not stated.
+
+    ``fault(what, expected=…)`` returns the error about the line.
+    """
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:  # a UnicodeDecodeError is a ValueError
-        raise InputError(f"not JSON ({error})", path=path, line=number, expected=EXPECTED) from error
+        raise fault(f"not JSON ({error})", expected=EXPECTED) from error
     if not isinstance(entry, dict):
-        raise InputError(f"a JSON {type(entry).__name__}", path=path, line=number, expected=EXPECTED)
+        raise fault(f"a JSON {type(entry).__name__}", expected=EXPECTED)
     for key in ("input_length", "hash_ids"):
         if key not in entry:
-            raise InputError(f"{key} is missing", path=path, line=number, expected=EXPECTED)
+            raise fault(f"{key} is missing", expected=EXPECTED)
     time, tokens, output, ids = (entry.get(key, 0 if key == "output_length" else None) for key in KEYS)
-    own = entry.get("block_size")
+    own, limit = entry.get("block_size"), LONGEST_TIME // UNITS[unit]
     if own is not None and (not _is_whole(own) or not 1 <= own <= MAX_BLOCK):
-        expected = f"a whole number of tokens from 1 to {MAX_BLOCK}"
-        raise InputError(f"block_size is {own!r}", path=path, line=number, expected=expected)
-    if "timestamp" in entry and (not _is_number(time) or not 0 <= time <= limit):
-        raise InputError(
-            f"timestamp is {time!r}", path=path, line=number, expected=f"a number from 0 to {limit}, {unit}"
-        )
+        raise fault(f"block_size is {own!r}", expected=f"a whole number of tokens from 1 to {MAX_BLOCK}")
+    if "timestamp" in entry and (not (_is_whole(time) or isinstance(time, float)) or not 0 <= time <= limit):
+        raise fault(f"timestamp is {time!r}", expected=f"a number from 0 to {limit}, {unit}")
     for key, value, least in (("input_length", tokens, 1), ("output_length", output, 0)):
         if not _is_whole(value) or not least <= value < MAX_TOKENS:
-            expected = f"a whole number from {least} to {MAX_TOKENS - 1}, tokens"
-            raise InputError(f"{key} is {value!r}", path=path, line=number, expected=expected)
+            raise fault(f"{key} is {value!r}", expected=f"a whole number from {least} to {MAX_TOKENS - 1}, tokens")
     if not isinstance(ids, list) or not all(_is_whole(value) and 0 <= value <= MAX_HASH for value in ids):
-        expected = f"a list of whole numbers from 0 to {MAX_HASH}"
-        raise InputError("hash_ids is not a list of hashes", path=path, line=number, expected=expected)
+        raise fault("hash_ids is not a list of hashes", expected=f"a list of whole numbers from 0 to {MAX_HASH}")
     return time, tokens, output, ids, own
 
 
 def _is_whole(value):
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value):
-    return _is_whole(value) or isinstance(value, float)
 
 
 def _sizes(tokens, count):

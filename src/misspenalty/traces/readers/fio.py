@@ -11,8 +11,7 @@ import collections
 import numpy as np
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces.compression import open_stream, read_some
-from misspenalty.traces.lines import with_newlines
+from misspenalty.traces.lines import chunks, with_newlines
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register
 from misspenalty.traces.reading import Reading
 
@@ -22,7 +21,6 @@ FILES = (b"add", b"open", b"close")  # actions that are no requests
 IGNORED = (b"sync", b"datasync", b"sync_file_range", b"trim", b"wait")
 PASSED = FILES + IGNORED
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000}  # ns
-CHUNK = 1 << 20  # bytes read at a time
 VERSION_1 = (
     "lines of version 1 are a table without a header (0 or 1 for a read or a write, offset, length): leave out the"
     " first line, and read the rest with --columns write=1,offset=2,size=3 (columns=…)"
@@ -36,7 +34,8 @@ def read(path, block_bytes, unit=None):
     given, unit = unit, unit or "us"
     names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
     counts = collections.Counter()
-    for first, lines in _chunks(path):
+    for text, first in chunks(path, "an iolog"):
+        lines, first = text.splitlines(), first + 1
         if not version:
             version = _version(lines[0], path)
             if given and version == 2:
@@ -61,19 +60,6 @@ def read(path, block_bytes, unit=None):
         devices=len(devices.numbers), time_unit=unit if version == 3 else "", address_unit=1, size_unit=1,
         operations=operations,
     )  # fmt: skip
-
-
-def _chunks(path):
-    """Yield chunks of lines, each as (number of the first line, lines)."""
-    rest, number = b"", 1
-    with open_stream(path) as stream:
-        while chunk := read_some(stream, CHUNK, path):
-            *lines, rest = (rest + chunk).split(b"\n")
-            if lines:
-                yield number, lines
-                number += len(lines)
-    if rest:
-        yield number, [rest]
 
 
 def _version(line, path):
