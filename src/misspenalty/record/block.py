@@ -56,19 +56,12 @@ def blkparse_lines(lines, source, begin=0, end=2**64):
     ['254,0    0        1     0.000000000    77  Q  WS 2048 + 8 [fio]']
     """
     events = []
-    for number, line in enumerate(lines, 1):
-        fields = line.split(maxsplit=6)
-        if not fields or fields[0] in tracer.STARTED:
-            continue
-        if fields[0] == "Lost":
-            raise CaptureError(
-                f"{source}, line {number}: bpftrace lost events; record again with a larger --ring-pages"
-            )
+    for at, line in tracer.printed(lines, source):
         try:
-            device, sector, count, kind, time, process, command = fields
+            device, sector, count, kind, time, process, command = line.split(maxsplit=6)
             events.append((int(time), int(device), int(sector), int(count), kind, int(process), command.strip()))
         except ValueError:
-            raise CaptureError(f"{source}, line {number}: {line.strip()[:80]!r}; {EXPECTED}") from None
+            raise CaptureError(f"{at}: {line.strip()[:80]!r}; {EXPECTED}") from None
     events = sorted((event for event in events if begin <= event[0] <= end), key=lambda event: event[0])
     for number, (time, device, sector, count, kind, process, command) in enumerate(events, 1):
         seconds, rest = divmod(time - events[0][0], 1_000_000_000)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from misspenalty.record.tracer import STARTED, CaptureError
+from misspenalty.record.tracer import CaptureError, printed
 
 BLOCK_BYTES = 8192
 SEGMENT_BLOCKS = (1 << 30) // BLOCK_BYTES  # PostgreSQL splits a relation into files of 1 GiB
@@ -107,32 +107,22 @@ def parse(lines: Iterable[str], relations: Mapping[str, str], source: str) -> Ev
     numbers: dict[str, int] = {}
     files: dict[str, tuple[int, int]] = {}
     nanoseconds, relation, block, write = array("Q"), array("H"), array("L"), array("B")
-    for number, line in enumerate(lines, start=1):
-        fields = line.split()
-        if not fields or fields[0] in STARTED:  # bpftrace ends with a blank line
-            continue
-        if fields[0] == "Lost":
-            raise CaptureError(
-                f"{source}, line {number}: bpftrace lost events ({line.strip()!r}); "
-                "record again with a larger --ring-pages"
-            )
+    for at, line in printed(lines, source):
         try:
-            operation, name, offset, count, time = fields
+            operation, name, offset, count, time = line.split()
             offset, count, time = int(offset), int(count), int(time)
         except ValueError:
-            raise CaptureError(f"{source}, line {number}: {line.strip()!r}; {EXPECTED}") from None
+            raise CaptureError(f"{at}: {line.strip()!r}; {EXPECTED}") from None
         if operation not in ("R", "W"):
-            raise CaptureError(f"{source}, line {number}: operation {operation!r}; {EXPECTED}")
+            raise CaptureError(f"{at}: operation {operation!r}; {EXPECTED}")
         if count != BLOCK_BYTES or offset % BLOCK_BYTES:
-            raise CaptureError(
-                f"{source}, line {number}: {count} bytes at {offset}; expected one aligned block of {BLOCK_BYTES} bytes"
-            )
+            raise CaptureError(f"{at}: {count} bytes at {offset}; expected one aligned block of {BLOCK_BYTES} bytes")
         if name not in files:
             try:
                 label, first = locate(name, relations)
             except KeyError:
                 raise CaptureError(
-                    f"{source}, line {number}: file {name!r} belongs to no relation known after the run; "
+                    f"{at}: file {name!r} belongs to no relation known after the run; "
                     "expected a relfilenode of pg_class, with fork and segment"
                 ) from None
             if label not in numbers:

@@ -27,7 +27,6 @@ PROBED = ("filemap/mm_filemap_fault", "raw_syscalls/sys_exit", "sched/sched_proc
 PAGE, SECTOR = 4096, 512
 READS, WRITES = {0, 17, 19}, {1, 18, 20}  # read pread64 readv, write pwrite64 writev
 POSITIONED = {17, 18}
-OPENS = {2, 85, 257}
 SETTINGS = {"BPFTRACE_STRLEN": "128", "BPFTRACE_MAP_KEYS_MAX": "65536"}
 ATTACH_TRIES = 60
 # The gate runs one command at a time as its child, and writes the command's exit status to a separate descriptor.
@@ -81,12 +80,8 @@ def parse(lines, source):
         A line is malformed, or events were lost.
     """
     accesses, names = [], {}
-    for number, line in enumerate(lines, 1):
+    for at, line in tracer.printed(lines, source):
         kind, _, rest = line.partition(" ")
-        if kind == "Lost":
-            raise CaptureError(
-                f"{source}, line {number}: bpftrace lost events; record again with a larger --ring-pages"
-            )
         if kind not in ("T", "P", "O"):
             continue
         try:
@@ -99,7 +94,7 @@ def parse(lines, source):
                 fields = rest.rstrip("\n").split(" ", 14)
                 names[int(fields[12])] = fields[14] if len(fields) > 14 else ""
         except (ValueError, IndexError):
-            raise CaptureError(f"{source}, line {number}: {line.strip()[:80]!r} is not a line of the probe") from None
+            raise CaptureError(f"{at}: {line.strip()[:80]!r} is not a line of the probe") from None
     accesses.sort(key=lambda access: access.time)
     return accesses, names
 

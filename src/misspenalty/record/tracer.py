@@ -49,6 +49,27 @@ def now():
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
+def printed(lines, source):
+    """Yield each line that a probe printed, with its place for messages; leave out blank lines and bpftrace's first.
+
+    Raises
+    ------
+    CaptureError
+        Events were lost; the message names `source`, the recording, and the line.
+
+    Examples
+    --------
+    >>> list(printed(["Attaching 2 probes...", "", "R 1 0 8192 5"], "x"))
+    [('x, line 3', 'R 1 0 8192 5')]
+    """
+    for number, line in enumerate(lines, 1):
+        at, first = f"{source}, line {number}", (line.split(maxsplit=1) or [""])[0]
+        if first == "Lost":
+            raise CaptureError(f"{at}: bpftrace lost events; record again with a larger --ring-pages")
+        if first not in ("", *STARTED):
+            yield at, line
+
+
 def start(probe, argument, output, log, *, buffering="full", settings=None):
     """Start bpftrace on a probe.
 
