@@ -195,7 +195,7 @@ def _words(name: str) -> set[str]:
 
 def left_out(name: str, place: int, table: Table) -> bool:
     """Return whether the user asked to leave a column out, by name or by number."""
-    asked = {part.strip().lower() for text in table.columns.get(IGNORE, ()) for part in (text, *text.split("+"))}
+    asked = table.asked(IGNORE)
     return name.lower() in asked or str(place + 1) in asked
 
 

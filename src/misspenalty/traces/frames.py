@@ -7,8 +7,7 @@ timestamps; columns without a role are not used.
 import dataclasses
 import decimal
 import numbers
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError, ParameterError
-from misspenalty.traces import doubts
 from misspenalty.traces._compile import Interner
-from misspenalty.traces.layout import LOOKED_AT
+from misspenalty.traces.columns import object_sizes
+from misspenalty.traces.layout import LOOKED_AT, understood
 from misspenalty.traces.reader import Requests
 from misspenalty.traces.reading import Reading, check_heeded
 from misspenalty.traces.rows import Rows, check_lifetimes
@@ -26,7 +25,7 @@ from misspenalty.traces.source import Source, expand
 from misspenalty.traces.table import OF_TEXT, Table
 from misspenalty.traces.time_units import compact_date, epoch_unit, stated_unit
 from misspenalty.traces.values import TextKeysError, is_text
-from misspenalty.traces.vocabulary import TIMES, Roles, assign
+from misspenalty.traces.vocabulary import TIMES, Roles
 
 BATCH = 1 << 20  # rows at a time
 
@@ -54,24 +53,17 @@ def read_columns(
     usual : str
         Unit of times that are numbers, if no name or option states it; by default it is guessed from the first time.
     """
-    names = first.column_names
-    roles = assign(names, table.columns, path, None)
-    if twice := [names[place] for places in roles.values() for place in places if names.count(names[place]) > 1]:
+    names, shown = tuple(first.column_names), [_shown(column) for column in first.columns]
+    form = understood(table, names, shown, path, timed=lambda table, roles: _timed(table, roles, first, usual, path))
+    used = [names[place] for places in form.roles.values() for place in places]
+    if twice := [name for name in used if names.count(name) > 1]:
         remedy = "give every column that is read a name of its own"
         raise InputError(f"several columns are called {twice[0]!r}", path=path, remedy=remedy)
-    table = dataclasses.replace(table, **doubts.units(table, names, roles), separator="")
-    shown = [_shown(column) for column in first.columns]
-    doubts.check(table, names, roles, shown, path, None)
-    table, notes = _timed(table, roles, first, usual, path)
-    rows = Rows(table, block_bytes, path)
-    check_lifetimes(table, roles, path)
-    yield from rows.ordered(iter(_requests(names, roles, batches, rows, path)))
-    used = {place for places in roles.values() for place in places}
-    ignored = tuple(
-        name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
-    )
-    columns = {role: " + ".join(names[at] for at in places) for role, places in roles.items()}
-    return rows.reading(columns, ignored, (*notes, *doubts.merged(table, names), *rows.notes(columns)))
+    rows = Rows(form.table, block_bytes, path)
+    check_lifetimes(form.table, form.roles, path)
+    yield from rows.ordered(iter(_requests(names, form.roles, batches, rows, path)))
+    columns = form.columns
+    return rows.reading(columns, form.ignored, (*form.notes, *rows.notes(columns)))
 
 
 def _shown(column: pa.ChunkedArray) -> list[str]:
@@ -108,7 +100,7 @@ def _timed(table: Table, roles: Roles, first: pa.Table, usual: str, path: Path |
 
 
 def _requests(
-    names: list[str],
+    names: Sequence[str],
     roles: Roles,
     batches: Callable[[list[str]], Iterable[pa.RecordBatch]],
     rows: Rows,
@@ -164,20 +156,11 @@ def _array(column: Any) -> pa.Array:
             raise ParameterError(f"a number of the table has more than 64 bits ({error}); give it as text") from error
 
 
-@dataclass(frozen=True)
-class References:
-    """References to blocks, column by column, as in `misspenalty.Trace`."""
+def references(source: Any, block_bytes: int, **options: Any) -> dict[str, Any]:
+    """Return the columns and the reading of a trace of a table's rows, by their names in `misspenalty.Trace`.
 
-    ids: np.ndarray
-    write: np.ndarray | None
-    time: np.ndarray | None
-    size: np.ndarray | None
-    address: np.ndarray
-    reading: Reading
-
-
-def references(source: Any, block_bytes: int, **options: Any) -> References:
-    """Return the references of the rows of a table; see `misspenalty.Trace.from_table`."""
+    The parameters are those of `misspenalty.Trace.from_table`.
+    """
     if odd := next((each for each in options if each in OF_TEXT), None):
         raise ParameterError(f"{odd} applies only to text files, not to tables in memory; leave it out")
     table, rows = Table().changed(**options), as_arrow(source)
@@ -185,11 +168,11 @@ def references(source: Any, block_bytes: int, **options: Any) -> References:
         found = _references(table, rows, block_bytes)
     except TextKeysError:
         found = _references(dataclasses.replace(table, key="words"), rows, block_bytes)
-    check_heeded(found.reading, options, None)
+    check_heeded(found["reading"], options, None)
     return found
 
 
-def _references(table: Table, rows: pa.Table, block_bytes: int) -> References:
+def _references(table: Table, rows: pa.Table, block_bytes: int) -> dict[str, Any]:
     first = rows.slice(0, LOOKED_AT)
     source = Source(
         iter(read_columns(first, lambda names: rows.select(names).to_batches(BATCH), table, block_bytes, None, "ns"))
@@ -210,4 +193,6 @@ def _references(table: Table, rows: pa.Table, block_bytes: int) -> References:
         source.reading or Reading(), format="table", block_bytes=block_bytes, rows=count,
         reads=len(ids) - source.writes, writes=source.writes, earlier=source.earlier,
     )  # fmt: skip
-    return References(ids, write, time, size, interner.addresses_by_id(), reading)
+    own, changing = object_sizes(ids, size)
+    return {"ids": ids, "write": write, "time": time, "address": interner.addresses_by_id(), "object_bytes": own,
+            "request_bytes": changing, "reading": reading}  # fmt: skip

@@ -4,7 +4,7 @@ import csv
 import dataclasses
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,11 @@ class Layout:
     def named(self) -> bool:
         """Whether the file itself names its columns."""
         return self.header_lines > 0 or NAMED_ABOVE in self.notes
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The name of each role's column, or the joined names of its columns."""
+        return {role: " + ".join(self.names[place] for place in places) for role, places in self.roles.items()}
 
     @property
     def kinds(self) -> dict[int, pa.DataType]:
@@ -169,7 +174,7 @@ def resolve(table: Table, head: bytes, path: Path | None = None, *, doubted: boo
     if table.pattern:
         names = tuple(re.findall(r"\(\?P<(\w+)>", table.pattern))
         if not table.example:
-            return _understood(table, names, _first_matches(table, names, head), path, None, doubted)
+            return understood(table, names, _first_matches(table, names, head), path, None, doubted)
         roles = assign(names, table.columns, path, None, recognise=False)
         return Layout(_timed(table, roles, ())[0], names, roles)
     lines = [line.strip("\r") for line in head.decode("utf-8", "surrogateescape").split("\n")]
@@ -323,7 +328,7 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
     columns = _first_values(table, rows[header:], len(names))
     blank = {place for place, name in enumerate(names) if not name and not any(columns[place])}
     names = tuple(name or (f"#{place}" if header else str(place)) for place, name in enumerate(names, 1))
-    made = _understood(table, names, columns, path, at + 1, doubted)
+    made = understood(table, names, columns, path, at + 1, doubted)
     return dataclasses.replace(
         made,
         header_lines=skipped,
@@ -333,17 +338,27 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
     )
 
 
-def _understood(
-    table: Table, names: tuple[str, ...], columns: list[list[str]], path: Path | None, line: int | None, doubted: bool
+def understood(
+    table: Table,
+    names: tuple[str, ...],
+    columns: list[list[str]],
+    path: Path | None,
+    line: int | None = None,
+    doubted: bool = True,
+    timed: Callable[[Table, Roles], tuple[Table, Iterable[str]]] | None = None,
 ) -> Layout:
-    """Return the layout of a table whose columns have these names and first values; parameters as in `doubts.check`."""
+    """Return the layout of a table whose columns have these names and first values; parameters as in `doubts.check`.
+
+    ``timed(table, roles)`` returns the table with its unit of times, and notes if the unit was guessed; by default, it
+    is guessed from the first values.
+    """
     roles = assign(names, table.columns, path, line)
     used = {place for places in roles.values() for place in places}
     ignored = (
         name for place, name in enumerate(names) if place not in used and not doubts.left_out(name, place, table)
     )
     table = dataclasses.replace(table, **doubts.units(table, names, roles))
-    table, notes = _timed(table, roles, list(zip(*columns, strict=True))[:1])
+    table, notes = timed(table, roles) if timed else _timed(table, roles, list(zip(*columns, strict=True))[:1])
     if doubted:
         doubts.check(table, names, roles, columns, path, line)
     return Layout(table, names, roles, ignored=tuple(ignored), notes=(*notes, *doubts.merged(table, names)))
@@ -374,21 +389,14 @@ def _has_header(table: Table, first: list[str]) -> bool:
     """
     if any(NUMBER.fullmatch(field) for field in first):
         return False
-    asked = {part.strip().lower() for columns in table.columns.values() for column in columns
-             for part in (column, *column.split("+"))}  # fmt: skip
-    return any(not name.isdigit() for name in asked) or any(meaning(field) for field in first)
+    return any(not name.isdigit() for name in table.asked()) or any(meaning(field) for field in first)
 
 
 def _separator(table: Table, lines: list[str]) -> str:
     """Return the separator that gives the most known names in the first line or, without known names, the most fields,
     equally many in all lines."""
     best, found = (False, -1, -1, False), ","
-    wanted = {
-        part.lower()
-        for columns in table.columns.values()
-        for column in columns
-        for part in (column, *column.split("+"))
-    }
+    wanted = table.asked()
     for separator in GUESSED:
         rows = [split(line, separator) or [] for line in lines]
         known = sum(meaning(field) is not None or field.lower() in wanted for field in rows[0])

@@ -129,6 +129,17 @@ class Table:
     usual: bool = True
     unknown_sizes: tuple[str, ...] = ()
 
+    def asked(self, *roles: str) -> set[str]:
+        """Return the columns of these roles, or of all, in lower case, as names or numbers; joined ones also singly.
+
+        Examples
+        --------
+        >>> sorted(Table(columns={"device": ("Host+disk",), "ignore": ("x",)}).asked("device"))
+        ['disk', 'host', 'host+disk']
+        """
+        columns = [column for role in roles or self.columns for column in self.columns.get(role, ())]
+        return {part.strip().lower() for column in columns for part in (column, *column.split("+"))}
+
     def changed(self, **options: Any) -> "Table":
         """Return this description with the options of a user, given as text or as Python values.
 

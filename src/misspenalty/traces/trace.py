@@ -183,11 +183,7 @@ class Trace:
         from misspenalty.traces.frames import references  # the import takes longer than opening most traces
 
         found = references(table, check_block(block_bytes), columns=columns, **options)
-        first, changing = object_sizes(found.ids, found.size)
-        return cls(
-            found.ids, found.write, found.time, found.address, block_bytes, name, "table", object_bytes=first,
-            request_bytes=changing, reading=found.reading,
-        )  # fmt: skip
+        return cls(**found, block_bytes=block_bytes, name=name, format="table")
 
     def info(self) -> None:
         """Print what the trace contains, and how its file or table was read.
@@ -226,9 +222,14 @@ class Trace:
         >>> Trace.from_blocks([7, 8, 7]).to_numpy()
         {'block': array([7, 8, 7], dtype=uint64)}
         """
-        own = None if self.object_bytes is None else self.bytes_of(slice(None))
-        columns = {"block": self.address[self.ids], "write": self.write, "time": self.time, "object_bytes": own}
-        return {name: np.asarray(values) for name, values in columns.items() if values is not None}
+        return self._part(slice(None))
+
+    def _part(self, part: slice) -> dict[str, np.ndarray]:
+        columns = {"block": self.address[self.ids[part]]}
+        columns |= {name: values[part] for name in ("write", "time") if (values := getattr(self, name)) is not None}
+        if self.object_bytes is not None:
+            columns["object_bytes"] = self.bytes_of(part)
+        return {name: np.asarray(values) for name, values in columns.items()}
 
     def to_pandas(self) -> Any:
         """Return the references as a pandas DataFrame; columns as in `to_numpy`.
@@ -333,14 +334,7 @@ class Trace:
         """
         import pandas as pd
 
-        first = slice(0, check_whole("references", references, 0, LARGEST_VALUE))
-        columns = {"block": self.address[self.ids[first]]}
-        for name in ("write", "time"):
-            if getattr(self, name) is not None:
-                columns[name] = getattr(self, name)[first]
-        if self.object_bytes is not None:
-            columns["object_bytes"] = self.bytes_of(first)
-        return pd.DataFrame(columns)
+        return pd.DataFrame(self._part(slice(check_whole("references", references, 0, LARGEST_VALUE))))
 
     def __len__(self) -> int:
         return int(self.ids.shape[0])

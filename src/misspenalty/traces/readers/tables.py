@@ -66,7 +66,7 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     for what, count in ((kind, seen["skipped"]), ("repeated header line", seen["repeated"])):
         if count:
             rows.skipped[f"{what}{_s(count)}"] = count
-    columns = {role: " + ".join(form.names[place] for place in places) for role, places in form.roles.items()}
+    columns = form.columns
     if form.header_lines and not seen["rows"]:
         raise InputError("contains no requests, only a header", path=path)
     used = {place for places in form.roles.values() for place in places}
