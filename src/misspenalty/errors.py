@@ -105,6 +105,17 @@ def check_whole(what: str, value: Any, least: int, most: int, unit: str = "") ->
     return int(value)
 
 
+def check_number(what: str, value: Any, least: float, most: float) -> None:
+    """Raise a `ParameterError` if `value` is not a number from `least` to `most`.
+
+    Examples
+    --------
+    >>> check_number("share", 0.5, 0, 1)
+    """
+    if not is_number(value) or not least <= value <= most:
+        raise ParameterError(f"{what} is {value!r}; expected a number from {least:g} to {most:g}")
+
+
 def check_positive(what: str, value: Any) -> float:
     """Return `value` as a float, or raise a `ParameterError` if it is not a finite number above 0.
 

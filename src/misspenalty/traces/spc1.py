@@ -43,7 +43,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, check_number, check_whole
 from misspenalty.io.files import atomic_path, open_output
 from misspenalty.io.later import pd
 from misspenalty.traces._spc1 import FASTEST, LATEST, SLOWEST, Spc1
@@ -135,12 +135,13 @@ class Workload:
 
     def __post_init__(self):
         least = -(-SMALLEST * BLOCK * 100 // 45)
-        _whole("space_bytes", self.space_bytes, least, LARGEST * BLOCK, f", that is {-(-least >> 20)}MB at least")
-        _whole("bsus", self.bsus, 1, MOST_BSUS)
-        _whole("seed", self.seed, 0, (1 << 64) - 1)
+        what = f"spc1: space_bytes (at least {-(-least >> 20)}MB)"
+        check_whole(what, self.space_bytes, least, LARGEST * BLOCK)
+        check_whole("spc1: bsus", self.bsus, 1, MOST_BSUS)
+        check_whole("spc1: seed", self.seed, 0, (1 << 64) - 1)
         if self.iops is not None:
-            _number("iops", self.iops, SLOWEST, FASTEST)
-        _number("climb", self.climb, 0, 1)
+            check_number("spc1: iops", self.iops, SLOWEST, FASTEST)
+        check_number("spc1: climb", self.climb, 0, 1)
 
     @property
     def blocks(self):
@@ -209,9 +210,9 @@ def slices(workload, count=None, seconds=None):
     if (count is None) == (seconds is None):
         raise ParameterError("expected exactly one of requests and seconds")
     if count is None:
-        _number("seconds", seconds, 1e-9, LATEST / 1e9)
+        check_number("spc1: seconds", seconds, 1e-9, LATEST / 1e9)
         return _slices(workload.start(), FOREVER, int(seconds * 1e9))
-    _whole("requests", count, 1, 1 << 40)
+    check_whole("spc1: requests", count, 1, 1 << 40)
     if count / workload.rate > LATEST / 1e9:
         raise ParameterError(
             f"spc1: {count} requests take {count / workload.rate:g} s at {workload.rate:g} per second; "
@@ -360,15 +361,3 @@ def self_test(workload, count=1_000_000):
     share = expected[sequential].sum()
     rows.append(("mean size, KB", 4 * (1 - share) + mean * share, kilobytes / count))
     return pd.DataFrame(rows, columns=["quantity", "expected", "measured"])
-
-
-def _whole(name, value, low, high, further=""):
-    good = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
-    if not good:
-        raise ParameterError(f"spc1: {name} is {value!r}; expected a whole number from {low} to {high}{further}")
-
-
-def _number(name, value, low, high):
-    good = isinstance(value, int | float | np.number) and not isinstance(value, bool) and low <= value <= high
-    if not good:
-        raise ParameterError(f"spc1: {name} is {value!r}; expected a number from {low:g} to {high:g}")

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from misspenalty.errors import ParameterError
+from misspenalty.errors import ParameterError, check_number, check_whole
 from misspenalty.traces.spc1 import BLOCK, write_slices
 
 SLICE = 1 << 18  # requests made at a time
@@ -58,13 +58,13 @@ class Streams:
     seed: int = 0
 
     def __post_init__(self):
-        _check("streams", self.streams, 1, 1 << 20, whole=True)
-        _check("read_kb", self.read_kb, 4, 1 << 16, whole=True)
+        check_whole("streams: streams", self.streams, 1, 1 << 20)
+        check_whole("streams: read_kb", self.read_kb, 4, 1 << 16)
         if self.read_kb % 4:
             raise ParameterError(f"streams: read_kb is {self.read_kb}; expected a multiple of 4")
-        _check("space_bytes", self.space_bytes, self.streams * self.read_kb * 1024, 1 << 62, whole=True)
-        _check("mb_per_s", self.mb_per_s, 1e-6, 1e6)
-        _check("seed", self.seed, 0, (1 << 64) - 1, whole=True)
+        check_whole("streams: space_bytes", self.space_bytes, self.streams * self.read_kb * 1024, 1 << 62)
+        check_number("streams: mb_per_s", self.mb_per_s, 1e-6, 1e6)
+        check_whole("streams: seed", self.seed, 0, (1 << 64) - 1)
 
     @property
     def read_blocks(self):
@@ -146,10 +146,10 @@ def write_spc(workload, path, count=None, seconds=None):
     if (count is None) == (seconds is None):
         raise ParameterError("expected exactly one of requests and seconds")
     if count is None:
-        _check("seconds", seconds, 1e-9, LATEST / 1e9)
+        check_number("streams: seconds", seconds, 1e-9, LATEST / 1e9)
         end = int(seconds * 1e9)
     else:
-        _check("requests", count, 1, 1 << 40, whole=True)
+        check_whole("streams: requests", count, 1, 1 << 40)
         end = (count // workload.streams + 1) * workload.interval_ns
         if end > LATEST:
             raise ParameterError(f"streams: {count} requests take more than {LATEST / 1e9:g} s")
@@ -167,10 +167,3 @@ def _slices(workload, end, left):
             left -= table["time"].size
         if table["time"].size:
             yield table
-
-
-def _check(name, value, low, high, whole=False):
-    kinds = int | np.integer if whole else int | float | np.number
-    if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
-        expected = f"a whole number from {low} to {high}" if whole else f"a number from {low:g} to {high:g}"
-        raise ParameterError(f"streams: {name} is {value!r}; expected {expected}")
