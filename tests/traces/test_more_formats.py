@@ -68,7 +68,7 @@ def test_lcs_operations_and_damage(opened):
     assert opened(bytes(head) + b"".join(sizes)).object_bytes.tolist() == [0, 1, 2]  # an object may be empty
     with pytest.raises(InputError, match="holds 1 request, but its header counts 3"):
         opened(bytes(head) + rows[0])
-    with pytest.raises(InputError, match="byte 8220: the file ends within a record"):
+    with pytest.raises(InputError, match="byte 8220: the file ends 5 bytes into a record"):
         opened(bytes(head) + rows[0] + rows[1][:5])
     struct.pack_into("<Q", head, 8, 9)
     with pytest.raises(InputError, match="is of version 9; expected 1 to 8"):

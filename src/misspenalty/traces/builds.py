@@ -14,6 +14,7 @@ alone add up to more. A row of several pages counts as one event per page, since
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 from misspenalty.errors import InputError
 from misspenalty.io.later import pd
+from misspenalty.traces.reader import open_parquet
 
 PAGE_BYTES = 4096
 KINDS = ("fork", "exec", "interp", "open", "create", "read", "write", "mmap", "fault", "stat", "list", "truncate",
@@ -105,27 +107,13 @@ def read(path, name=None):
 def _table(path, columns):
     """Return `columns` of a Parquet file as a frame, read one at a time; integers have 64 bits, or 32 if in
     `NARROW`."""
-    import pyarrow.parquet as pq  # costs more than reading a small capture
-
+    if not os.path.exists(path):
+        raise InputError("no such file", path=path, remedy="a capture is three files in one folder")
     try:
-        with pq.ParquetFile(path, read_dictionary=["kind"] if "kind" in columns else None) as parquet:
-            missing = [name for name in columns if name not in parquet.schema_arrow.names]
-            if missing:
-                raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(columns)}")
-            twice = [name for name in columns if parquet.schema_arrow.names.count(name) > 1]
-            if twice:
-                raise InputError(f"two columns {twice[0]}", path=path, expected="each column once")
+        with open_parquet(path, columns, read_dictionary=["kind"] if "kind" in columns else None) as parquet:
             if parquet.metadata.num_rows > MOST_ROWS:
                 raise InputError(f"{parquet.metadata.num_rows} rows", path=path, expected=f"at most {MOST_ROWS}")
             return pd.DataFrame({name: _column(parquet.read([name])[name], name, path) for name in columns}, copy=False)
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, remedy="a capture is three files in one folder") from error
-    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
-        ) from error
     finally:
         pa.default_memory_pool().release_unused()
 

@@ -4,6 +4,7 @@ An installed package registers a format by an entry point in the group ``misspen
 or a module that calls `register`.
 """
 
+import contextlib
 import functools
 import importlib
 import itertools
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from misspenalty.errors import InputError, ParameterError, did_you_mean
+from misspenalty.errors import InputError, MissPenaltyError, ParameterError, did_you_mean
 from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, compression, open_stream, read_some
@@ -187,16 +189,17 @@ class Clock:
         return (ticks - self.first) * self.ns
 
 
-def records(path, dtype):
-    """Yield arrays of fixed-length binary records.
+def records(path, dtype, skip=0):
+    """Yield arrays of fixed-length binary records, which begin after the first `skip` bytes.
 
     Raises
     ------
     InputError
         The file ends within a record; the message names the byte where that record begins.
     """
-    done, rest = 0, b""
+    done, rest = skip, b""
     with open_stream(path) as stream:
+        read_some(stream, skip, path)
         while chunk := read_some(stream, RECORDS * dtype.itemsize, path):
             data = rest + chunk if rest else chunk
             whole = len(data) // dtype.itemsize
@@ -212,6 +215,33 @@ def records(path, dtype):
             expected=f"records of {dtype.itemsize} bytes",
             remedy="it may be truncated, or in another format",
         )
+
+
+@contextlib.contextmanager
+def open_parquet(path, columns=(), **options):
+    """Yield a Parquet file as a `pyarrow.parquet.ParquetFile`, given its options.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened, or cannot be read within the block, or does not have each of `columns` once.
+    """
+    import pyarrow.parquet as pq  # costs more than opening a small trace
+
+    try:
+        with pq.ParquetFile(path, **options) as parquet:
+            names = parquet.schema_arrow.names
+            if missing := [name for name in columns if name not in names]:
+                raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(columns)}")
+            if twice := [name for name in columns if names.count(name) > 1]:
+                raise InputError(f"two columns {twice[0]}", path=path, expected="each column once")
+            yield parquet
+    except MissPenaltyError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+        raise InputError(
+            f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
+        ) from error
 
 
 RECORDS = 1 << 16  # records read at a time; four times as many would not stay in the processor's cache

@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, check_choice
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.reader import SECTOR, Clock, Devices, Format, extents, register, sectors_to_bytes
 from misspenalty.traces.reading import Reading
@@ -30,8 +30,7 @@ CHUNK = 1 << 22  # bytes read at a time
 
 def read(path, block_bytes, action="Q"):
     """Yield one batch of `Requests`: the reads and writes among the records whose action is `action`, in blocks."""
-    if action not in ACTIONS:
-        raise ParameterError(f"action is {action!r}; expected one of {', '.join(ACTIONS)}")
+    check_choice("action", action, ACTIONS)
     files = of_all_processors(path)
     rows = np.concatenate([np.empty(0, RECORD), *(part for file in files for part in _records(file))])
     rows, skipped = _of_action(rows, action)

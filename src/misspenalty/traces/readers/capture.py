@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from misspenalty.errors import InputError
-from misspenalty.traces.reader import Format, Requests, register
+from misspenalty.traces.reader import Format, Requests, open_parquet, register
 
 MAGIC = b"PAR1"
 MILLISECOND = 1_000_000  # ns
@@ -30,33 +30,14 @@ COLUMNS = {
 
 def read(path, block_bytes):
     """Yield `Requests`; the upper 32 bits of an address number the relation, the lower 32 the block within it."""
-    import pyarrow.parquet as pq  # costs more than opening a small trace
-
     relations = {}
-    try:
-        with pq.ParquetFile(path) as parquet:
-            _check(parquet.schema_arrow, path)
-        with pq.ParquetFile(path, read_dictionary=["relation"]) as parquet:
-            for batch in parquet.iter_batches(BATCH, columns=list(COLUMNS)):
-                yield _requests(batch, relations, path)
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
-        raise InputError(
-            f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
-        ) from error
-
-
-def _check(schema, path):
-    """Raise an `InputError` if a column is missing or has another type."""
-    missing = [name for name in COLUMNS if name not in schema.names]
-    if missing:
-        raise InputError(f"no column {', '.join(missing)}", path=path, expected=f"columns {', '.join(COLUMNS)}")
-    for name, (what, fits) in COLUMNS.items():
-        if schema.names.count(name) > 1:
-            raise InputError(f"two columns {name}", path=path, expected="each column once")
-        if not fits(schema.field(name).type):
-            raise InputError(f"column {name} is of type {schema.field(name).type}", path=path, expected=what)
+    with open_parquet(path, COLUMNS) as parquet:
+        for name, (what, fits) in COLUMNS.items():
+            if not fits(kind := parquet.schema_arrow.field(name).type):
+                raise InputError(f"column {name} is of type {kind}", path=path, expected=what)
+    with open_parquet(path, read_dictionary=["relation"]) as parquet:
+        for batch in parquet.iter_batches(BATCH, columns=list(COLUMNS)):
+            yield _requests(batch, relations, path)
 
 
 def _numbers(batch, name, limit, path):

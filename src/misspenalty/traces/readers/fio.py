@@ -10,7 +10,7 @@ import collections
 
 import numpy as np
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, check_choice
 from misspenalty.traces.lines import chunks, with_newlines
 from misspenalty.traces.reader import Clock, Devices, Format, extents, register
 from misspenalty.traces.reading import Reading
@@ -29,9 +29,7 @@ VERSION_1 = (
 
 def read(path, block_bytes, unit=None):
     """Yield `Requests` of blocks of `block_bytes`; return the `Reading`. `unit` is the unit of times."""
-    if unit not in (None, *UNITS):
-        raise ParameterError(f"unit is {unit!r}; expected one of {', '.join(UNITS)}")
-    given, unit = unit, unit or "us"
+    given, unit = unit, check_choice("unit", "us" if unit is None else unit, UNITS)
     names, clock, devices, version = {}, Clock(UNITS[unit], path), Devices(), 0
     counts = collections.Counter()
     for text, first in chunks(path, "an iolog"):

@@ -18,7 +18,7 @@ from misspenalty.traces import unknown_sizes
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.lifetimes import DELETE as GONE
 from misspenalty.traces.lifetimes import Lifetimes
-from misspenalty.traces.reader import Clock, Format, Requests, register
+from misspenalty.traces.reader import Clock, Format, Requests, records, register
 from misspenalty.traces.reading import Reading
 from misspenalty.traces.table import LIFETIMES, OPTIONS
 
@@ -26,7 +26,6 @@ MAGIC = 0x123456789ABCDEF0
 HEADER_BYTES = 8192
 HEAD = struct.Struct("<QQqq")  # magic number, version, version of the statistics, requests
 SECOND = 1_000_000_000  # ns
-AT_ONCE = 1 << 18  # records read at a time
 VERSIONS = range(1, 9)
 WRITES = (3, 4, 5, 6, 7, 8, 10, 11, 13, 14)  # set, add, cas, replace, append, prepend, incr, decr, write, update
 DELETE = 9
@@ -58,19 +57,9 @@ def _batches(path, lives, passed):
     clock, done = Clock(SECOND, path), 0
     with open_stream(path) as stream:
         version, requests = header(read_some(stream, HEADER_BYTES, path), path)
-        dtype = record(version)
-        while data := read_some(stream, AT_ONCE * dtype.itemsize, path):
-            if len(data) % dtype.itemsize:
-                raise InputError(
-                    "the file ends within a record",
-                    path=path,
-                    byte=HEADER_BYTES + done * dtype.itemsize + len(data) // dtype.itemsize * dtype.itemsize,
-                    expected=f"records of {dtype.itemsize} bytes",
-                    remedy="it may be truncated",
-                )
-            rows = np.frombuffer(data, dtype)
-            done += len(rows)
-            yield _requests(rows, clock, path, lives, passed)
+    for rows in records(path, record(version), HEADER_BYTES):
+        done += len(rows)
+        yield _requests(rows, clock, path, lives, passed)
     if requests > 0 and done != requests:
         what = f"holds {done} request{'s' * (done != 1)}, but its header counts {requests}"
         raise InputError(what, path=path, remedy=f"it may be {'truncated' if done < requests else 'damaged'}")

@@ -2,10 +2,9 @@
 
 import pyarrow as pa
 
-from misspenalty.errors import InputError
 from misspenalty.traces.frames import BATCH, read_columns
 from misspenalty.traces.layout import LOOKED_AT
-from misspenalty.traces.reader import Format, register
+from misspenalty.traces.reader import Format, open_parquet, register
 from misspenalty.traces.readers import capture, files
 from misspenalty.traces.table import OF_TEXT, OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES
@@ -13,22 +12,15 @@ from misspenalty.traces.vocabulary import PLACES
 
 def read(path, block_bytes, **options):
     """Yield `Requests` of blocks of `block_bytes`; return the `Reading`."""
-    import pyarrow.parquet as pq  # costs more than opening a small trace
-
     table = Table().changed(**options)
-    try:
-        with pq.ParquetFile(path) as parquet:
-            first = next(parquet.iter_batches(LOOKED_AT), None)
-            first = parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
-            return (
-                yield from read_columns(
-                    first, lambda names: parquet.iter_batches(BATCH, columns=names), table, block_bytes, path
-                )
-            )
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: in a column's name
-        raise InputError(
-            f"cannot be read as Parquet ({error})", path=path, remedy="the file may be truncated: fetch it again"
-        ) from error
+    with open_parquet(path) as parquet:
+        first = next(parquet.iter_batches(LOOKED_AT), None)
+        first = parquet.schema_arrow.empty_table() if first is None else pa.Table.from_batches([first])
+
+        def batches(names):
+            return parquet.iter_batches(BATCH, columns=names)
+
+        return (yield from read_columns(first, batches, table, block_bytes, path))
 
 
 def sniff(name, head):

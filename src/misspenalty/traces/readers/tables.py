@@ -7,7 +7,7 @@ The format ``csv`` is a table that its header and the user's options describe. E
 import collections
 import functools
 
-from misspenalty.errors import InputError, ParameterError
+from misspenalty.errors import InputError, ParameterError, check_choice
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.dialects import dialects
 from misspenalty.traces.layout import resolve
@@ -48,8 +48,8 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     **options
         As in `misspenalty.traces.table.OPTIONS`.
     """
-    if action is not None and action not in actions:
-        raise ParameterError(f"action is {action!r}; expected one of {', '.join(actions)}")
+    if action is not None:
+        check_choice("action", action, actions)
     table = table.changed(**options)
     for name in ("separator", "header", "comment") if table.pattern else ("skip",):
         if options.get(name) is not None:
