@@ -52,7 +52,5 @@ def is_padded(column: pa.Array) -> bool:
     >>> is_padded(pa.array(["7", "007"])), is_padded(pa.array(["0x7"])), is_padded(pa.array(["70", "0", "0.5"]))
     (True, True, False)
     """
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     column = column.dictionary if pa.types.is_dictionary(column.type) else column
     return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9xX]")).as_py())

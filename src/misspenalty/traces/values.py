@@ -49,9 +49,7 @@ class TextKeysError(Exception):
 
 
 def flat(column: pa.Array) -> pa.Array:
-    """Return a column without chunks or dictionary; raise a `BadValueError` if a value is missing."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    """Return a column without a dictionary; raise a `BadValueError` if a value is missing."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if column.null_count:
@@ -338,20 +336,15 @@ def _of_timestamps(column: pa.Array) -> tuple[np.ndarray, int]:
 
 
 def _of_texts(column: list[str], unit: str) -> np.ndarray:
-    read = _iso if unit == "iso" else functools.partial(_formatted, form=unit)
-    made, known = [], {}
+    made = []
     for row, text in enumerate(column):
         try:
-            if text not in known:
-                if len(known) > 1 << 16:
-                    known.clear()
-                known[text] = read(text)
+            made.append(_iso(text) if unit == "iso" else _formatted(text, unit))
         except (ValueError, OverflowError) as error:
             expected = "ISO 8601, 2024-05-31T12:00:00.5" if unit == "iso" else unit
             if isinstance(error, OverflowError):
                 expected = "a time from 1677-09-22 to 2262-04-11"
             raise BadValueError(row, f"time {text[:40]!r}", expected) from error
-        made.append(known[text])
     return np.array(made, np.int64)
 
 
@@ -364,6 +357,7 @@ def _ns(moment: datetime.datetime) -> int:
     return (moment - START) // datetime.timedelta(microseconds=1) * 1000
 
 
+@functools.lru_cache(1 << 16)
 def _formatted(text: str, form: str) -> int:
     before, _, part = text.rpartition(".")
     if form.endswith(".%f") and re.fullmatch("[0-9]{1,6}", part):  # most texts differ only in the fraction
@@ -376,6 +370,7 @@ def _moment(text: str, form: str) -> int:
     return _checked_ns(_ns(datetime.datetime.strptime(text, form)))
 
 
+@functools.lru_cache(1 << 16)
 def _iso(text: str) -> int:
     """Return an ISO 8601 time in ns since 1970, or a time of day in ns since midnight, without digits below a ns."""
     text = f"1970-01-01 {text}" if re.match(r"\d\d:\d\d:\d\d", text) else text
@@ -418,8 +413,6 @@ def operations(
     BadValueError
         The meaning of an operation is not known.
     """
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     if not is_text(column):
         kind = column.type
         column = (column.cast(pa.int8()) if pa.types.is_boolean(kind) else column).cast(pa.string())
@@ -481,8 +474,6 @@ def sizes(column: pa.Array) -> np.ndarray:
     >>> sizes(pa.array(["7", "-", ""])).tolist(), sizes(pa.array([7, None])).tolist()
     ([7, -1, -1], [7, -1])
     """
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     if is_text(column):
         text = pc.ascii_trim_whitespace(column)
         column = pc.if_else(pc.is_in(text, pa.array(["-", ""])), pa.scalar(str(UNKNOWN)), text)
