@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from misspenalty.traces import formats
 from misspenalty.traces.columns import check_block
 from misspenalty.traces.parts import SHARE, parse_selection
 from misspenalty.traces.quantities import is_time, parse_bytes
+from misspenalty.traces.reader import find_format
 from misspenalty.traces.table import OPTIONS, Table
 
 RESERVED = ("all", "traces", "raw")  # names that other files and targets use
@@ -41,23 +43,22 @@ def _source(text: str) -> str:
 
 
 def _format(text: str) -> str:
-    known = {name.lower(): name for name in formats()}
-    if text and text.lower() not in known:
-        raise ValueError(
-            f"unknown trace format {text!r}{did_you_mean(text, formats())}; known formats: {', '.join(formats())}"
-        )
-    return known.get(text.lower(), "")
+    return find_format(None, text).name if text else ""
 
 
-def _block_size(text: str) -> str:
-    if text:
-        check_block(parse_bytes(text, "block size"))
-    return text
+def _block_size(text: str) -> int:
+    return check_block(parse_bytes(text, "block size"))
 
 
-def _selection(text: str) -> str:
-    parse_selection(text or "all")
-    return text
+def _parsed_by(parse: Callable[[str], Any]) -> AfterValidator:
+    """Return the check that `parse` accepts a cell, which stays as it is, if it is not empty."""
+
+    def check(text: str) -> str:
+        if text:
+            parse(text)
+        return text
+
+    return AfterValidator(check)
 
 
 def _warm_up(text: str) -> str:
@@ -101,11 +102,6 @@ def parse_load(text: str) -> dict[str, Any]:
     return {}
 
 
-def _load(text: str) -> str:
-    parse_load(text)
-    return text
-
-
 class TraceRow(BaseModel):
     """One trace, as described by its row."""
 
@@ -115,11 +111,11 @@ class TraceRow(BaseModel):
     source: Annotated[str, AfterValidator(_source)]  # a path, an address, or external:NAME
     sha256: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""  # digest of the file; required for an address
     format: Annotated[str, AfterValidator(_format)] = ""  # required if it cannot be recognised from the file
-    block_size: Annotated[str, AfterValidator(_block_size)] = ""  # if empty, the format's own
-    selection: Annotated[str, AfterValidator(_selection)] = ""  # see `misspenalty.traces.parts.select`
+    block_size: Annotated[str, _parsed_by(_block_size)] = ""  # if empty, the format's own
+    selection: Annotated[str, _parsed_by(parse_selection)] = ""  # see `misspenalty.traces.parts.select`
     warm_up: Annotated[str, AfterValidator(_warm_up)] = ""
     device: Annotated[str, AfterValidator(_device)] = ""  # a drive, a description's path, or a time
-    load: Annotated[str, AfterValidator(_load)] = ""  # how requests arrive; see `parse_load`
+    load: Annotated[str, _parsed_by(parse_load)] = ""  # how requests arrive; see `parse_load`
     columns: str = ""  # this option and the following say how the file is read; see `misspenalty.traces.table.OPTIONS`
     separator: str = ""
     header: str = ""
@@ -245,13 +241,12 @@ def _row(header: list[str], line: str, number: int, path: Path) -> TraceRow:
     entries = dict(zip(header, cells, strict=False))
     try:
         return TraceRow.model_validate(entries)
-    except ParameterError as error:  # pydantic does not catch it
-        raise InputError(f"row {entries.get('name')}: {error}", path=path, line=number) from error
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Value error, ")
-        column = ".".join(map(str, first["loc"])) or message.partition(":")[0]
+        column = ".".join(map(str, first["loc"])) or next((c for c in COLUMNS if message.startswith(f"{c}: ")), "")
         message = message.removeprefix(f"{column}: ")
         if column == "sha256" and "pattern" in message:
             message = f"{entries['sha256']!r}; expected 64 hexadecimal digits"
-        raise InputError(f"row {entries.get('name')}, column {column}: {message}", path=path, line=number) from error
+        place = f"row {entries.get('name')}" + (f", column {column}" if column else "")
+        raise InputError(f"{place}: {message}", path=path, line=number) from error
