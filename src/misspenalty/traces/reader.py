@@ -164,29 +164,33 @@ class Devices:
 
 
 class Clock:
-    """Converter of times to ns since the trace's first request."""
+    """Converter of times to ns since the trace's first request or, if `from_start`, since 0."""
 
-    def __init__(self, ns, path):
-        self.ns, self.path, self.first = ns, path, None
+    def __init__(self, ns, path, from_start=False):
+        self.ns, self.path, self.from_start = ns, path, from_start
+        self.first = 0 if from_start else None  # ns
 
-    def since_start(self, ticks):
-        """Convert `ticks` of `ns` nanoseconds, int64, to ns since the first tick of the trace.
+    def since_start(self, ticks, ns=None):
+        """Convert `ticks` of `ns` nanoseconds, int64, to ns since the start; `ns` is by default the clock's own.
 
         Raises
         ------
         InputError
-            A time is more than `LONGEST_TIME` before or after the first.
+            A time is more than `LONGEST_TIME` before or after the first or, if `from_start`, has more than 63 bits.
         """
         if not ticks.size:
             return ticks
+        ns = ns or self.ns
         if self.first is None:
-            self.first = int(ticks[0])
+            self.first = int(ticks[0]) * ns
+        limit, start = ((1 << 63) - 1, "0") if self.from_start else (LONGEST_TIME, "the first")
         for tick in (int(ticks.min()), int(ticks.max())):
-            if abs(tick - self.first) * self.ns > LONGEST_TIME:
+            if abs(tick * ns - self.first) > limit:
                 raise InputError(
-                    f"time {tick} is out of range", path=self.path, expected=f"within {LONGEST_TIME} ns of the first"
+                    f"time {tick} is out of range", path=self.path, expected=f"within {limit} ns of {start}"
                 )
-        return (ticks - self.first) * self.ns
+        whole, part = divmod(self.first, ns)
+        return (ticks - whole) * ns - part
 
 
 def records(path, dtype, skip=0):

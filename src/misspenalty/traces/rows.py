@@ -13,7 +13,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.traces import spelling, unknown_sizes, values
 from misspenalty.traces.devices import DeviceNumbers
 from misspenalty.traces.lifetimes import DELETE, Lifetimes
-from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Requests, extents
+from misspenalty.traces.reader import LARGEST_ADDRESS, LARGEST_REQUEST, LONGEST_TIME, Clock, Requests, extents
 from misspenalty.traces.reading import Reading
 from misspenalty.traces.table import OPERATIONS, SECTOR, TIME_UNITS, TRUTHS, Table
 from misspenalty.traces.time_units import LAST_YEAR, unit_since_epoch, year_of
@@ -21,7 +21,6 @@ from misspenalty.traces.unknown_sizes import UNKNOWN
 from misspenalty.traces.values import BadValueError
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 
-LARGEST = (1 << 63) - 1
 MOST_REPEATS = 1 << 20  # maximum number of references for one row
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
@@ -59,7 +58,7 @@ class Rows:
         if self.lives is None:
             self.operations = {name: "ignore" if what == "delete" else what for name, what in table.operations.items()}
         self.devices = DeviceNumbers()
-        self.first = 0 if table.from_start else None  # time that becomes 0, ns
+        self.clock = Clock(1, path, table.from_start)
         self.counts: dict[str, tuple[str, int]] = {}
         self.skipped: dict[str, int] = {}
         self.earlier = self.unknown = self.empty = 0
@@ -158,7 +157,7 @@ class Rows:
             role = "offset"
             self._check_ends(made, device)
         except BadValueError as error:
-            raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, _said(error)) from error
+            raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, str(error)) from error
         if STATUS in columns:
             self._count_statuses(columns[STATUS][0])
         if found_nothing is not None:
@@ -166,7 +165,9 @@ class Rows:
         if self._has_unknown_sizes and "size" in made:
             self.unknown += int((made.get("repeat", np.int64(1)) * (made["size"] == UNKNOWN)).sum())
         when = next((made[role] for role in TIMES if role in made), None)
-        time = None if when is None else self._since_start(*when)
+        if when is not None and when[0].size and self.began is None:
+            self.began = int(when[0][0]) * when[1]
+        time = None if when is None else self.clock.since_start(*when)
         write = None if codes is None else codes == values.CODES["write"]
         placed = self._placed(made, device, write, time)
         if self.lives is not None:
@@ -231,22 +232,6 @@ class Rows:
                     f" sectors? ({option} sectors)"
                 )
         return said
-
-    def _since_start(self, when: np.ndarray, ns: int) -> np.ndarray:
-        """Return times in ns since the first or, with `from_start`, since 0; `when` is in units of `ns` nanoseconds."""
-        if not when.size:
-            return when
-        if self.began is None:
-            self.began = int(when[0]) * ns
-        if self.first is None:
-            self.first = int(when[0]) * ns
-        for time in (int(when.min()), int(when.max())):
-            limit = LARGEST if self.table.from_start else LONGEST_TIME
-            if abs(time * ns - self.first) > limit:
-                expected = f"within {limit} ns of {'0' if self.table.from_start else 'the first'}"
-                raise InputError(f"time {time} is out of range", path=self.path, expected=expected)
-        whole, part = divmod(self.first, ns)
-        return (when - whole) * ns - part
 
     def _selected(self, columns: Columns) -> tuple[Columns, np.ndarray]:
         """Return the rows of the chosen action, and their places; rows of other actions are counted in `skipped`."""
@@ -362,23 +347,12 @@ class Rows:
         size = np.ones(len(start), np.int64) if size is None else size
         self.empty += int(np.count_nonzero(size == 0))
         if device is None:
-            found = self._of_one_space(start.view(np.uint64), np.maximum(size, 1).view(np.uint64), write, time)
-            return found if SPACE not in made else found._replace(start=values.within(made[SPACE], found.start))
+            start, size = start.view(np.uint64), np.maximum(size, 1).view(np.uint64)  # addresses of up to 64 bits
+            first = start // np.uint64(self.block_bytes)
+            last = np.maximum(start + size - np.uint64(1), start) // np.uint64(self.block_bytes)
+            count = (last - first).view(np.int64) + 1
+            return Requests(values.within(made[SPACE], first) if SPACE in made else first, count, write, time)
         return extents(device, start, size, write, time, self.block_bytes, self.path)
-
-    def _of_one_space(
-        self, start: np.ndarray, size: np.ndarray, write: np.ndarray | None, time: np.ndarray | None
-    ) -> Requests:
-        """Return requests of `size` bytes, at least 1, from addresses of up to 64 bits, uint64."""
-        first = start // np.uint64(self.block_bytes)
-        last = np.maximum(start + size - np.uint64(1), start) // np.uint64(self.block_bytes)
-        return Requests(first, (last - first).view(np.int64) + 1, write, time)
-
-
-def _said(error: BadValueError) -> str:
-    if error.what and error.expected:
-        return f"{error.what}; expected {error.expected}"
-    return error.what
 
 
 def _expanded(requests: Requests, codes: np.ndarray | None, repeat: np.ndarray | None) -> Requests:

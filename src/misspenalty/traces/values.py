@@ -40,8 +40,8 @@ class BadValueError(ValueError):
     """
 
     def __init__(self, row: int, what: str = "", expected: str = "") -> None:
-        super().__init__(what)
-        self.row, self.what, self.expected = row, what, expected
+        super().__init__(f"{what}; expected {expected}" if expected else what)
+        self.row = row
 
 
 class TextKeysError(Exception):

@@ -6,7 +6,7 @@ refused until the user says what to do with it.
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
 
@@ -52,29 +52,10 @@ PAIRS = {
     "size": ("key_size", "value_size"),
     "block": ("cs-uri-stem", "cs-uri-query"),
 }  # columns that make up a role together
-FILES = (
-    "file",
-    "file_id",
-    "filename",
-    "file_name",
-    "fid",
-    "inode",
-    "ino",
-    "fd",
-    "path",
-    "oid",
-)  # names of columns that name a file; each file has its own addresses
-NEIGHBOURS = (
-    "block",
-    "block_number",
-    "page",
-    "block_id",
-    "lpn",
-    "lpa",
-    "block_no",
-    "blkno",
-    "page_no",
-)  # names of columns whose values number adjacent blocks, and are not only keys
+# names of columns that name a file; each file has its own addresses
+FILES = ("file", "file_id", "filename", "file_name", "fid", "inode", "ino", "fd", "path", "oid")
+# names of columns whose values number adjacent blocks, and are not only keys
+NEIGHBOURS = ("block", "block_number", "page", "block_id", "lpn", "lpa", "block_no", "blkno", "page_no")
 UNITS_OF_TIME = {"s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms",
                  "us": "us", "\u00b5s": "us", "\u03bcs": "us", "usec": "us", "microseconds": "us",
                  "ns": "ns", "nsec": "ns", "nanoseconds": "ns"}  # fmt: skip
@@ -185,7 +166,8 @@ def assign(
         The user gives two roles to a column, several columns to a role that allows only one, or leaves out a column
         that a format uses.
     """
-    roles: Roles = {role: _places(role, columns, names, path, line) for role, columns in given.items()}
+    fault = functools.partial(InputError, path=path, line=line)
+    roles: Roles = {role: _places(role, columns, names, fault) for role, columns in given.items()}
     taken = {place for places in roles.values() for place in places}
     dropped = set(roles.pop(IGNORE, ()))
     twice = [place for place in taken if sum(place in each for each in roles.values()) + (place in dropped) > 1]
@@ -210,28 +192,19 @@ def assign(
         pair = _pair(role, names, places)
         if role in roles or (len(places) > 1 and not pair):
             columns = [names[place] for place in (*roles.get(role, ()), *places)]
-            raise InputError(
-                f"columns {' and '.join(columns)} may {'both' if len(columns) == 2 else 'all'} be the {role}",
-                path=path,
-                line=line,
-                remedy=_both_of(role, columns),
-            )
+            what = f"columns {' and '.join(columns)} may {'both' if len(columns) == 2 else 'all'} be the {role}"
+            raise fault(what, remedy=_both_of(role, columns))
         roles[role] = pair or tuple(places)
     for group in (PLACES, *EXCLUSIVE):
         if len(both := [role for role in group if role in roles]) > 1:
             columns = [names[place] for role in both for place in roles[role]]
-            what = f"columns {' and '.join(columns)} exclude each other"
-            expected = f"one column of {', '.join(group)}"
             remedy = f"leave one out, such as with --columns ignore={columns[-1]} (columns=…)"
-            raise InputError(what, path=path, line=line, expected=expected, remedy=remedy)
+            expected = f"one column of {', '.join(group)}"
+            raise fault(f"columns {' and '.join(columns)} exclude each other", expected=expected, remedy=remedy)
     if not any(role in roles for role in PLACES):
-        raise InputError(
-            f"no column ({', '.join(names)[:80]}) gives the place of a request",
-            path=path,
-            line=line,
-            expected=f"one column of {', '.join(PLACES)}",
-            remedy="name it with --columns (columns=…), such as block=key,time_ms=when",
-        )
+        what = f"no column ({', '.join(names)[:80]}) gives the place of a request"
+        remedy = "name it with --columns (columns=…), such as block=key,time_ms=when"
+        raise fault(what, expected=f"one column of {', '.join(PLACES)}", remedy=remedy)
     return roles
 
 
@@ -267,7 +240,9 @@ def _drop_what_was_chosen(found: dict[str, list[int]], roles: Roles) -> None:
                 found.pop(role, None)
 
 
-def _places(role: str, columns: Iterable[str], names: Sequence[str], path: object, line: int | None) -> tuple[int, ...]:
+def _places(
+    role: str, columns: Iterable[str], names: Sequence[str], fault: Callable[..., InputError]
+) -> tuple[int, ...]:
     """Return the places of columns given by name or by number (from 1); ``+`` joins several columns."""
     places: list[int] = []
     for text in columns:
@@ -277,22 +252,17 @@ def _places(role: str, columns: Iterable[str], names: Sequence[str], path: objec
             if column in names:
                 same = [place for place, name in enumerate(names) if name == column]
                 if len(same) > 1:
-                    raise InputError(
-                        f"{len(same)} columns {column!r}", path=path, line=line,
-                        remedy=f"name one by its number: {role}={same[0] + 1}",
-                    )  # fmt: skip
+                    remedy = f"name one by its number: {role}={same[0] + 1}"
+                    raise fault(f"{len(same)} columns {column!r}", remedy=remedy)
                 places += same
             elif re.fullmatch("[0-9]{1,9}", column):
                 if not 1 <= int(column) <= len(names):
-                    raise InputError(
-                        f"no column {column}", path=path, line=line, expected=f"a number from 1 to {len(names)}"
-                    )
+                    raise fault(f"no column {column}", expected=f"a number from 1 to {len(names)}")
                 places.append(int(column) - 1)
             elif lower.count(column.lower()) == 1:
                 places.append(lower.index(column.lower()))
             else:
-                shown = ", ".join(names)
-                raise InputError(f"no column {column!r}", path=path, line=line, expected=f"one of {shown}")
+                raise fault(f"no column {column!r}", expected=f"one of {', '.join(names)}")
     if len(places) > 1 and role not in (*COMBINED, IGNORE):
         raise ParameterError(f"columns: {role} has {len(places)} columns; expected one")
     return tuple(places)

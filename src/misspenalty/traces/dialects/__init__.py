@@ -114,7 +114,6 @@ class Dialect:
             for line in lines
             if not (comment and line.lstrip().startswith(comment))
         ]
-        rows = [[field.strip() for field in row] for row in rows]
         if not rows:
             return False
         if self.table.header is not False and self._is_header(rows[0]):
@@ -141,11 +140,9 @@ class Dialect:
         return dataclasses.replace(self, table=dataclasses.replace(self.table, separator=separator))
 
     def _matches(self, lines: list[str]) -> bool:
-        wanted, passed = _whole(self.table.pattern), _beginning(self.table.skip)
-        found = [wanted.fullmatch(line.rstrip()) is not None for line in lines]
-        return any(found) and all(
-            is_row or (passed is not None and passed.match(line)) for is_row, line in zip(found, lines, strict=True)
-        )
+        pattern, skip = self.table.pattern, self.table.skip
+        others = [line for line in lines if not re.fullmatch(pattern, line.rstrip())]
+        return len(others) < len(lines) and all(skip and re.match(skip, line) for line in others)
 
     def _is_header(self, first: list[str]) -> bool:
         has = self.evidence.get("header_has")
@@ -190,16 +187,6 @@ def _lines(head: bytes) -> list[str]:
     if len(lines) > 1:
         lines.pop()  # the last line may be incomplete
     return [line.rstrip("\r") for line in lines[:LOOKED_AT] if line.strip()]
-
-
-@functools.cache
-def _whole(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-@functools.cache
-def _beginning(pattern: str) -> re.Pattern[str] | None:
-    return re.compile(pattern) if pattern else None
 
 
 def _source(entries: dict[str, Any]) -> str:
