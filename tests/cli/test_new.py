@@ -59,7 +59,7 @@ def test_it_is_a_policy_like_the_others(installed):
         (["lru"], "there already is a policy lru"),
         (["My-Policy"], "'My-Policy' is not a valid name for a policy; expected lower-case"),
         (["class"], "'class' is not a valid name"),
-        (["mine", "here"], "here already exists"),
+        (["mine", "here"], "here exists; choose another name or remove it"),
         (["mine", "file/mine"], "file/mine"),
     ],
 )

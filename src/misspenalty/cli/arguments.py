@@ -134,21 +134,19 @@ def _options_of_formats():
     return {name: options[name] for name in (*OPTIONS, *(name for name in options if name not in OPTIONS))}
 
 
+def add_policy_options(command):
+    """Add the options for policies, their parameters, and the references that are not counted."""
+    help_ = "policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine (default: lru)"
+    command.add_argument("--policy", metavar="A,B,…", default="lru", help=help_)
+    help_ = "a parameter, for the policies that have it; repeatable"
+    command.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=help_)
+    help_ = "warm-up, not counted: references, 20%%, 10m or a trace"
+    command.add_argument("--warm-up", metavar="N", default="0", help=help_)
+
+
 def add_replay_options(command):
     """Add the options of a replay, except the trace and the sizes."""
-    command.add_argument(
-        "--policy",
-        metavar="A,B,…",
-        default="lru",
-        help="policies (see 'misspenalty policies') or classes of your own, ./mine.py:Mine (default: lru)",
-    )
-    command.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a parameter, for the policies that have it; repeatable",
-    )
+    add_policy_options(command)
     command.add_argument(
         "--prefetch", metavar="KIND[:NAME=N,…]", help=f"prefetch sequential reads: {' or '.join(sequential.KINDS)}"
     )
@@ -158,15 +156,8 @@ def add_replay_options(command):
         default="count",
         help="which references update the cache, and which count (default: count)",
     )
-    add_warm_up(command)
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     add_format_options(command)
-
-
-def add_warm_up(command):
-    """Add the option for the references that are not counted."""
-    help_ = "warm-up, not counted: references, 20%%, 10m or a trace"
-    command.add_argument("--warm-up", metavar="N", default="0", help=help_)
 
 
 def add_size_options(command):

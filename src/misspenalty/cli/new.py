@@ -7,7 +7,7 @@ from pathlib import Path
 from string import Template
 
 import misspenalty
-from misspenalty.cli.arguments import add_command
+from misspenalty.cli.arguments import add_command, refuse_existing
 from misspenalty.cli.output import Described
 from misspenalty.errors import ParameterError
 from misspenalty.io.files import atomic_path
@@ -63,8 +63,7 @@ def _new(options):
     if name in KINDS[kind][1]():
         raise ParameterError(f"there already is a {kind} {name}; choose another name")
     folder = options.folder or Path(f"misspenalty-{name.replace('_', '-')}")
-    if folder.exists():
-        raise ParameterError(f"{folder} already exists; choose another folder")
+    refuse_existing(folder)
     files = write_package(kind, name, folder)
     following = f"cd {shlex.quote(str(folder))} && pip install --no-build-isolation . && pytest"
     rows = {kind: name, "folder": str(folder), "files": len(files), "next": following}

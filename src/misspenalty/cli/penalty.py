@@ -9,9 +9,9 @@ from misspenalty.cli import prompts
 from misspenalty.cli.arguments import (
     add_command,
     add_format_options,
+    add_policy_options,
     add_size_options,
     add_trace,
-    add_warm_up,
     number,
     open_warmed,
     parse_policies,
@@ -39,12 +39,7 @@ def add(commands):
     what = "simulate the response times of a trace through cache, queue and device"
     command = add_command(commands, "penalty", what, _penalty, EXAMPLES)
     add_trace(command)
-    command.add_argument(
-        "--policy",
-        default="lru",
-        metavar="A,B,…",
-        help="policies, or classes of your own, ./mine.py:Mine (default: lru)",
-    )
+    add_policy_options(command)
     command.add_argument(
         "--size", required=True, metavar="A,B,…", help="cache sizes: blocks, bytes with a unit, or shares (5%%)"
     )
@@ -73,15 +68,11 @@ def add(commands):
         "--writes", choices=("count", "ignore"), default="count", help="how the cache treats a write (default: count)"
     )
     command.add_argument("--write-through", action="store_true", help="writes also go to the device")
-    add_warm_up(command)
     command.add_argument(
         "--threads", metavar="N", type=whole_number, help="replays in parallel (default: one per processor)"
     )
     command.add_argument(
         "--plot", metavar="FILE", type=Path, help="also draw mean response times: a .png, .svg or .pdf"
-    )
-    command.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the policy; repeatable"
     )
     add_size_options(command)
     add_format_options(command)
