@@ -168,16 +168,18 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
     if isinstance(text, str) and not re.fullmatch(r"[0-9]{1,18}", text):
         if share := SHARE.fullmatch(text):
             references = int(float(share[1]) / 100 * len(trace) + 0.5)
-        elif is_time(text) and not os.path.exists(text):
+        elif os.path.exists(text):
+            other = as_trace(text)
+            trace, references = join(other, trace), len(other)
+        elif is_time(text):
             if trace.time is None:
                 raise ParameterError(f"warm-up {text}: {trace.name} has no times; give references or a share (20%)")
             since = np.maximum.accumulate(trace.time - trace.time[0])
             references = int(np.searchsorted(since, parse_time(text, "warm-up")))
-        elif not os.path.exists(text) and QUANTITY.fullmatch(text):
+        elif QUANTITY.fullmatch(text):
             raise ParameterError(f"warm-up is {text!r}; expected {WARM_UP}")
         else:
-            other = _other(text)
-            trace, references = join(other, trace), len(other)
+            raise InputError("no such file", path=text, remedy=f"a warm-up is {WARM_UP}")
     elif isinstance(text, str) or (is_number(text) and isinstance(text, numbers.Integral)):
         references = int(text)
     else:
@@ -190,12 +192,6 @@ def warm_up(trace: Trace, text: "str | int | os.PathLike[str]") -> tuple[Trace, 
             f"a warm-up of {references} references{given} leaves none of the {len(trace)} of {trace.name} to be counted"
         )
     return trace, references
-
-
-def _other(text: str) -> Trace:
-    if not os.path.exists(text):
-        raise InputError("no such file", path=text, remedy=f"a warm-up is {WARM_UP}")
-    return as_trace(text)
 
 
 def _rebuilt(

@@ -331,33 +331,35 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
     matching = [form for form in known.values() if form.sniff(bare, head)]
     if not matching and not OPTIONS.keys().isdisjoint(options):
         return known["csv"]
-    if len(matching) != 1:
-        found = "fits no format" if not matching else "fits " + " and ".join(form.name for form in matching)
-        possible = [] if matching else candidates(bare, head)
-        if not matching and (other := otherwise_separated(bare, head)):
-            name, written, usual = other
-            raise InputError(
-                f"has the columns of {name} ({known[name].summary.removeprefix('text: ')}), but they are separated by"
-                f" {written} instead of {usual}", path=path,
-                remedy=f"if it is {name}, read it with --format {name} --separator {written} (format=…, separator=…)",
-            )  # fmt: skip
-        if len(possible) > 1 or (possible and not re.match(DRIVE_REQUESTS, head)):
-            shown = "; ".join(f"{name} ({known[name].summary.removeprefix('text: ')})" for name in possible)
-            raise InputError(
-                f"the format cannot be recognised from the content alone; it could be {shown}", path=path,
-                remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
-            )  # fmt: skip
-        if not matching and (other := foreign.recognise(head)):
-            raise InputError(f"is {other[0]}", path=path, remedy=other[1])
-        if not matching and (complaint := _complaint(path, bare, head, known)):
-            raise complaint
-        if not matching and not re.match(DRIVE_REQUESTS, head) and b"\0" not in head:
-            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # raises the error about a table
-        remedy = "name the format with --format (format=…); misspenalty trace formats lists all formats"
-        if re.match(DRIVE_REQUESTS, head):
-            remedy = "they are requests timed on a drive; misspenalty disk replay DRIVE FILE compares a drive with them"
-        raise InputError(f"the content {found}", path=path, remedy=remedy)
-    return matching[0]
+    if len(matching) == 1:
+        return matching[0]
+    timed = re.match(DRIVE_REQUESTS, head)
+    remedy = "name the format with --format (format=…); misspenalty trace formats lists all formats"
+    if timed:
+        remedy = "they are requests timed on a drive; misspenalty disk replay DRIVE FILE compares a drive with them"
+    if matching:
+        raise InputError(f"the content fits {' and '.join(form.name for form in matching)}", path=path, remedy=remedy)
+    if other := otherwise_separated(bare, head):
+        name, written, usual = other
+        raise InputError(
+            f"has the columns of {name} ({known[name].summary.removeprefix('text: ')}), but they are separated by"
+            f" {written} instead of {usual}", path=path,
+            remedy=f"if it is {name}, read it with --format {name} --separator {written} (format=…, separator=…)",
+        )  # fmt: skip
+    possible = candidates(bare, head)
+    if len(possible) > 1 or (possible and not timed):
+        shown = "; ".join(f"{name} ({known[name].summary.removeprefix('text: ')})" for name in possible)
+        raise InputError(
+            f"the format cannot be recognised from the content alone; it could be {shown}", path=path,
+            remedy=f"name it, such as --format {possible[0]} (format=…), or its columns with --columns (columns=…)",
+        )  # fmt: skip
+    if other := foreign.recognise(head):
+        raise InputError(f"is {other[0]}", path=path, remedy=other[1])
+    if complaint := _complaint(path, bare, head, known):
+        raise complaint
+    if not timed and b"\0" not in head:
+        next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # raises the error about a table
+    raise InputError("the content fits no format", path=path, remedy=remedy)
 
 
 def candidates(name, head):
