@@ -171,16 +171,14 @@ def _cannot_connect(error):
     return isinstance(error.__cause__, requests.ConnectionError | requests.Timeout)
 
 
-def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
-    """Read the register.
+def open_register(path="data/external.yaml", *, mirror=None):
+    """Read the register; files are downloaded to the folder ``external`` next to it.
 
     Parameters
     ----------
     path : path-like
     mirror : path-like, optional
         Folder with copies under their registered names; by default the value of `MISSPENALTY_MIRROR`, if set.
-    downloads : path-like, optional
-        Folder of downloaded files; by default ``external`` next to the register.
 
     Returns
     -------
@@ -207,7 +205,7 @@ def open_register(path="data/external.yaml", *, mirror=None, downloads=None):
     if mirror and not Path(mirror).is_dir():
         raise InputError("the mirror of external data is not a folder", path=mirror,
                          remedy=f"correct `mirror` in the configuration or {MIRROR}, or leave both out")  # fmt: skip
-    return Register(files, Path(downloads or path.parent / "external"), Path(mirror) if mirror else None)
+    return Register(files, path.parent / "external", Path(mirror) if mirror else None)
 
 
 def download(url, sha256, path):
@@ -320,16 +318,13 @@ def _open(path):
 
 
 def _sha256(path, opened=_open):
-    digest = hashlib.sha256()
     try:
         with opened(path) as stream:
-            while part := stream.read(CHUNK):
-                digest.update(part)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except (EOFError, lzma.LZMAError, OSError, pa.ArrowException) as error:
         raise InputError(
             f"cannot be read: {error}", path=path, remedy="delete it, or name another mirror folder"
         ) from error
-    return digest.hexdigest()
 
 
 def main(arguments):

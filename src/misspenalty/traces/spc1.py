@@ -187,6 +187,16 @@ def requests(kernel, count, until=FOREVER):
     return {name: values[:made] for name, values in table.items()}
 
 
+def check_length(workload, count, seconds):
+    """Raise a `ParameterError` unless exactly one of `count` and `seconds` is given, and valid, for this workload."""
+    if (count is None) == (seconds is None):
+        raise ParameterError("expected exactly one of requests and seconds")
+    if count is None:
+        check_number(f"{workload}: seconds", seconds, 1e-9, LATEST / 1e9)
+    else:
+        check_whole(f"{workload}: requests", count, 1, 1 << 40)
+
+
 def slices(workload, count=None, seconds=None):
     """Return the workload from its start in slices, each as `requests` returns it, in bounded memory.
 
@@ -207,12 +217,9 @@ def slices(workload, count=None, seconds=None):
     ParameterError
         `count` or `seconds` is invalid, not exactly one of them is given, or the requests take longer than 10**9 s.
     """
-    if (count is None) == (seconds is None):
-        raise ParameterError("expected exactly one of requests and seconds")
+    check_length("spc1", count, seconds)
     if count is None:
-        check_number("spc1: seconds", seconds, 1e-9, LATEST / 1e9)
         return _slices(workload.start(), FOREVER, int(seconds * 1e9))
-    check_whole("spc1: requests", count, 1, 1 << 40)
     if count / workload.rate > LATEST / 1e9:
         raise ParameterError(
             f"spc1: {count} requests take {count / workload.rate:g} s at {workload.rate:g} per second; "

@@ -16,10 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from misspenalty.errors import ParameterError, check_number, check_whole
-from misspenalty.traces.spc1 import BLOCK, write_slices
-
-SLICE = 1 << 18  # requests made at a time
-LATEST = 10**18  # ns: upper bound of request times
+from misspenalty.traces.spc1 import BLOCK, LATEST, SLICE, check_length, write_slices
 
 
 @dataclass(frozen=True)
@@ -143,16 +140,10 @@ def write_spc(workload, path, count=None, seconds=None):
     InputError
         The file cannot be written.
     """
-    if (count is None) == (seconds is None):
-        raise ParameterError("expected exactly one of requests and seconds")
-    if count is None:
-        check_number("streams: seconds", seconds, 1e-9, LATEST / 1e9)
-        end = int(seconds * 1e9)
-    else:
-        check_whole("streams: requests", count, 1, 1 << 40)
-        end = (count // workload.streams + 1) * workload.interval_ns
-        if end > LATEST:
-            raise ParameterError(f"streams: {count} requests take more than {LATEST / 1e9:g} s")
+    check_length("streams", count, seconds)
+    end = int(seconds * 1e9) if count is None else (count // workload.streams + 1) * workload.interval_ns
+    if end > LATEST:
+        raise ParameterError(f"streams: {count} requests take more than {LATEST / 1e9:g} s")
     none = f"no read arrives within {seconds} s; choose more seconds or a higher rate"
     return write_slices(_slices(workload, end, count), path, none)
 
