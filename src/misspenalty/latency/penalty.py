@@ -47,7 +47,7 @@ from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
 from misspenalty.policies import find_policy
-from misspenalty.policies.registry import unknown_parameter
+from misspenalty.policies.registry import settings_of
 from misspenalty.policies.sized import find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes, check_size_changes
@@ -170,12 +170,7 @@ def penalty(
     if not (policies and devices):
         raise ParameterError(f"no {'device' if policies else 'policy'} given")
     policies = [find_policy(name) for name in policies]
-    settings = [_settings(definition, parameters, len(policies), given.in_bytes) for definition in policies]
-    for name in parameters:
-        if not any(name in own for own in settings):
-            forms = {each.name: find_sized(each) if given.in_bytes else each for each in policies}
-            has = {each.name: [p.name for p in each.parameters if forms[each.name].takes(p.name)] for each in policies}
-            raise unknown_parameter(name, has, " for objects of different sizes" if given.in_bytes else "")
+    settings = _settings(policies, parameters, given.in_bytes)
     if scheduler is not None:
         check_choice("scheduler", scheduler, disks.SCHEDULERS)
     load = _load(trace, clients, think, speed, interval)
@@ -224,25 +219,27 @@ def penalty(
     return drawn(pd.DataFrame(rows), "response_time", trace)
 
 
-def _settings(definition, parameters, several, in_bytes):
-    """Return a policy's parameters after checking them; if there are several policies, only those that it has."""
-    if definition.offline and definition.name not in FORESIGHT:
-        known = " and ".join(FORESIGHT)
-        raise ParameterError(f"{definition.name} looks into the future; of such policies only {known} can be timed")
-    if definition.name in FORESIGHT and in_bytes:
-        raise ParameterError(
-            f"{definition.name} cannot be timed with objects of different sizes; leave it out, or count"
-            " objects (give sizes such as 1000, or set the unit to objects)"
-        )
-    taken = find_sized(definition) if in_bytes else definition
-    own = parameters if several == 1 else {name: v for name, v in parameters.items() if taken.takes(name)}
-    taken.check(own)
-    if definition.kernel is None and not hasattr(definition.reference, "__contains__"):
-        raise ParameterError(
-            f"policy {definition.name} has no `__contains__`, which response times need; give the class a method"
-            " __contains__(self, block) that returns whether the block is in the cache, without referencing it"
-        )
-    return own
+def _settings(policies, parameters, in_bytes):
+    """Return the parameters that each policy has, after checking that all policies can be timed."""
+    for each in policies:
+        if each.offline and each.name not in FORESIGHT:
+            known = " and ".join(FORESIGHT)
+            raise ParameterError(f"{each.name} looks into the future; of such policies only {known} can be timed")
+        if each.name in FORESIGHT and in_bytes:
+            raise ParameterError(
+                f"{each.name} cannot be timed with objects of different sizes; leave it out, or count"
+                " objects (give sizes such as 1000, or set the unit to objects)"
+            )
+    if in_bytes:
+        return settings_of([find_sized(each) for each in policies], parameters, " for objects of different sizes")
+    settings = settings_of(policies, parameters)
+    for each in policies:
+        if each.kernel is None and not hasattr(each.reference, "__contains__"):
+            raise ParameterError(
+                f"policy {each.name} has no `__contains__`, which response times need; give the class a method"
+                " __contains__(self, block) that returns whether the block is in the cache, without referencing it"
+            )
+    return settings
 
 
 def _cache(policy, size, trace, parameters, size_changes):

@@ -126,13 +126,45 @@ def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = 
     --------
     >>> print(unknown_parameter("queue", {"lru": [], "mq": ["queues"]}))
     none of lru, mq has a parameter 'queue', did you mean 'queues'?; lru has none; mq has queues
+    >>> print(unknown_parameter("queue", {"mq": ["queues"]}))
+    mq has no parameter 'queue', did you mean 'queues'?; it has queues
     """
     meant = did_you_mean(name, [each for names in has.values() for each in names])
-    lacks = f"none of {', '.join(has)} has a parameter" if len(has) > 1 else f"{', '.join(has)} has no parameter"
+    several = len(has) > 1
+    lacks = f"none of {', '.join(has)} has a parameter" if several else f"{', '.join(has)} has no parameter"
     return ParameterError(
         f"{lacks} {name!r}{where}{meant}; "
-        + "; ".join(f"{policy} has {', '.join(names) or 'none'}" for policy, names in has.items())
+        + "; ".join(f"{policy if several else 'it'} has {', '.join(names) or 'none'}" for policy, names in has.items())
     )
+
+
+def settings_of(policies: Sequence[Any], parameters: Mapping[str, Any], where: str = "") -> list[dict[str, Any]]:
+    """Return those of the parameters that each policy has, after checking them.
+
+    Parameters
+    ----------
+    policies : sequence of Definition or SizedPolicy
+    parameters : mapping
+    where : str
+        As in `unknown_parameter`.
+
+    Raises
+    ------
+    ParameterError
+        None of the policies has a parameter of a given name, or a policy's parameters are invalid.
+
+    Examples
+    --------
+    >>> settings_of([find_policy("lru"), find_policy("mq")], {"queues": 3})
+    [{}, {'queues': 3}]
+    """
+    for name in parameters:
+        if not any(policy.takes(name) for policy in policies):
+            raise unknown_parameter(name, {each.name: [p.name for p in each.parameters] for each in policies}, where)
+    settings = [{name: value for name, value in parameters.items() if each.takes(name)} for each in policies]
+    for policy, own in zip(policies, settings, strict=True):
+        policy.check(own)
+    return settings
 
 
 @dataclass(frozen=True)
@@ -184,10 +216,7 @@ class Definition:
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in parameters:
             if name not in known:
-                meant = did_you_mean(name, known)
-                raise ParameterError(
-                    f"{self.name} has no parameter {name!r}{meant}; it has {', '.join(known) or 'none'}"
-                )
+                raise unknown_parameter(name, {self.name: list(known)})
         values = {
             name: parameter.check(parameters.get(name, parameter.default), self.name)
             for name, parameter in known.items()

@@ -16,7 +16,7 @@ from misspenalty.errors import ParameterError, check_choice, listed
 from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.policies import find_policy
-from misspenalty.policies.registry import unknown_parameter
+from misspenalty.policies.registry import settings_of
 from misspenalty.policies.sized import SIZE_CHANGES, SizedPolicy, find_sized
 from misspenalty.replay.byte_bounds import NAMES, Intervals
 from misspenalty.replay.cache_size import CacheSize, cache_sizes
@@ -129,26 +129,18 @@ def replay_bytes(
         Filled with the outcome of each reference, for one policy and size.
     """
     definitions = [find_policy(policy) for policy in policies]
-    chosen = [None if each.name == "opt" else find_sized(each) for each in definitions]
-    for name in parameters:
-        if not any(each is not None and each.takes(name) for each in chosen):
-            has = {
-                definition.name: [p.name for p in definition.parameters if each is not None and each.takes(p.name)]
-                for definition, each in zip(definitions, chosen, strict=True)
-            }
-            raise unknown_parameter(name, has, " for objects of different sizes")
+    chosen = [each if each.name == "opt" else find_sized(each) for each in definitions]
+    settings = settings_of(chosen, parameters, " for objects of different sizes")
     check_choice("size_changes", size_changes, SIZE_CHANGES)
     warm_up = check(trace, writes, warm_up)
     jobs: list[Job] = []
-    for each in chosen:
-        if each is None and hits is not None:
-            raise ParameterError("opt is only bounded for objects of different sizes; leave out hits")
-        if each is None:
+    for each, own in zip(chosen, settings, strict=True):
+        if isinstance(each, SizedPolicy):
+            jobs += [_one(trace, each, size, own, size_changes, writes, warm_up, hits) for size in sizes]
+        elif hits is None:
             jobs.append(_bounds(trace, sizes, size_changes, writes, warm_up))
-            continue
-        own = {name: value for name, value in parameters.items() if each.takes(name)}
-        each.check(own)
-        jobs += [_one(trace, each, size, own, size_changes, writes, warm_up, hits) for size in sizes]
+        else:
+            raise ParameterError("opt is only bounded for objects of different sizes; leave out hits")
     if not jobs:
         raise ParameterError("no policy or cache size given")
     return [row for rows in in_threads(jobs, advance, threads) for row in rows]

@@ -13,7 +13,7 @@ from misspenalty.errors import ParameterError, check_choice, check_flag
 from misspenalty.io.later import pd
 from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
-from misspenalty.policies.registry import Definition, find_policy, unknown_parameter
+from misspenalty.policies.registry import Definition, find_policy, settings_of
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.by_bytes import as_table, replay_bytes
 from misspenalty.replay.cache_size import UNITS, CacheSize, cache_sizes, check_size_changes
@@ -318,16 +318,7 @@ def _policies(
     if not asked:
         raise ParameterError("no policy given")
     definitions = [find_policy(each) for each in asked]
-    settings = [
-        parameters if len(asked) == 1 else {name: value for name, value in parameters.items() if each.takes(name)}
-        for each in definitions
-    ]
-    for name in parameters:
-        if not any(name in own for own in settings):
-            raise unknown_parameter(name, {each.name: [p.name for p in each.parameters] for each in definitions})
-    for definition, own in zip(definitions, settings, strict=True):
-        definition.check(own)
-    return definitions, settings, several
+    return definitions, settings_of(definitions, parameters), several
 
 
 def _needs_opt(definitions: list[Definition]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from misspenalty.errors import ParameterError, did_you_mean
-from misspenalty.policies.registry import ALIASES, Definition, find_policy
+from misspenalty.policies.registry import ALIASES, Definition, Parameter, find_policy
 from misspenalty.policies.sized import _admission, _queues, _ranked, admission, queues, ranked
 from misspenalty.policies.sized._sized import CHANGES as SIZE_CHANGES
 from misspenalty.traces.selection import MOST_REFERENCES
@@ -48,9 +48,14 @@ class SizedPolicy:
         """The policy for blocks."""
         return find_policy(self.name)
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Parameters of the policy for blocks, except those left out."""
+        return tuple(each for each in self.blocks.parameters if each.name not in self.left_out)
+
     def takes(self, name: str) -> bool:
         """Return whether this policy has a parameter of this name."""
-        return self.blocks.takes(name) and name not in self.left_out
+        return any(parameter.name == name for parameter in self.parameters)
 
     def check(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, with defaults filled in.

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from misspenalty.errors import ParameterError, did_you_mean
+from misspenalty.errors import ParameterError
 from misspenalty.policies._track_cache import TrackCache
 from misspenalty.policies.registry import Definition, Parameter, find_policy
 from misspenalty.policies.track_cache import THRESHOLD
@@ -89,12 +89,8 @@ def check(settings):
     if not isinstance(kind, str) or kind not in KINDS:
         names = " or ".join(map(repr, KINDS))
         raise ParameterError(f"prefetch is {kind!r}; expected {names}, or settings by name")
-    known = {parameter.name: parameter for parameter in KINDS[kind]}
-    for name in settings:
-        if name not in known and name != "kind":
-            meant = did_you_mean(name, known)
-            raise ParameterError(f"prefetch has no parameter {name!r}{meant}; it has {', '.join(known)}")
-    values = {name: p.check(settings.get(name, p.default), "prefetch") for name, p in known.items()}
+    own = {name: value for name, value in settings.items() if name != "kind"}
+    values = Definition("prefetch", None, object, KINDS[kind]).check(own)
     if kind == amp.NAME:
         return amp.FIXED | values
     if values["trigger"] is None:
