@@ -55,9 +55,8 @@ def test_without_writes_the_misses_of_lru_pass():
 def test_impossible_calls_are_refused():
     with pytest.raises(ParameterError, match="0 blocks"):
         requests_below(np.zeros(1, np.uint32), None, 0, 1)
-    with pytest.raises(IndexError, match="reference 2 is to block 7; there are 7"):
+    with pytest.raises(IndexError, match="ids hold block 7; expected ids below 7"):
         requests_below(np.array([6, 7], np.uint32), None, 1, 7)
-    short, scratch = np.zeros(1, np.uint32), np.zeros(1, np.int32)
-    flags = np.zeros(1, np.uint8)
+    short, flags = np.zeros(1, np.uint32), np.zeros(1, np.uint8)
     with pytest.raises(IndexError, match="longer arrays"):
-        pass_down(short, flags, 1, 1, scratch, scratch, flags, short, flags, short)
+        pass_down(short, flags, 1, 1, short, flags, short)

@@ -53,8 +53,5 @@ def requests_below(
     n = len(ids)
     write = np.zeros(n, np.uint8) if write is None else np.ascontiguousarray(write, bool).view(np.uint8)
     below, kind, cause = np.empty(2 * n, np.uint32), np.empty(2 * n, np.uint8), np.empty(2 * n, np.uint32)
-    order, state = np.empty((2, blocks), np.int32), np.zeros(blocks, np.uint8)
-    number = pass_down(
-        np.ascontiguousarray(ids, np.uint32), write, capacity, blocks, order[0], order[1], state, below, kind, cause
-    )
+    number = pass_down(np.ascontiguousarray(ids, np.uint32), write, capacity, blocks, below, kind, cause)
     return below[:number].copy(), kind[:number].astype(bool), cause[:number].copy()
