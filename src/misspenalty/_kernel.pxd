@@ -2,7 +2,8 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 
-# Return a buffer of `n` zeros in a format of the module `struct` (B, i, I, q); pages that are never used take no memory.
+# Return a buffer of `n` zeros in a format of the module `struct` (B, i, I, q); pages that are never used take no
+# memory.
 cdef object zeros(str form, Py_ssize_t n)
 
 cdef enum:

@@ -97,17 +97,11 @@ class Miniatures:
         rate = sample.whole.rate
         others = [ratio(piece, run(piece)) for piece in sample.parts]
         at_own_rate = ratio(sample.whole, run(sample.whole, sample.own_rate))
-        row = {
-            "policy": definition.name,
-            "cache_blocks": size,
-            "requests": requests,
-            "hits": hits,
-            "misses": requests - hits,
+        counts = (whole.evictions, whole.ghost_hits, whole.total_evictions) if whole else (0, 0, 0)
+        evictions, ghost_hits, total = (round(count / rate) for count in counts)
+        row = Result(definition.name, size, requests, hits, cold, evictions, ghost_hits).row() | {
             "hit_ratio": found if requests else float("nan"),
-            "cold_misses": cold,
-            "evictions": round(whole.evictions / rate) if whole else 0,
-            "ghost_hits": round(whole.ghost_hits / rate) if whole else 0,
-            "total_evictions": round(whole.total_evictions / rate) if whole else 0,
+            "total_evictions": total,
             "hit_ratio_error": error_bar(uncut, others, at_own_rate),
         }
         return pd.DataFrame([row])

@@ -1,10 +1,9 @@
 """Hold the result of one replay, and warn of results better than OPT's."""
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from misspenalty.errors import MissPenaltyWarning
 from misspenalty.io.later import pd
@@ -16,9 +15,10 @@ OPTIMA = {
 }
 
 
-class Shown(ABC):
+class Shown:
     """A result of `requests` with `hits`, which a notebook shows as a table of one row."""
 
+    COLUMNS: ClassVar[tuple[str, ...]]
     requests: int
     hits: int
 
@@ -32,9 +32,9 @@ class Shown(ABC):
         """Hits over requests, a fraction; NaN if nothing was counted."""
         return self.hits / self.requests if self.requests else float("nan")
 
-    @abstractmethod
     def row(self) -> dict[str, Any]:
-        """Return the result as a flat dict."""
+        """Return the result as a flat dict of its `COLUMNS`, which include the ratios."""
+        return {name: getattr(self, name) for name in self.COLUMNS}
 
     def _repr_html_(self) -> str:
         return str(pd.DataFrame([self.row()]).to_html(index=False))
@@ -61,6 +61,9 @@ class Result(Shown):
         Counts over the whole replay, including warm-up and writes.
     """
 
+    COLUMNS = (
+        "policy", "cache_blocks", "requests", "hits", "misses", "hit_ratio", "cold_misses", "evictions", "ghost_hits",
+    )  # fmt: skip
     policy: str
     cache_blocks: int
     requests: int
@@ -69,20 +72,6 @@ class Result(Shown):
     evictions: int
     ghost_hits: int
     total_evictions: int = field(default=0, repr=False)
-
-    def row(self) -> dict[str, Any]:
-        """Return the result as a flat dict, including the hit ratio but not `total_evictions`."""
-        return {
-            "policy": self.policy,
-            "cache_blocks": self.cache_blocks,
-            "requests": self.requests,
-            "hits": self.hits,
-            "misses": self.misses,
-            "hit_ratio": self.hit_ratio,
-            "cold_misses": self.cold_misses,
-            "evictions": self.evictions,
-            "ghost_hits": self.ghost_hits,
-        }
 
 
 def warn_if_better_than_opt(rows: Iterable[Mapping[Any, Any]]) -> None:
@@ -140,6 +129,10 @@ class ByteResult(Shown):
         Number of evictions over the whole replay, including warm-up and writes; None for a bound.
     """
 
+    COLUMNS = (
+        "policy", "cache_bytes", "requests", "hits", "misses", "hit_ratio", "requested_bytes", "hit_bytes",
+        "byte_hit_ratio", "refused", "evictions",
+    )  # fmt: skip
     policy: str
     cache_bytes: int
     requests: int
@@ -153,19 +146,3 @@ class ByteResult(Shown):
     def byte_hit_ratio(self) -> float:
         """Bytes of hits over bytes of requests, a fraction; NaN if no bytes were requested."""
         return self.hit_bytes / self.requested_bytes if self.requested_bytes else float("nan")
-
-    def row(self) -> dict[str, Any]:
-        """Return the result as a flat dict, including the ratios."""
-        return {
-            "policy": self.policy,
-            "cache_bytes": self.cache_bytes,
-            "requests": self.requests,
-            "hits": self.hits,
-            "misses": self.misses,
-            "hit_ratio": self.hit_ratio,
-            "requested_bytes": self.requested_bytes,
-            "hit_bytes": self.hit_bytes,
-            "byte_hit_ratio": self.byte_hit_ratio,
-            "refused": self.refused,
-            "evictions": self.evictions,
-        }
