@@ -17,10 +17,9 @@ import numpy as np
 
 from misspenalty.errors import ParameterError, check_positive, check_whole, did_you_mean, listed
 from misspenalty.io.later import pd
-from misspenalty.replay.cache_size import CacheSize, cache_sizes
-from misspenalty.replay.prefix import hit_tokens, prefix_hits
+from misspenalty.replay.cache_size import CacheSize
+from misspenalty.replay.prefix import hit_tokens, prefix_hits, prefix_sizes
 from misspenalty.traces.prompts import Prompts, as_prompts
-from misspenalty.traces.trace import Trace
 
 # by place of a cache: slowest link to the GPUs, 10**9 bytes/s (Table 1; for the flash drive, its maker's data sheet)
 PLACES = {"dram": 128.0, "remote": 100.0, "ssd": 6.5}
@@ -150,11 +149,11 @@ def time_to_first_token(
     places = {name: bandwidth(name) for name in listed(place)}
     warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
     size_of = round(server.token_bytes)
-    trace = Trace.from_blocks(np.asarray(asked.blocks, np.uint64), block_bytes=asked.block_tokens * size_of)
+    sizes = prefix_sizes(asked, cache_blocks, size_of).sizes
     tokens, rows = np.asarray(asked.input_tokens)[warm_up:], []
     whole = server.prefill_s(tokens)
     for name in listed(policy):
-        for size in cache_sizes(trace, cache_blocks).sizes:
+        for size in sizes:
             prefix = prefix_hits(asked, name, size, tail_first=tail_first, token_bytes=size_of)
             reused = hit_tokens(asked, prefix)[warm_up:]
             computing = server.prefill_s(tokens, reused)
