@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from misspenalty.conformance.suite import set_digest
-from misspenalty.policies.registry import define, find_policy
+from misspenalty.policies.python_policy import PythonPolicy
+from misspenalty.policies.registry import Definition, define, find_policy
 
 
 @dataclass(frozen=True)
@@ -72,36 +73,7 @@ def run_kernel(policy: str) -> Run:
     >>> run_kernel("lru")(1, [5, 5, 6], {}, True).hits
     '010'
     """
-    definition = find_policy(policy)
-    if definition.kernel is None:
-        return run_class(definition.reference)
-
-    def run(capacity, trace, parameters, details):
-        if not all(definition.takes(name) for name in parameters):
-            return None
-        blocks, ids = _numbered(trace)
-        kernel = definition.cache(capacity, np.array(blocks, np.uint64), parameters)
-        hit = np.empty(len(ids), np.uint8)
-        if not details or definition.offline:
-            kernel.replay(ids, hit)
-            return Answer("".join(map(str, hit.tolist())))
-        evicted, cached, before = {}, [], set()
-        for number in range(len(ids)):
-            kernel.replay(ids[number : number + 1], hit[number : number + 1])
-            after = {block for i, block in enumerate(blocks) if i in kernel}
-            if before - after:
-                evicted[number] = sorted(before - after)
-            cached.append(set_digest(after))
-            before = after
-        return Answer("".join(map(str, hit.tolist())), evicted, cached)
-
-    return run
-
-
-def _numbered(trace):
-    """Return the blocks in order of first use, and each reference as an index into them."""
-    number = {block: i for i, block in enumerate(dict.fromkeys(trace))}
-    return list(number), np.array([number[block] for block in trace], np.uint32)
+    return _run_of(find_policy(policy))
 
 
 def run_class(cls: type) -> Run:
@@ -116,21 +88,36 @@ def run_class(cls: type) -> Run:
         The class is not a policy. The returned function raises it, too, if the constructor, ``access`` or
         ``__contains__`` raises an exception, or if ``access`` returns neither a boolean nor an integer.
     """
-    definition = define(cls)
+    return _run_of(define(cls))
 
+
+def _run_of(definition: Definition) -> Run:
     def run(capacity, trace, parameters, details):
         if not all(definition.takes(name) for name in parameters):
             return None
-        blocks, ids = _numbered(trace)
+        number = {block: i for i, block in enumerate(dict.fromkeys(trace))}  # in order of first use
+        blocks, ids = list(number), np.array([number[block] for block in trace], np.uint32)
         cache = definition.cache(capacity, np.array(blocks, np.uint64), parameters, lambda: [ids])
-        tells = details and hasattr(cache.policy, "__contains__")
-        hits, evicted = [], {}
-        for number, block in enumerate(trace):
-            before = [each for each in dict.fromkeys(ids[:number].tolist()) if cache.holds(each)] if tells else []
-            hits.append("1" if cache.reference(block) else "0")
-            gone = sorted(blocks[each] for each in before if not cache.holds(each))
-            if gone:
-                evicted[number] = gone
-        return Answer("".join(hits), evicted if tells else None)
+        python = isinstance(cache, PythonPolicy)
+        tells = details and (hasattr(cache.policy, "__contains__") if python else not definition.offline)
+        holds = cache.holds if python else cache.__contains__
+        hit, evicted, cached, before, used = np.empty(len(ids), np.uint8), {}, [], set(), 0
+        if not python and not tells:
+            cache.replay(ids, hit)
+            return Answer("".join(map(str, hit.tolist())))
+        for place, block in enumerate(trace):
+            if python:
+                hit[place] = cache.reference(block)
+            else:
+                cache.replay(ids[place : place + 1], hit[place : place + 1])
+            if tells:
+                used = max(used, int(ids[place]) + 1)
+                after = {each for i, each in enumerate(blocks[:used]) if holds(i)}
+                if before - after:
+                    evicted[place] = sorted(before - after)
+                cached.append(set_digest(after))
+                before = after
+        hits = "".join(map(str, hit.tolist()))
+        return Answer(hits, evicted if tells else None, cached if tells and not python else None)
 
     return run
