@@ -20,6 +20,7 @@ blocks, both the estimate and its error bar are rough: a size should be at least
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,17 +66,16 @@ class Miniatures:
 
     def job(self, definition: Definition, size: int, parameters: dict[str, Any], cold: int) -> Job:
         """Return a job for `misspenalty.io.threads.in_threads` that estimates one policy at one size."""
-        sample = self.sample(definition.spatial)
-
-        def run(advance: Callable[[int], Any]) -> pd.DataFrame:
-            row = self._estimate(sample, definition, size, parameters, cold)
-            advance(len(self.trace))
-            return row
-
-        return run
+        return functools.partial(self._estimate, self.sample(definition.spatial), definition, size, parameters, cold)
 
     def _estimate(
-        self, sample: Sample, definition: Definition, size: int, parameters: dict[str, Any], cold: int
+        self,
+        sample: Sample,
+        definition: Definition,
+        size: int,
+        parameters: dict[str, Any],
+        cold: int,
+        advance: Callable[[int], Any],
     ) -> pd.DataFrame:
         """Estimate one row of `hit_ratio_curve`; `size` and `parameters` are those for the whole trace."""
         requests = self.requests
@@ -97,6 +97,7 @@ class Miniatures:
         rate = sample.whole.rate
         others = [ratio(piece, run(piece)) for piece in sample.parts]
         at_own_rate = ratio(sample.whole, run(sample.whole, sample.own_rate))
+        advance(len(self.trace))
         counts = (whole.evictions, whole.ghost_hits, whole.total_evictions) if whole else (0, 0, 0)
         evictions, ghost_hits, total = (round(count / rate) for count in counts)
         row = Result(definition.name, size, requests, hits, cold, evictions, ghost_hits).row() | {

@@ -8,15 +8,16 @@ Hits are counted before a prompt's own blocks are used, so a block never hits be
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from misspenalty.errors import ParameterError, check_flag, check_whole, listed
 from misspenalty.io.later import pd
-from misspenalty.io.threads import check_threads, in_threads
+from misspenalty.io.threads import map_in_threads
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
@@ -101,22 +102,18 @@ def prefix_hit_ratio_curve(
         )
     tokens = np.asarray(asked.input_tokens)
 
-    def one(definition: Definition, size: int) -> Callable[[Callable[[int], Any]], dict[str, Any]]:
-        def run(advance: Callable[[int], Any]) -> dict[str, Any]:
-            prefix, held = given.hits(definition, size, tail_first)
-            advance(len(given.trace))
-            hits, total = int(prefix[warm_up:].sum()), int(tokens[warm_up:].sum())
-            served = int(hit_tokens(asked, prefix)[warm_up:].sum())
-            values = (
-                definition.name, size, len(asked) - warm_up, length, int(held[warm_up:].sum()), hits, hits / length,
-                possible, total, served, served / total,
-            )  # fmt: skip
-            return dict(zip(COLUMNS, values, strict=True))
+    def one(cache: tuple[Definition, int]) -> dict[str, Any]:
+        definition, size = cache
+        prefix, held = given.hits(definition, size, tail_first)
+        hits, total = int(prefix[warm_up:].sum()), int(tokens[warm_up:].sum())
+        served = int(hit_tokens(asked, prefix)[warm_up:].sum())
+        values = (
+            definition.name, size, len(asked) - warm_up, length, int(held[warm_up:].sum()), hits, hits / length,
+            possible, total, served, served / total,
+        )  # fmt: skip
+        return dict(zip(COLUMNS, values, strict=True))
 
-        return run
-
-    jobs = [one(definition, size) for definition in definitions for size in sizes]
-    return pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
+    return pd.DataFrame(map_in_threads(one, itertools.product(definitions, sizes), threads))
 
 
 def prefix_sizes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias, overload
@@ -126,7 +127,7 @@ def simulate(
     (size,) = given.sizes
     if given.in_bytes:
         bounded = _in_bytes(
-            opened, definitions, [size], prefetch, size_changes, writes, warm_up, hits, progress, 1, parameters
+            opened, definitions, [size], prefetch, size_changes, writes, warm_up, progress, 1, parameters, hits
         )
         return as_table(bounded) if several or len(bounded) > 1 else bounded[0]
     results = []
@@ -226,17 +227,7 @@ def hit_ratio_curve(
         if sample is not None:
             raise ParameterError("a sample has blocks of one size; leave out sample, or give sizes in objects")
         rows = _in_bytes(
-            opened,
-            definitions,
-            given.sizes,
-            prefetch,
-            size_changes,
-            writes,
-            warm_up,
-            None,
-            progress,
-            threads,
-            parameters,
+            opened, definitions, given.sizes, prefetch, size_changes, writes, warm_up, progress, threads, parameters
         )
         from misspenalty.replay.tables import drawn  # imports pandas
 
@@ -262,14 +253,24 @@ def hit_ratio_curve(
         if sample is None
         else Miniatures(opened, writes, warm_up, *check_sample(sample, sample_seed), _replay_piece)
     )
+
+    def all_sizes(advance: Callable[[int], Any]) -> pd.DataFrame:
+        return lru_curve(
+            opened, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=sample_seed, advance=advance
+        )
+
+    def one_size(definition: Definition, size: int, own: dict[str, Any], advance: Callable[[int], Any]) -> pd.DataFrame:
+        result = _replay(opened, definition, size, prefetch, writes, warm_up, None, own, advance, cold)
+        return pd.DataFrame([result.row() | {"total_evictions": result.total_evictions}])
+
     for definition, own, stack in zip(definitions, settings, stacks, strict=True):
         one_pass = sizes is None or ((sample is not None or len(sizes) >= ONE_PASS) and writes != "refresh")
         if stack and one_pass:
-            jobs.append(_whole_curve(opened, sizes, writes, warm_up, sample, sample_seed))
+            jobs.append(all_sizes)
         elif miniatures is not None and cold is not None:
             jobs += [miniatures.job(definition, size, own, cold) for size in sizes or ()]
         else:
-            jobs += [_one_size(opened, definition, size, prefetch, writes, warm_up, own, cold) for size in sizes or ()]
+            jobs += [functools.partial(one_size, definition, size, own) for size in sizes or ()]
     with _bar(len(jobs) * len(opened), progress, ", ".join(d.name for d in definitions)) as bar:
         table = pd.concat(in_threads(jobs, bar.update, threads), ignore_index=True)
     if any(definition.name in OPTIMA for definition in definitions):
@@ -280,33 +281,8 @@ def hit_ratio_curve(
     return drawn(table if totals else table.drop(columns="total_evictions"), "hit_ratio", opened)
 
 
-def _whole_curve(
-    trace: Trace, sizes: list[int] | None, writes: str, warm_up: int, sample: float | None, seed: int
-) -> Job:
-    return lambda advance: lru_curve(
-        trace, sizes, writes=writes, warm_up=warm_up, sample=sample, sample_seed=seed, advance=advance
-    )
-
-
 def _replay_piece(piece: Piece, definition: Definition, size: int, writes: str, parameters: dict[str, Any]) -> Result:
     return _replay(piece.trace, definition, size, None, writes, piece.warm_up, None, parameters, _Silent.update)
-
-
-def _one_size(
-    trace: Trace,
-    definition: Definition,
-    size: int,
-    prefetch: str | Mapping[str, Any] | None,
-    writes: str,
-    warm_up: int,
-    parameters: dict[str, Any],
-    cold: int | None,
-) -> Job:
-    def run(advance: Callable[[int], Any]) -> pd.DataFrame:
-        result = _replay(trace, definition, size, prefetch, writes, warm_up, None, parameters, advance, cold)
-        return pd.DataFrame([result.row() | {"total_evictions": result.total_evictions}])
-
-    return run
 
 
 def _policies(
@@ -334,10 +310,10 @@ def _in_bytes(
     size_changes: str,
     writes: str,
     warm_up: int,
-    hits: np.ndarray | None,
     progress: bool,
     threads: int,
     parameters: dict[str, Any],
+    hits: np.ndarray | None = None,
 ) -> list[ByteResult]:
     if prefetch is not None:
         raise ParameterError("a prefetcher reads blocks of one size; leave out prefetch, or give sizes in objects")
