@@ -5,8 +5,6 @@ from libc.stdint cimport int64_t, uint8_t
 from misspenalty.policies._list cimport make_list
 from misspenalty.policies._policy cimport AHEAD, Policy, block_t, prefetch
 
-from misspenalty.errors import ParameterError
-
 CHANGES = ("keep", "replace", "new")    # in the order of KEEP, REPLACE, NEW
 
 
@@ -30,8 +28,6 @@ cdef class SizedCache(Policy):
         cdef Py_ssize_t i
         if sizes is not None and sizes.shape[0] != blocks:
             raise IndexError(f"sizes has length {sizes.shape[0]}, must be {blocks}")
-        if changes not in CHANGES:
-            raise ParameterError(f"size_changes is {changes!r}; expected one of {', '.join(CHANGES)}")
         self.changes = KEEP + CHANGES.index(changes)
         self.room = self.largest = capacity if room is None else room
         self.nodes = <node_t*>self.allocate(blocks + LISTS, sizeof(node_t))
