@@ -18,6 +18,7 @@ from misspenalty.io.plugins import add_plugins
 
 GROUP = "misspenalty.drives"  # group of entry points
 AHEAD = ("none", "track", "cylinder", "segment", "next_track")
+EXTRA = ("extra_command", "extra_bus", "extra_seek", "extra_disconnect", "head_start", "long_head_start", "long_write")
 MOST_TRACKS = 20_000_000
 # decisions to read DiskSim's parameters differently from DiskSim; see `misspenalty.disks.disksim.decisions`
 DECISIONS = ("head_switch", "sequential_ahead", "write_water", "seek_slip", "read_caching", "buffer", "write_settle")
@@ -405,12 +406,13 @@ def _settings(data):
     def pair(name):
         return [ns(times[f"{name}_after_write"]), ns(times[f"{name}_after_read"])]
 
-    extra = times.get("extra_disconnect")
-    made = {
-        "read_hit": pair("read_hit"),
-        "read_miss": pair("read_miss"),
-        "write_hit": pair("write_hit"),
-        "write_miss": pair("write_miss"),
+    extra, of_extra = times.get("extra_disconnect"), (-1, 0, 0, 0, 1, 1, 1 << 30)  # as usual
+    if extra:
+        off_bus = extra["disconnect"] + extra["pause"] + times["first_reselect"] + times["data_preparation"]
+        delays = map(ns, (extra["command"], off_bus, extra["seek_delta"], extra["second_disconnect"]))
+        of_extra = (*delays, extra["head_start"], extra["long_head_start"], extra["long_write"])
+    return {
+        **{name: pair(name) for name in ("read_hit", "read_miss", "write_hit", "write_miss")},
         "read_complete": ns(times["read_completion"]),
         "write_complete": ns(times["write_completion"]),
         "prepare": ns(times["data_preparation"]),
@@ -419,13 +421,7 @@ def _settings(data):
         "read_disconnect": pair("read_disconnect"),
         "write_disconnect": ns(times["write_disconnect"]),
         "least_seek": ns(times["least_seek"]),
-        "extra_command": -1,
-        "extra_bus": 0,
-        "extra_seek": 0,
-        "extra_disconnect": 0,
-        "head_start": 1,
-        "long_head_start": 1,
-        "long_write": 1 << 30,
+        **dict(zip(EXTRA, of_extra, strict=True)),
         "read_block": ns(bus["read_block_ms"]),
         "write_block": ns(bus["write_block_ms"]),
         "ahead_most": cache_["ahead_blocks"],
@@ -452,14 +448,3 @@ def _settings(data):
         "hit_while_writing": cache_["hits_while_writing"],
         "disksim": cache_["disksim_buffer"],
     }
-    if extra:
-        made |= {
-            "extra_command": ns(extra["command"]),
-            "extra_bus": ns(extra["disconnect"] + extra["pause"] + times["first_reselect"] + times["data_preparation"]),
-            "extra_seek": ns(extra["seek_delta"]),
-            "extra_disconnect": ns(extra["second_disconnect"]),
-            "head_start": extra["head_start"],
-            "long_head_start": extra["long_head_start"],
-            "long_write": extra["long_write"],
-        }
-    return made

@@ -96,9 +96,7 @@ def build(geometry):
     tracks["first"] = np.searchsorted(runs["track"][order], np.arange(len(tracks)))
     closing_track = np.array([(0, 0, 0, 1, len(runs), 0, 0)], TRACK)
     closing_run = np.array([(first_lbn, 0, 0)], RUN)
-    plain = np.empty(len(runs), RUN)
-    for name in RUN.names:
-        plain[name] = runs[name]
+    plain = runs[list(RUN.names)].astype(RUN)
     return np.concatenate([tracks, closing_track]), np.concatenate([plain, closing_run]), order
 
 
