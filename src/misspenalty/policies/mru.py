@@ -5,27 +5,17 @@ Paper: H.-T. Chou, D. J. DeWitt, "An evaluation of buffer management strategies 
 Deviations: none.
 """
 
-from collections import OrderedDict
-
 from misspenalty.policies._mru import MRU as Kernel
-from misspenalty.policies.registry import Reference, register
+from misspenalty.policies.lru import LRU
+from misspenalty.policies.registry import register
 
 
 @register("mru", Kernel)
-class MRU(Reference):
+class MRU(LRU):
     """Most recently used."""
-
-    CACHED = ("stack",)
-
-    def __init__(self, capacity):
-        self.capacity = capacity
-        self.stack = OrderedDict()  # oldest first
 
     def access(self, block):
         """Reference `block` and return whether it was in the cache."""
-        hit = block in self.stack
-        if not hit and len(self.stack) == self.capacity:
+        if block not in self.stack and len(self.stack) == self.capacity:
             self.stack.popitem()
-        self.stack[block] = None
-        self.stack.move_to_end(block)
-        return hit
+        return super().access(block)
