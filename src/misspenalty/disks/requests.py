@@ -163,13 +163,7 @@ def read_requests(path):
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
     if not lbn:
         raise InputError("contains no requests", path=path, expected=FIELDS)
-    return Requests(
-        np.array(lbn, np.int64),
-        np.array(count, np.int32),
-        np.array(write, np.uint8),
-        np.array(delay, np.int64),
-        np.array(measured),
-    )
+    return Requests(lbn, count, write, delay, np.array(measured))
 
 
 def _request(fields):
