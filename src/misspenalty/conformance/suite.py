@@ -229,26 +229,18 @@ def load_suite(policy: str) -> Suite:
 
 def _suite(record: dict[str, Any]) -> Suite:
     """Return the suite that a file's contents describe, without checking it; tests check files against the schema."""
-
-    def outcome(each: dict[str, Any]) -> Outcome:
-        return Outcome(**each | {"evicted": _numbered(each.get("evicted"))})
-
-    def made(make: Callable[..., Any], each: dict[str, Any], outcome: Callable[..., Any]) -> Any:
-        return make(**each | {"outcomes": [outcome(one) for one in each["outcomes"]]})
-
-    return Suite(
-        **record
-        | {
-            "readings": [Reading(**each) for each in record["readings"]],
-            "vectors": [made(Vector, each, outcome) for each in record["vectors"]],
-            "long": [made(LongVector, each, lambda one: LongOutcome(**one)) for each in record["long"]],
-        }
-    )
+    made: dict[str, list[Any]] = {"readings": [Reading(**each) for each in record["readings"]]}
+    for part, make, outcome in (("vectors", Vector, _outcome), ("long", LongVector, LongOutcome)):
+        made[part] = [
+            make(**each | {"outcomes": [outcome(**one) for one in each["outcomes"]]}) for each in record[part]
+        ]
+    return Suite(**record | made)
 
 
-def _numbered(evicted: Mapping[str, list[int]] | None) -> dict[int, list[int]] | None:
-    """Return the evictions with the numbers of references, which are strings in JSON, as integers."""
-    return None if evicted is None else {int(number): blocks for number, blocks in evicted.items()}
+def _outcome(evicted: Mapping[str, list[int]] | None = None, **record: Any) -> Outcome:
+    """Return an outcome whose evictions have the numbers of references, which are strings in JSON, as integers."""
+    numbered = None if evicted is None else {int(number): blocks for number, blocks in evicted.items()}
+    return Outcome(evicted=numbered, **record)
 
 
 def load_trace(vector: LongVector) -> list[int]:
