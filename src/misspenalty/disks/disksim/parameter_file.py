@@ -94,27 +94,18 @@ class _Parser:
 
     def node(self, words):
         kind, _, name = words.partition(" ")
-        children = []
-        self.enter("[")
-        while self.peek() != "]":
-            children.append(self.node(self.next()))
-            if self.peek() == ",":
-                self.next()
-        self.leave("]")
-        return [kind, name.strip(), children]
+        return [kind, name.strip(), self.items("[", lambda: self.node(self.next()), "]")]
 
     def block(self, words):
         kind, _, name = words.partition(" ")
         made = Block(kind, name.strip() or None)
-        self.enter("{")
-        while self.peek() != "}":
-            key = self.next()
-            self.expect("=")
-            made[key] = self.value()
-            if self.peek() == ",":
-                self.next()
-        self.leave("}")
+        made.update(self.items("{", self.parameter, "}"))
         return made
+
+    def parameter(self):
+        key = self.next()
+        self.expect("=")
+        return key, self.value()
 
     def value(self):
         if self.peek() == "[":
@@ -137,24 +128,22 @@ class _Parser:
         return float(word) if re.search("[.eE]", word) else int(word)
 
     def list(self):
-        items = []
-        self.enter("[")
-        while self.peek() != "]":
-            items.append(self.value())
-            if self.peek() == ",":
-                self.next()
-        self.leave("]")
-        return items
+        return self.items("[", self.value, "]")
 
-    def enter(self, bracket):
-        self.expect(bracket)
+    def items(self, opening, item, closing):
+        """Return the items between two brackets, each read by `item`; commas between them may be left out."""
+        made = []
+        self.expect(opening)
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.fail("depth", f"at most {MAX_NESTING} nested brackets")
-
-    def leave(self, bracket):
-        self.expect(bracket)
+        while self.peek() != closing:
+            made.append(item())
+            if self.peek() == ",":
+                self.next()
+        self.expect(closing)
         self.depth -= 1
+        return made
 
     def sibling(self, name):
         """Return the path of a sourced file: a plain name, in the folder of the file that names it."""
