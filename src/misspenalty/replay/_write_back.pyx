@@ -30,12 +30,14 @@ def pass_down(const block_t[::1] ids, const uint8_t[::1] write, Py_ssize_t capac
     Raises
     ------
     IndexError
-        An array is too short, or a block is not below `blocks`.
+        An array is too short, a block is not below `blocks`, `blocks` is negative or above 2^32 - 2, or the capacity
+        is below 1.
     """
     cdef Py_ssize_t i, n = ids.shape[0], held = 0, out = 0
     cdef block_t block, victim, head = <block_t>blocks
-    if write.shape[0] < n or min(below.shape[0], kind.shape[0], cause.shape[0]) < 2 * n:
-        raise IndexError(f"{n} references need longer arrays")
+    if (write.shape[0] < n or min(below.shape[0], kind.shape[0], cause.shape[0]) < 2 * n or capacity < 1
+            or not 0 <= blocks < 0xFFFFFFFF):
+        raise IndexError(f"{n} references to {blocks} blocks need longer arrays and a capacity of at least 1")
     if n:
         check_ids(&ids[0], n, blocks)
     cdef uint32_t[::1] links = zeros("I", 2 * (blocks + 1))     # by block: its neighbours in order of use; the head
