@@ -99,13 +99,13 @@ def fit(requests: Requests, name: str = "fitted", heads: int = HEADS, blocks: in
     known, other = _part(requests, slice(None, half)), _part(requests, slice(half, None))
     curve = media_curve(known, blocks)
     start = _start(known, curve)
-    trials = {}
-    for cache in CACHES:
-        data = describe(name, heads, blocks, curve, start, cache, known)
-        trials[cache] = replay(Description(check(data)), known).row()["demerit_ms"]
+
+    def drive(parameters, cache):
+        return Description(check(describe(name, heads, blocks, curve, parameters, cache, known)))
+
+    trials = {cache: replay(drive(start, cache), known).row()["demerit_ms"] for cache in CACHES}
     cache = min(trials, key=trials.get)
-    data = describe(name, heads, blocks, curve, _moved(name, heads, blocks, curve, start, cache, known), cache, known)
-    kind = Description(check(data))
+    kind = drive(_moved(lambda parameters: drive(parameters, cache), start, known), cache)
     return FittedDrive(kind, replay(kind, known).row(), replay(kind, other).row())
 
 
@@ -193,14 +193,13 @@ def _start(requests, curve):
     return np.array([curve.overhead / 2, quick / 2, curve.overhead / 2, fast, 1.0, 0.02, 0.5])
 
 
-def _moved(name, heads, blocks, curve, start, cache, requests):
-    """Find the parameters with the lowest demerit near `start`."""
+def _moved(make, start, requests):
+    """Find the parameters near `start` for which the drive from `make` has the lowest demerit."""
     low, high = np.array(list(RANGES.values())).T
 
     def cost(parameters):
         inside = np.clip(parameters, low, high)
-        data = describe(name, heads, blocks, curve, inside, cache, requests)
-        return replay(Description(check(data)), requests).row()["demerit_ms"] + np.abs(parameters - inside).sum()
+        return replay(make(inside), requests).row()["demerit_ms"] + np.abs(parameters - inside).sum()
 
     simplex = np.vstack([start, start + np.diag(np.maximum(0.3 * start, 0.05))])
     moved = minimize(cost, start, method="Nelder-Mead", options={"maxfev": STEPS, "initial_simplex": simplex}).x
