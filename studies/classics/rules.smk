@@ -66,7 +66,7 @@ plan.figure(
     table="hit_ratios",
     published="studies/classics/published/hit_ratios.csv",
 )
-plan.figure("program", "Authors' program", "differences from it", table="program")
+plan.figure("program", "Authors' program", "differences from it")
 plan.read += [
     "data/external.yaml",
     "studies/classics/published/hit_ratios.csv",

@@ -249,7 +249,7 @@ class Plan:
             Dotted name, see `job`; called with tables, it returns a Matplotlib figure. The default is
             ``<study>.figures.<name>``.
         part, options, **inputs
-            See `table`.
+            See `table`. Without inputs, the figure is drawn from the table of its own name, the argument ``table``.
 
         Raises
         ------
@@ -257,6 +257,7 @@ class Plan:
             `part` is unknown.
         """
         _check_part(name, part)
+        inputs = inputs or {"table": name}
         self.figures.append(
             {
                 "part": part,

@@ -13,7 +13,7 @@ plan.table(
 )
 plan.table("delayed_hits.tables.winners", "winners", times="times")
 plan.table("delayed_hits.tables.disagreement", "disagreement", winners="winners")
-plan.figure("gains", "Gains", "ranking by aggregate delay", table="gains")
+plan.figure("gains", "Gains", "ranking by aggregate delay")
 plan.figure("disagreement", "Disagreement", "most hits or fastest", table="winners")
 plan.read += [
     "data/raw/delayed_hits/sample.csv",

@@ -84,9 +84,7 @@ plan.figure(
     table="reductions",
     published=DISPUTE_STATED,
 )
-plan.figure(
-    "datasets", "SOSP 2023, Figure 7", "mean reduction per data set", table="datasets"
-)
+plan.figure("datasets", "SOSP 2023, Figure 7", "mean reduction per data set")
 plan.figure(
     "sieve",
     "NSDI 2024, Figure 1",

@@ -66,24 +66,15 @@ plan.figure(
     baselines="studies/epcm/published/baselines.csv",
     reductions="studies/epcm/published/reductions.csv",
 )
-plan.figure("fig8", "Figure 8", "read calls by time", table="fig8")
-plan.figure(
-    "components",
-    "Components",
-    "where the time goes",
-    part="further",
-    table="components",
-)
-plan.figure(
-    "sensitivity", "Readings", "I/O wait removed", part="further", table="sensitivity"
-)
+plan.figure("fig8", "Figure 8", "read calls by time")
+plan.figure("components", "Components", "where the time goes", part="further")
+plan.figure("sensitivity", "Readings", "I/O wait removed", part="further")
 plan.figure(
     "surface",
     "Training",
     "training runs and head start",
     function="epcm.curves.surface",
     part="further",
-    table="surface",
 )
 plan.figure(
     "learning",
@@ -91,7 +82,6 @@ plan.figure(
     "I/O wait removed run by run",
     function="epcm.curves.learning",
     part="further",
-    table="learning",
 )
 plan.figure(
     "limits",
@@ -103,7 +93,7 @@ plan.figure(
     bars="fig7",
     reductions="studies/epcm/published/reductions.csv",
 )
-plan.figure("today", "Today", "the same builds on NVMe", part="further", table="today")
+plan.figure("today", "Today", "the same builds on NVMe", part="further")
 plan.read += [
     *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
     *EPCM_OTHERS,

@@ -61,7 +61,7 @@ plan.figure(
 plan.figure(
     "fig10", "Figure 10", "replacement overhead", table="fig10", published=HAC_PENALTY
 )
-plan.figure("fig11", "Figure 11", "fetch time", table="fig11")
+plan.figure("fig11", "Figure 11", "fetch time")
 plan.figure(
     "misses",
     "Misses",
@@ -80,11 +80,7 @@ plan.figure(
     published=HAC_PENALTY,
 )
 plan.figure(
-    "projections",
-    "Projections",
-    "other networks, servers, processors",
-    part="further",
-    table="projections",
+    "projections", "Projections", "other networks, servers, processors", part="further"
 )
 plan.figure(
     "hit_time",
@@ -95,11 +91,7 @@ plan.figure(
     published=HAC_HIT_TIME,
 )
 plan.figure(
-    "elapsed",
-    "Elapsed time",
-    "foreground and background replacement",
-    part="further",
-    table="elapsed",
+    "elapsed", "Elapsed time", "foreground and background replacement", part="further"
 )
 plan.figure(
     "sensitivity",

@@ -30,9 +30,7 @@ plan.figure(
     table="hits",
     published="studies/kvcache/published/fig9.csv",
 )
-plan.figure(
-    "second_level", "Second level", "hits behind a first level", table="second_level"
-)
+plan.figure("second_level", "Second level", "hits behind a first level")
 plan.figure(
     "prefixes",
     "Prefixes",
@@ -40,9 +38,7 @@ plan.figure(
     part="further",
     table="hits",
 )
-plan.figure(
-    "ttft", "Time to first token", "prefill and loading", part="further", table="ttft"
-)
+plan.figure("ttft", "Time to first token", "prefill and loading", part="further")
 plan.conditions = ["table1", "fig9", "fig10", "hits", "second_level", "ttft"]
 plan.read += [KVCACHE["trace"], KVCACHE_MACHINE, "studies/kvcache/published/fig9.csv"]
 plan.seed = KVCACHE["seed"]

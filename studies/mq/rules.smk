@@ -52,7 +52,7 @@ for variant, capture in MQ_VARIANTS.items():
     )
 MQ_TABLES4 = {capture: f"table4{variant}" for variant, capture in MQ_VARIANTS.items()}
 MQ_RATES = {capture: f"fig7{variant}" for variant, capture in MQ_VARIANTS.items()}
-plan.figure("table2", "Table 2", "hit ratios", table="table2")
+plan.figure("table2", "Table 2", "hit ratios")
 plan.figure(
     "table3",
     "Table 3",
@@ -68,9 +68,9 @@ plan.figure(
     tables=MQ_TABLES4,
     published="studies/mq/published/table4.csv",
 )
-plan.figure("fig2", "Figure 2", "distances, client", table="fig2")
-plan.figure("fig3", "Figure 3", "distances, server", table="fig3")
-plan.figure("fig4", "Figure 4", "frequencies", table="fig4")
+plan.figure("fig2", "Figure 2", "distances, client")
+plan.figure("fig3", "Figure 3", "distances, server")
+plan.figure("fig4", "Figure 4", "frequencies")
 plan.figure(
     "fig7",
     "Figure 7",
@@ -79,23 +79,9 @@ plan.figure(
     published="studies/mq/published/fig7.csv",
     options={"fitted": mq_fitted()},
 )
-plan.figure(
-    "fig7_components",
-    "Figure 7",
-    "where the time goes",
-    part="further",
-    table="fig7_components",
-)
-plan.figure(
-    "fig7_sensitivity",
-    "Figure 7",
-    "the model's assumptions",
-    part="further",
-    table="fig7_sensitivity",
-)
-plan.figure(
-    "sensitivity", "Sensitivity", "MQ's parameters", part="further", table="sensitivity"
-)
+plan.figure("fig7_components", "Figure 7", "where the time goes", part="further")
+plan.figure("fig7_sensitivity", "Figure 7", "the model's assumptions", part="further")
+plan.figure("sensitivity", "Sensitivity", "MQ's parameters", part="further")
 plan.figure(
     "first_level_fit",
     "First level",
@@ -105,13 +91,7 @@ plan.figure(
     counts="first_level_claims",
     published="studies/mq/published/table4.csv",
 )
-plan.figure(
-    "first_level",
-    "First level",
-    "simulated first levels",
-    part="further",
-    table="first_level",
-)
+plan.figure("first_level", "First level", "simulated first levels", part="further")
 plan.outputs += [
     *collect("results/traces/{capture}.trace", capture=CAPTURES),
     *collect(

@@ -89,15 +89,12 @@ plan.figure(
     "size of SEQ and the ratio over time",
     minutes="by_minute",
 )
-plan.figure(
-    "anomaly", "Figures 1 and 3", "sequential misses by strategy", table="anomaly"
-)
+plan.figure("anomaly", "Figures 1 and 3", "sequential misses by strategy")
 plan.figure(
     "detection",
     "Detection",
     "errors of sequential detection by threshold",
     part="further",
-    table="detection",
 )
 plan.figure(
     "fit_grid",
@@ -105,7 +102,6 @@ plan.figure(
     "points that were tried",
     function="sarc.figures_fit.fit_grid",
     part="further",
-    table="fit_grid",
 )
 plan.figure(
     "load_axis",
@@ -113,21 +109,15 @@ plan.figure(
     "published points on the axis of the load",
     function="sarc.figures_fit.load_axis",
     part="further",
-    table="load_axis",
 )
 plan.figure(
-    "disk_operations",
-    "Operations",
-    "what the drives do per request",
-    part="further",
-    table="disk_operations",
+    "disk_operations", "Operations", "what the drives do per request", part="further"
 )
 plan.figure(
     "other_policies",
     "Beyond the paper",
     "other policies on the same load",
     part="further",
-    table="other_policies",
 )
 plan.figure(
     "prefetchers",
@@ -135,7 +125,6 @@ plan.figure(
     "prefetchers on the same load and on streams",
     function="sarc.figures_prefetchers.prefetchers",
     part="further",
-    table="prefetchers",
 )
 plan.figure(
     "sensitivity",
@@ -145,9 +134,7 @@ plan.figure(
     table="sensitivity",
     orderings="orderings",
 )
-plan.figure(
-    "scale", "Scale", "the model at several scales", part="further", table="scale"
-)
+plan.figure("scale", "Scale", "the model at several scales", part="further")
 plan.read += [
     SHARK,
     *SHARK_DRIVES,

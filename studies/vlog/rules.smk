@@ -31,24 +31,18 @@ plan.table(
     },
 )
 plan.conditions = ["table2", "fig9"]
-plan.figure("fig9", "Figure 9", "latency by component", table="fig9")
+plan.figure("fig9", "Figure 9", "latency by component")
 plan.figure(
-    "speedup_conditions",
-    "Table 2",
-    "conditions of the speed-up",
-    part="further",
-    table="speedup_conditions",
+    "speedup_conditions", "Table 2", "conditions of the speed-up", part="further"
 )
-plan.figure("host_range", "Table 2", "host times", part="further", table="host_range")
-plan.figure("fig1", "Figure 1", "locating a sector", table="fig1")
-plan.figure("fig2", "Figure 2", "switch threshold", table="fig2")
-plan.figure("fig6", "Figure 6", "small files", table="fig6")
-plan.figure("fig7", "Figure 7", "a large file", table="fig7")
-plan.figure("fig8", "Figure 8", "utilisation", table="fig8")
+plan.figure("host_range", "Table 2", "host times", part="further")
+plan.figure("fig1", "Figure 1", "locating a sector")
+plan.figure("fig2", "Figure 2", "switch threshold")
+plan.figure("fig6", "Figure 6", "small files")
+plan.figure("fig7", "Figure 7", "a large file")
+plan.figure("fig8", "Figure 8", "utilisation")
 plan.figure("fig10", "Figures 10, 11", "idle time", lfs="fig10", log="fig11")
-plan.figure(
-    "what_if", "What if", "a disk and flash of 2015", part="further", table="what_if"
-)
+plan.figure("what_if", "What if", "a disk and flash of 2015", part="further")
 plan.read += [
     VLOG_HOSTS,
     *VLOG_DRIVES,

@@ -137,7 +137,7 @@ def functions():
     named = r'\b(?:job\(CODE, |table\(|function=|simulation\(\s*"\w+",)\s*"([\w.]+)"'
     found = {name for file in RULES for name in re.findall(named, file.read_text())}
     for file in RULES:
-        for name, rest in re.findall(r'^plan\.figure\(\s*"(\w+)",(.*?)^\)', file.read_text(), re.MULTILINE | re.DOTALL):
+        for name, rest in re.findall(r'^plan\.figure\(\s*"(\w+)",(.*?)\)$', file.read_text(), re.MULTILINE | re.DOTALL):
             if "function=" not in rest:
                 found.add(f"{file.parent.name}.figures.{name}")
     return sorted(found)

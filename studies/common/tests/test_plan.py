@@ -77,6 +77,15 @@ def test_files_belong_to_one_of_the_two_runs(plan):
     ]
 
 
+def test_a_figure_without_inputs_is_drawn_from_the_table_of_its_name(plan):
+    plan.figure("fig9", "Figure 9", "latency")
+    plan.figure("fig10", "Figure 10", "idle time", lfs="fig10", log="fig11")
+    assert [figure["inputs"] for figure in plan.figures] == [
+        {"table": "results/vlog/fig9.csv"},
+        {"lfs": "results/vlog/fig10.csv", "log": "results/vlog/fig11.csv"},
+    ]
+
+
 def test_a_simulation_without_inputs_writes_no_archived_table(plan):
     plan.simulation("vlog_clock", "vlog.platforms.files", outputs="runs/clock")
     with pytest.raises(
