@@ -17,3 +17,12 @@ def hac_layout_sizes(wildcards):
     return HAC["database"] | (
         {} if wildcards.layout == "study" else HAC_LAYOUTS[wildcards.layout]
     )
+
+
+def hac_layout_sweeps(axis, layouts):
+    """Return the sweeps of the traversals on the databases with these layouts, one database after another."""
+    return collect(
+        f"results/hac/runs/layouts/{{layout}}/{axis}_{{traversal}}.parquet",
+        layout=layouts,
+        traversal=HAC_TRAVERSALS,
+    )

@@ -12,6 +12,17 @@ HAC_SWEEPS = collect(
     "results/hac/runs/total_{traversal}.parquet", traversal=HAC_TRAVERSALS
 )
 HAC_TOTAL = dict(zip(HAC_TRAVERSALS, HAC_SWEEPS))
+HAC_AT = dict(
+    points_mb=HAC["points_mb"],
+    iterations=HAC["iterations"],
+    sizes=HAC["database"],
+)
+HAC_SWEPT = dict(
+    seeds=HAC["seeds"],
+    iterations=HAC["iterations"],
+    total_mb=HAC["sweep_mb"],
+    frames_mb=HAC["sweep_frames_mb"],
+)
 HAC_FRAMES = {
     name: f"results/hac/runs/frames_{name}.parquet" for name in HAC_TRAVERSALS
 }
@@ -135,11 +146,8 @@ plan.simulation(
         others="runs/others_{traversal}",
     ),
     params=dict(
-        seeds=HAC["seeds"],
+        **HAC_SWEPT,
         sizes=HAC["database"],
-        iterations=HAC["iterations"],
-        total_mb=HAC["sweep_mb"],
-        frames_mb=HAC["sweep_frames_mb"],
         others_mb=HAC["others_mb"],
         shares=HAC["gom_shares"],
     ),
@@ -156,13 +164,7 @@ plan.simulation(
         total="runs/layouts/{layout}/total_{traversal}.parquet",
         frames="runs/layouts/{layout}/frames_{traversal}.parquet",
     ),
-    params=dict(
-        seeds=HAC["seeds"],
-        sizes=hac_layout_sizes,
-        iterations=HAC["iterations"],
-        total_mb=HAC["sweep_mb"],
-        frames_mb=HAC["sweep_frames_mb"],
-    ),
+    params=dict(**HAC_SWEPT, sizes=hac_layout_sizes),
     threads=4,
     priority=1,
 )
@@ -205,11 +207,7 @@ plan.simulation(
     "hac.jobs.at_points",
     inputs=dict(sweeps=HAC_SWEEPS, **HAC_PRICED),
     outputs=["projections", "projections_by_seed", "elapsed"],
-    params=dict(
-        points_mb=HAC["points_mb"],
-        iterations=HAC["iterations"],
-        sizes=HAC["database"],
-    ),
+    params=HAC_AT,
 )
 
 
@@ -247,16 +245,8 @@ plan.simulation(
     inputs=dict(
         total=HAC_SWEEPS,
         frames=HAC_FRAMES.values(),
-        others_total=collect(
-            "results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
-            layout=HAC_LAYOUTS,
-            traversal=HAC_TRAVERSALS,
-        ),
-        others_frames=collect(
-            "results/hac/runs/layouts/{layout}/frames_{traversal}.parquet",
-            layout=HAC_LAYOUTS,
-            traversal=HAC_TRAVERSALS,
-        ),
+        others_total=hac_layout_sweeps("total", HAC_LAYOUTS),
+        others_frames=hac_layout_sweeps("frames", HAC_LAYOUTS),
         calls=collect(
             "results/hac/runs/calls/{layout}.parquet", layout=["study", *HAC_LAYOUTS]
         ),
@@ -264,30 +254,22 @@ plan.simulation(
     ),
     outputs={item: f"runs/conditions/{item}" for item in plan.conditions},
     params=dict(
-        points_mb=HAC["points_mb"],
+        **HAC_AT,
         hit_time_mb=HAC["hit_time_mb"],
         least_share=HAC["least_share"],
-        iterations=HAC["iterations"],
         layouts=HAC["layouts"],
-        sizes=HAC["database"],
     ),
 )
 
 
 HAC_VARIANT_OF = dict(
-    sweeps=collect(
-        "results/hac/runs/layouts/{layout}/total_{traversal}.parquet",
-        layout=HAC_CALIBRATED,
-        traversal=HAC_TRAVERSALS,
-    ),
+    sweeps=hac_layout_sweeps("total", [HAC_CALIBRATED]),
     machine=HAC_MACHINE,
     drives=HAC_DRIVES,
     calibration="data/calibration.yaml",
 )
-HAC_VARIANT_AT = dict(
-    points_mb=HAC["points_mb"],
+HAC_VARIANT_AT = HAC_AT | dict(
     least_share=HAC["least_share"],
-    iterations=HAC["iterations"],
     sizes=HAC["database"] | HAC_LAYOUTS[HAC_CALIBRATED],
 )
 plan.simulation(
@@ -336,12 +318,6 @@ plan.simulation(
     "hac_measured",
     "hac.jobs.measured_times",
     outputs=dict(hit_time="runs/hit_time_measured", penalty="runs/penalty_measured"),
-    params=dict(
-        seed=HAC["seeds"][0],
-        sizes=HAC["database"],
-        hit_time_mb=HAC["hit_time_mb"],
-        points_mb=HAC["points_mb"],
-        iterations=HAC["iterations"],
-    ),
+    params=dict(**HAC_AT, seed=HAC["seeds"][0], hit_time_mb=HAC["hit_time_mb"]),
     threads=1024,
 )

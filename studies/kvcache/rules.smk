@@ -2,11 +2,8 @@
 plan = PLANS["kvcache"]
 KVCACHE = config["kvcache"]
 KVCACHE_MACHINE = "studies/kvcache/machine.yaml"
-KVCACHE_PARTS = [
-    "hits",
-    "second_level",
-    "ttft",
-]  # tables that are judged on parts of the trace
+# Tables that are judged on parts of the trace
+KVCACHE_PARTS = ["hits", "second_level", "ttft"]
 
 plan.stacked("trace_parts", runs="results/kvcache/runs/workload.csv")
 plan.table("kvcache.tables.table2", "table2", workload="trace_parts")

@@ -11,6 +11,7 @@ SARC_FITTED = dict(
     machine=SHARK, drives=SHARK_DRIVES, fitted="results/sarc/runs/fitted.csv"
 )
 SARC_MODEL = {key: SARC[key] for key in ("divisor", "values")}
+SARC_SHORT = dict(settings=SARC_MODEL, short=SARC["short"], seed=SARC["seeds"][0])
 SARC_ANOMALY = SARC["anomaly"]
 
 plan.table(
@@ -203,7 +204,7 @@ plan.simulation(
     "sarc.readings.under_conditions",
     inputs=dict(**SARC_FITTED, calibration="data/calibration.yaml"),
     outputs={i: f"runs/conditions/{i}" for i in [*plan.conditions, "refits"]},
-    params=dict(settings=SARC_MODEL, short=SARC["short"], seed=SARC["seeds"][0]),
+    params=SARC_SHORT,
     threads=32,
 )
 
@@ -225,9 +226,7 @@ plan.simulation(
     inputs=SARC_FITTED,
     outputs=["sensitivity", "orderings"],
     params=dict(
-        settings=SARC_MODEL,
-        short=SARC["short"],
-        seed=SARC["seeds"][0],
+        **SARC_SHORT,
         parameters=SARC["sensitivity"],
         load=SARC["sensitivity_load"],
     ),
@@ -242,13 +241,7 @@ plan.simulation(
     "sarc.prefetchers.compare",
     inputs=SARC_FITTED,
     outputs="prefetchers",
-    params=dict(
-        settings=SARC_MODEL,
-        seeds=SARC["prefetchers"]["seeds"],
-        phases=SARC["prefetchers"]["phases"],
-        loads=SARC["prefetchers"]["loads"],
-        streams=SARC["prefetchers"]["streams"],
-    ),
+    params=dict(settings=SARC_MODEL, **SARC["prefetchers"]),
     part="further",
     threads=2,
 )
@@ -260,9 +253,7 @@ plan.simulation(
     inputs=SARC_FITTED,
     outputs="scale",
     params=dict(
-        settings=SARC_MODEL,
-        short=SARC["short"],
-        seed=SARC["seeds"][0],
+        **SARC_SHORT,
         divisors=SARC["scale_divisors"],
         loads=SARC["scale_loads"],
     ),

@@ -3,6 +3,7 @@ plan = PLANS["vlog"]
 VLOG = config["vlog"]
 VLOG_HOSTS = "studies/vlog/machine.yaml"
 VLOG_DRIVES = drive_files(*{entry["drive"] for entry in VLOG["platforms"].values()})
+VLOG_RUN = dict(platforms=VLOG["platforms"], workload=VLOG["workload"])
 VLOG_LATER = VLOG["what_if"]["platforms"]
 VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
@@ -62,11 +63,7 @@ plan.simulation(
         table2_conditions="runs/conditions/table2",
         fig9_conditions="runs/conditions/fig9",
     ),
-    params=dict(
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
-        gap_seeds=VLOG["gap_seeds"],
-    ),
+    params=dict(**VLOG_RUN, gap_seeds=VLOG["gap_seeds"]),
     threads=2,
     priority=SOON - 1,  # Table 2 is made from fig9, right after the first figure
 )
@@ -78,8 +75,7 @@ plan.simulation(
     inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
     outputs=["fig1", "fig2", "fig6", "fig7", "fig8", "fig10", "fig11"],
     params=dict(
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
+        **VLOG_RUN,
         files_on=VLOG["files_on"],
         bursts_on=VLOG["bursts_on"],
         fig1_utilisations=VLOG["fig1_utilisations"],
@@ -101,11 +97,7 @@ plan.simulation(
     "vlog.platforms.variations",
     inputs=dict(hosts=VLOG_HOSTS, drives=VLOG_DRIVES),
     outputs=["host_range", "sensitivity", "hosts"],
-    params=dict(
-        platforms=VLOG["platforms"],
-        workload=VLOG["workload"],
-        factors=VLOG["host_factors"],
-    ),
+    params=dict(**VLOG_RUN, factors=VLOG["host_factors"]),
     part="further",
 )
 
