@@ -20,7 +20,7 @@ from misspenalty_studies.hac.runs import hot_iterations
 class Penalty(NamedTuple):
     """Mean times and counts per fetch.
 
-    With several clients, `us` has no ``total``, `visible_us` and `elapsed_s` are NaN, and `run_hit_pct` is `hit_pct`.
+    With several clients, `us` has no ``total``, `visible_us` is NaN, and `run_hit_pct` is `hit_pct`.
 
     Attributes
     ----------
@@ -35,8 +35,6 @@ class Penalty(NamedTuple):
         Hit rate of the server's page cache in the iterations averaged, and in all iterations up to the last of these.
     visible_us : float
         Replacement that is not hidden behind the wait for the reply.
-    elapsed_s : float
-        Elapsed time of one iteration, with replacement in the foreground.
     hit_s : float
         Time of the traversal itself in one iteration.
     """
@@ -47,7 +45,6 @@ class Penalty(NamedTuple):
     hit_pct: float
     run_hit_pct: float
     visible_us: float
-    elapsed_s: float
     hit_s: float
 
 
@@ -207,17 +204,15 @@ def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations
     us |= {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
     hit_s = times.loc[chosen, "hit"].sum() / iterations / 1e9
     wait = ns.sum(1) - ns[:, COMPONENTS.index("client")]
-    visible, elapsed = np.nan, np.nan
+    visible = np.nan
     if begun is not None:
         first = np.flatnonzero(ours)[0]
         last = np.flatnonzero(ours)[-1] + 1
         lead = times.loc[chosen & ~fetch, "hit"].sum() - times.loc[chosen & ~fetch, "hit"].iloc[0]
-        inside = (begun[last] - begun[first] - times.loc[rows, "hit"].sum() - lead) / number / 1000
-        us["total"] = inside
+        us["total"] = (begun[last] - begun[first] - times.loc[rows, "hit"].sum() - lead) / number / 1000
         visible = np.maximum(times.loc[rows, "replacement"].to_numpy() - wait, 0).mean() / 1000
-        elapsed = (us["fetch"] + us["replacement"] + us["conversion"]) * number / iterations / 1e6 + hit_s
     counts = used[chosen].drop(columns=["iteration", "page"]).sum() / number
-    return Penalty(us, number / iterations, counts.to_dict(), 100 * hit.mean(), run_hit, visible, elapsed, hit_s)
+    return Penalty(us, number / iterations, counts.to_dict(), 100 * hit.mean(), run_hit, visible, hit_s)
 
 
 def client_us(fetches, cache_mb, costs, processor=None):
@@ -227,59 +222,3 @@ def client_us(fetches, cache_mb, costs, processor=None):
     used = fetches[fetches["iteration"].isin(wanted)].reset_index(drop=True)
     spent = priced(used, cache_mb, costs, processor).sum() / (used["page"] > 0).sum() / 1000
     return {name: spent[name] for name in (*REPLACEMENT, "replacement", "conversion")}
-
-
-class InstallFit(NamedTuple):
-    """Result of fitting the number of instructions that it takes to install an object; no other cost is fitted.
-
-    Attributes
-    ----------
-    value : float
-        Instructions that it takes to install an object.
-    target, reached : float
-        Conversion over fetch time, published and with the fitted value, %.
-    at_bound : bool
-        Whether no value in the range reaches the target.
-    """
-
-    value: float
-    target: float
-    reached: float
-    at_bound: bool
-
-
-def fit_install(runs, cache_mb, target, low, high):
-    """Fit how many instructions it takes to install an object, so that the ratio of conversion to fetch time, averaged
-    over seeds, is the published one, as far as the range allows.
-
-    Parameters
-    ----------
-    runs : sequence of (DataFrame, Costs)
-        The fetches of each seed, as in `penalty`, and its costs, whose testbed has no `install_instructions` yet.
-    cache_mb : float
-    target : float
-        Published ratio, %.
-    low, high : float
-        Range of instruction counts to search.
-
-    Returns
-    -------
-    InstallFit
-    """
-
-    def shares(value):
-        """Return the ratio of conversion to fetch time and its growth per instruction, as means over the seeds."""
-        rows = []
-        for fetches, costs in runs:
-            with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
-            found = penalty(fetches, cache_mb, with_value)
-            each = Prices(costs.testbed).processor.instruction_ns * found.counts["installed"] / 1000
-            rows.append((found.us["conversion"] / found.us["fetch"], each / found.us["fetch"]))
-        return np.mean(rows, axis=0)
-
-    value = low
-    for _ in range(3):  # converges fast: the value changes the fetch time only through the read-ahead
-        share, slope = shares(value)
-        value += (target / 100 - share) / slope
-    bounded = float(min(max(value, low), high))
-    return InstallFit(bounded, target, float(100 * shares(bounded)[0]), bool(bounded != value))

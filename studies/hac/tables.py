@@ -4,15 +4,16 @@ Paper: M. Castro, A. Adya, B. Liskov, A. C. Myers, "HAC: Hybrid Adaptive Caching
 1997, sections 4.2 and 4.4. Runs come from `hac.runs`, times from `hac.prices`; functions return tidy tables.
 """
 
+import numpy as np
 import pandas as pd
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.points import as_written
-from misspenalty_studies.hac.object_server.object_client import REPLACEMENT, load_testbed
+from misspenalty_studies.hac.object_server.object_client import REPLACEMENT, Prices, load_testbed
 from misspenalty_studies.hac.object_server.page_server import COMPONENTS
 from misspenalty_studies.hac.objects.traversals import STATIC
-from misspenalty_studies.hac.prices import Costs, fit_install, load_fitted, penalty, priced
+from misspenalty_studies.hac.prices import Costs, load_fitted, penalty, priced
 from misspenalty_studies.hac.runs import MISSES, count_misses, database
 from misspenalty_studies.hac.seeds import BySeed, each_seed, mean_over_seeds
 
@@ -184,7 +185,7 @@ def fit(runs, cache_mb, target, low, high):
     Parameters
     ----------
     runs : sequence of (DataFrame, Costs)
-        T1's sweep and its costs for each seed; sweeps as in `at_size`.
+        T1's sweep and its costs for each seed; sweeps as in `at_size`. The costs need no `install_instructions`.
     cache_mb : float
     target, low, high : float
         Published share, %, and the range of instruction counts to search.
@@ -194,9 +195,26 @@ def fit(runs, cache_mb, target, low, high):
     DataFrame
         One row: ``parameter, value, target, reached, at_bound, low, high``.
     """
-    found = fit_install([(at_size(sweep, cache_mb), costs) for sweep, costs in runs], cache_mb, target, low, high)
-    row = {"parameter": "install_instructions", **found._asdict(), "low": low, "high": high}
-    return pd.DataFrame([row])
+    runs = [(at_size(sweep, cache_mb), costs) for sweep, costs in runs]
+
+    def shares(value):
+        """Return the ratio of conversion to fetch time and its growth per instruction, as means over the seeds."""
+        rows = []
+        for fetches, costs in runs:
+            with_value = costs._replace(testbed=costs.testbed.with_values(install_instructions=value))
+            found = penalty(fetches, cache_mb, with_value)
+            each = Prices(costs.testbed).processor.instruction_ns * found.counts["installed"] / 1000
+            rows.append((found.us["conversion"] / found.us["fetch"], each / found.us["fetch"]))
+        return np.mean(rows, axis=0)
+
+    value = low
+    for _ in range(3):  # converges fast: the value changes the fetch time only through the read-ahead
+        share, slope = shares(value)
+        value += (target / 100 - share) / slope
+    bounded = float(min(max(value, low), high))
+    reached, at_bound = float(100 * shares(bounded)[0]), bool(bounded != value)
+    columns = ["parameter", "value", "target", "reached", "at_bound", "low", "high"]
+    return pd.DataFrame([("install_instructions", bounded, target, reached, at_bound, low, high)], columns=columns)
 
 
 def peaks(axes, samples, published):
