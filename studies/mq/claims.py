@@ -76,7 +76,7 @@ def logged(table4, fig7, fit, facts, raw):
     table4, fig7 : DataFrame
         The tables of these names.
     fit : DataFrame
-        `misspenalty_studies.mq.rates.Rates.fit`.
+        ``fit`` from `misspenalty_studies.mq.rates.fig7`.
     facts : path-like
         ``captures.yaml``, in which the capture program describes each capture.
     raw : path-like

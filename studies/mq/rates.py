@@ -9,7 +9,6 @@ prediction.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,35 +29,6 @@ POLICIES = ("mq", "lru")
 OBJECTIVE_US, OBJECTIVE_STEP_US = 40_000, 5_000  # grid on which the objective is shown, besides the times tried
 STEP_US = 100  # step of the processor time, far finer than a printed ratio can resolve
 WHOLE = 0.999  # a stream that lasts at least this share of its capture's duration is taken to cover the whole capture
-
-
-class Rates(NamedTuple):
-    """The model's results for one capture.
-
-    Attributes
-    ----------
-    rates : DataFrame
-        ``cache_mb, policy, normalized_rate`` (relative to LRU with the smallest cache), ``hit_ratio_pct`` of the reads
-        that were timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct``
-        (the misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean
-        latencies (us) and utilisations of each point. In the live run, which represents the paper's implementation, the
-        cache is inside the server and each terminal has its own stretch of the trace.
-    components : DataFrame
-        ``cache_mb, policy, component, us``: mean time that a transaction spends in the component.
-    fit : DataFrame
-        One row: ``parameter, variant, value_us, target``, the ratio ``reached``, whether the target is out of the
-        model's reach (``at_bound``), ``low_us, high_us`` and the ratios ``lowest, highest`` of the range, and the range
-        of the times whose ratio rounds to the target (``within_low_us, within_high_us``; empty if there is no such
-        time).
-    objective : DataFrame
-        ``cpu_us, ratio, target``: every processor time that was tried, with the ratio of the rates; the table shows how
-        flat the objective is.
-    """
-
-    rates: pd.DataFrame
-    components: pd.DataFrame
-    fit: pd.DataFrame
-    objective: pd.DataFrame
 
 
 def points(trace, cache_mb, threads=None):
@@ -115,7 +85,20 @@ def transaction_rates(
 
     Returns
     -------
-    Rates
+    rates : DataFrame
+        ``cache_mb, policy, normalized_rate`` (relative to LRU with the smallest cache), ``hit_ratio_pct`` of the reads
+        that were timed, ``timed_hit_ratio_pct`` and ``timed_normalized_rate`` of the live run, ``miss_time_share_pct``
+        (the misses' share of the time that reads spend outside the database), ``rate_per_s``, and the counts, mean
+        latencies (us) and utilisations of each point. In the live run, which represents the paper's implementation, the
+        cache is inside the server and each terminal has its own stretch of the trace.
+    components : DataFrame
+        ``cache_mb, policy, component, us``: mean time that a transaction spends in the component.
+    fit : DataFrame
+        One row: ``parameter, variant``, the attributes of `calibration.DatabaseCpuFit`, and the range of the times
+        whose ratio rounds to the target (``within_low_us, within_high_us``; empty if there is no such time).
+    objective : DataFrame
+        ``cpu_us, ratio, target``: every processor time that was tried, with the ratio of the rates; the table shows how
+        flat the objective is.
 
     Raises
     ------
@@ -148,15 +131,16 @@ def transaction_rates(
         return tried[cpu_us]
 
     fit = calibration.fit_database_cpu(ratio, target, *span, STEP_US)
-    timed = time(fit.value, list(found))
-    live = _live(
-        trace, replace(machine.testbed, database_cpu_us=fit.value), found, reads_per_transaction, seed, threads
-    )
-    within = calibration.compatible(ratio, target, *span, STEP_US)
+    timed = time(fit.value_us, list(found))
+    testbed = replace(machine.testbed, database_cpu_us=fit.value_us)
+    live = _live(trace, testbed, found, reads_per_transaction, seed, threads)
+    low, high = calibration.compatible(ratio, target, *span, STEP_US) or (None, None)
+    row = {"parameter": "database_cpu_us", "variant": variant, **vars(fit)}
     for cpu_us in range(span[0], span[0] + OBJECTIVE_US + 1, OBJECTIVE_STEP_US):
         ratio(cpu_us)
     objective = pd.DataFrame(sorted(tried.items()), columns=["cpu_us", "ratio"]).assign(target=target)
-    return Rates(_rates(timed, live, baseline), _components(timed), _fit_row(fit, within, variant), objective)
+    fit = pd.DataFrame([row | {"within_low_us": low, "within_high_us": high}])
+    return _rates(timed, live, baseline), _components(timed), fit, objective
 
 
 def _live(trace, testbed, found, reads_per_transaction, seed, threads):
@@ -193,27 +177,6 @@ def _components(timed):
         for component in COMPONENTS
     ]
     return pd.DataFrame(rows, columns=["cache_mb", "policy", "component", "us"])
-
-
-def _fit_row(fit, within, variant):
-    return pd.DataFrame(
-        [
-            {
-                "parameter": "database_cpu_us",
-                "variant": variant,
-                "value_us": fit.value,
-                "target": fit.target,
-                "reached": fit.ratio,
-                "at_bound": not fit.reached,
-                "low_us": fit.low,
-                "high_us": fit.high,
-                "lowest": fit.lowest,
-                "highest": fit.highest,
-                "within_low_us": within and within[0],
-                "within_high_us": within and within[1],
-            }
-        ]
-    )
 
 
 def recorded_reads(trace, facts, raw):
@@ -254,12 +217,12 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
     Returns
     -------
     dict of str to DataFrame
-        The tables of `Rates`.
+        ``rates, components, fit, objective``, see `transaction_rates`.
     """
     (fit,) = [fit for fit in load_calibration(calibration) if fit.parameter == "database_cpu_us"]
     (published,) = fit.published
     opened = misspenalty.open_trace(trace)
-    return transaction_rates(
+    tables = transaction_rates(
         opened,
         load_machine(machine, kind=StorageServerTestbed),
         points(opened, cache_mb, threads=threads),
@@ -270,7 +233,8 @@ def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threa
         seed=seed,
         variant=capture,
         threads=threads,
-    )._asdict()
+    )
+    return dict(zip(("rates", "components", "fit", "objective"), tables, strict=True))
 
 
 def fig7_sensitivity(trace, facts, machine, fit, raw, cache_mb, seed, threads):

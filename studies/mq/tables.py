@@ -41,7 +41,7 @@ def table4(replays, rates, cache_mb):
     replays : DataFrame
         From `misspenalty_studies.mq.runs.replay_policies`, for one capture.
     rates : DataFrame
-        `misspenalty_studies.mq.rates.Rates.rates` of the same capture, for the hit ratios of the live run.
+        ``rates`` from `misspenalty_studies.mq.rates.fig7` of the same capture, for the hit ratios of the live run.
     cache_mb : sequence of float
 
     Returns

@@ -16,29 +16,27 @@ class DatabaseCpuFit:
 
     Attributes
     ----------
-    value : int
+    value_us : int
         Processor time, us per transaction.
-    ratio : float
-        Ratio of the rates that the model gives with `value`.
-    target : float
-        Published ratio.
-    low, high : int
-        Range of the fit, us.
-    highest, lowest : float
-        Ratios that the model gives at `low` and at `high`: the range that the model can reach.
-    reached : bool
-        Whether the target is between these two; if not, `value` is the end of the range whose ratio is closer to the
-        target.
+    target, reached : float
+        Ratio of the rates: published, and given by the model with `value_us`.
+    at_bound : bool
+        Whether the target is out of the model's reach; `value_us` is then the end of the range whose ratio is closer to
+        the target.
+    low_us, high_us : int
+        Range of the fit.
+    lowest, highest : float
+        Ratios that the model gives at `high_us` and at `low_us`: the range that the model can reach.
     """
 
-    value: int
-    ratio: float
+    value_us: int
     target: float
-    low: int
-    high: int
-    highest: float
+    reached: float
+    at_bound: bool
+    low_us: int
+    high_us: int
     lowest: float
-    reached: bool
+    highest: float
 
 
 def fit_database_cpu(run_ratio, target, low, high, step=1):
@@ -62,7 +60,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
     Returns
     -------
     DatabaseCpuFit
-        Its `value` is one of the two times that bracket the target or, if the target is out of reach, an end of the
+        Its `value_us` is one of the two times that bracket the target or, if the target is out of reach, an end of the
         range: the one whose ratio is closer to the target, the smaller time on a tie.
 
     Raises
@@ -81,7 +79,7 @@ def fit_database_cpu(run_ratio, target, low, high, step=1):
         left, right = (middle, right) if tried[middle] >= target else (left, middle)
     ends = (left, right) if reached else (low, high)
     value = min(ends, key=lambda us: (abs(tried[us] - target), us))
-    return DatabaseCpuFit(value, tried[value], target, low, high, tried[low], tried[high], reached)
+    return DatabaseCpuFit(value, target, tried[value], not reached, low, high, tried[high], tried[low])
 
 
 def compatible(run_ratio, target, low, high, step=1):
@@ -103,9 +101,9 @@ def compatible(run_ratio, target, low, high, step=1):
         at_end = run_ratio(end)
         inside = at_end <= edge if end == low else at_end >= edge
         ends.append(end if inside else fit_database_cpu(run_ratio, edge, low, high, step))
-    if any(isinstance(end, DatabaseCpuFit) and not end.reached for end in ends):
+    if any(isinstance(end, DatabaseCpuFit) and end.at_bound for end in ends):
         return None
-    return tuple(end.value if isinstance(end, DatabaseCpuFit) else end for end in ends)
+    return tuple(end.value_us if isinstance(end, DatabaseCpuFit) else end for end in ends)
 
 
 def sensitivity(machine, testbed, trace, outcomes, reads_per_transaction, baseline, seed, threads=None):

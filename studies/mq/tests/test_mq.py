@@ -142,12 +142,14 @@ def test_bounds_follow_the_papers_arithmetic():
 def test_the_fitted_time_reaches_its_target_and_the_objective_is_shown_beyond(busy):
     machine = load_machine(ROOT / "studies/mq/machine.yaml", kind=StorageServerTestbed)
     found, span = mq_rates.points(busy, [8, 32], threads=1), (1000, 20_000)
-    made = mq_rates.transaction_rates(busy, machine, found, 5.0, fitted_mb=32, target=1.1, span=span, seed=1, threads=1)
-    row = made.fit.iloc[0]
+    rates, _, fit, objective = mq_rates.transaction_rates(
+        busy, machine, found, 5.0, fitted_mb=32, target=1.1, span=span, seed=1, threads=1
+    )
+    row = fit.iloc[0]
     assert row["reached"] == pytest.approx(1.1, rel=0.005) and not row["at_bound"]
     assert row["within_low_us"] < row["value_us"] < row["within_high_us"]
-    assert set(range(1000, 41_001, 5000)) < set(made.objective["cpu_us"])
-    lru = made.rates.query("policy == 'lru'").set_index("cache_mb")["normalized_rate"]
+    assert set(range(1000, 41_001, 5000)) < set(objective["cpu_us"])
+    lru = rates.query("policy == 'lru'").set_index("cache_mb")["normalized_rate"]
     assert lru[8] == 1 and lru[32] == pytest.approx(row["reached"])
 
 

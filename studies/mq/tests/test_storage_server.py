@@ -283,14 +283,14 @@ def test_unreadable_files_are_refused(tmp_path):
 def test_fit_inverts_an_analytic_ratio(target, scale):
     """The fit must invert a ratio that falls from 1.5 to 1 as 1 + 0.5 / (1 + us / scale)."""
     fit = fit_database_cpu(lambda us: 1 + 0.5 / (1 + us / scale), target, 0, 100_000_000)
-    assert fit.reached and abs(fit.value - scale * (0.5 / (target - 1) - 1)) <= 1
+    assert not fit.at_bound and abs(fit.value_us - scale * (0.5 / (target - 1) - 1)) <= 1
 
 
 @pytest.mark.parametrize(("target", "value", "side"), [(1.6, 0, "above"), (1.01, 1000, "below")])
 def test_fit_says_when_the_target_is_out_of_reach(target, value, side):
     fit = fit_database_cpu(lambda us: 1.5 - us * 0.0004, target, 0, 1000)
-    assert (fit.value, fit.reached) == (value, False)
-    assert fit.ratio == (fit.highest if side == "above" else fit.lowest)
+    assert (fit.value_us, fit.at_bound) == (value, True)
+    assert fit.reached == (fit.highest if side == "above" else fit.lowest)
 
 
 def test_fit_refuses_an_empty_range():
@@ -306,7 +306,7 @@ def test_fit_on_the_model_comes_back_to_the_time_it_was_made_with():
         return run(many, disk, testbed, 7).rate_per_s / run(few, disk, testbed, 7).rate_per_s
 
     fit = fit_database_cpu(ratio, ratio(12_000), 0, 200_000)
-    assert fit.reached and fit.value == pytest.approx(12_000, rel=0.05)
+    assert not fit.at_bound and fit.value_us == pytest.approx(12_000, rel=0.05)
 
 
 def sensitivity_of(**options):
