@@ -130,16 +130,20 @@ def budget(internals_table, fig6_table, published):
     """
     names = {f"{name}_per_request": name for name in (*OPERATIONS, "destages", "operations")}
     table = internals_table[[*KEYS, *names]].rename(columns=names)
-    table = table.merge(fig6_table[[*KEYS, "response_ms"]], on=KEYS)
-    said = published.set_index(KEYS)
-    mix = READ_SHARE * said["read_ms"] + (1 - READ_SHARE) * said["write_ms"]
-    table = table.merge(mix.rename("published_ms").reset_index(), on=KEYS, how="left")
+    table = _with_published(table.merge(fig6_table[[*KEYS, "response_ms"]], on=KEYS), published)
     parts = []
     for _, part in table.groupby(["config", "policy"], sort=False):
         curve = pd.Series((part["operations"] * part["scaled_iops"]).to_numpy(), part["response_ms"]).sort_index()
         rate = np.interp(np.log(part["published_ms"]), np.log(curve.index), curve, left=np.nan, right=np.nan)
         parts.append(part.assign(needed_operations=rate / part["scaled_iops"]))
     return pd.concat(parts).sort_index()
+
+
+def _with_published(table, published):
+    """Add a column ``published_ms``, the mix of the published read and write responses."""
+    said = published.set_index(KEYS)
+    mix = READ_SHARE * said["read_ms"] + (1 - READ_SHARE) * said["write_ms"]
+    return table.merge(mix.rename("published_ms").reset_index(), on=KEYS, how="left")
 
 
 def load_axis(fig6_table, published, fit):
@@ -171,10 +175,7 @@ def load_axis(fig6_table, published, fit):
     """
     known = fit.set_index("parameter").loc["load_factor"]
     low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]
-    said = published.set_index(KEYS)
-    mix = READ_SHARE * said["read_ms"] + (1 - READ_SHARE) * said["write_ms"]
-    table = fig6_table[[*KEYS, "response_ms", "response_ms_ci95"]]
-    table = table.merge(mix.rename("published_ms").reset_index(), on=KEYS, how="left")
+    table = _with_published(fig6_table[[*KEYS, "response_ms", "response_ms_ci95"]], published)
     parts = []
     for _, part in table.groupby(["config", "policy"], sort=False):
         part = part.sort_values("scaled_iops")
@@ -195,22 +196,6 @@ def _along(at, x, y):
     """Return values at `at` of the polyline through points in rising order of x, extrapolated beyond both ends."""
     place = np.clip(np.searchsorted(x, at) - 1, 0, len(x) - 2)
     return y[place] + (at - x[place]) * (y[place + 1] - y[place]) / (x[place + 1] - x[place])
-
-
-def further(table):
-    """Return response times of further policies.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `points`, of one seed.
-
-    Returns
-    -------
-    DataFrame
-        ``config, scaled_iops, policy, read_ms, write_ms, response_ms, stage_rate, hit_ratio``.
-    """
-    return table[[*KEYS, "read_ms", "write_ms", "response_ms", "stage_rate", "hit_ratio"]]
 
 
 def components(table):
@@ -235,18 +220,6 @@ def components(table):
     long = means.melt(KEYS, var_name="name", value_name="ms")
     long["request"], long["component"] = zip(*long["name"].map(parts), strict=True)
     return long[[*KEYS, "request", "component", "ms"]]
-
-
-def over_time(minutes):
-    """Return the columns of `simulate` that the paper plots over time (Figure 6, right, and Figures 7 and 8).
-
-    Returns
-    -------
-    DataFrame
-        ``config, policy, minute, phase, scaled_iops, stage_rate, seq_share, ratio, response_ms``.
-    """
-    columns = ["config", "policy", "minute", "phase", "scaled_iops", "stage_rate", "seq_share", "ratio", "response_ms"]
-    return minutes[columns]
 
 
 def peaks(fig6_table, table2_table):
@@ -285,7 +258,7 @@ def from_runs(runs, seed, machine, values, published, fit):
     runs : DataFrame
         From `misspenalty_studies.sarc.runs.schedules`, of the paper's policies.
     seed : int
-        Seed whose runs are shown over time.
+        Seed whose runs are shown over time, as in the paper's Figure 6 (right) and Figures 7 and 8.
     machine : path-like
         ``machine.yaml``.
     values : dict
@@ -303,12 +276,12 @@ def from_runs(runs, seed, machine, values, published, fit):
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = _by_config(runs)
-    first = runs[runs["seed"] == seed]
     measured = points(runs, discarded)
     found = {"table2": table2(measured), "fig6": fig6(measured)} | each_seed(measured)
     found["load_axis"] = load_axis(found["fig6"], published, fit)
     found["peaks"] = peaks(found["fig6"], found["table2"])
-    found["by_minute"] = over_time(first)
+    columns = ["config", "policy", "minute", "phase", "scaled_iops", "stage_rate", "seq_share", "ratio", "response_ms"]
+    found["by_minute"] = runs.loc[runs["seed"] == seed, columns]
     found |= {"internals": internals(measured), "components": components(measured)}
     found["disk_operations"] = budget(found["internals"], found["fig6"], published)
     return found
@@ -327,11 +300,12 @@ def other_policies(runs, beyond, seed, machine, values):
     Returns
     -------
     DataFrame
-        From `further`.
+        ``config, scaled_iops, policy, read_ms, write_ms, response_ms, stage_rate, hit_ratio``.
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = _by_config(runs)
-    return further(points(pd.concat([runs[runs["seed"] == seed], beyond], ignore_index=True), discarded))
+    table = points(pd.concat([runs[runs["seed"] == seed], beyond], ignore_index=True), discarded)
+    return table[[*KEYS, "read_ms", "write_ms", "response_ms", "stage_rate", "hit_ratio"]]
 
 
 def _by_config(runs):
