@@ -26,10 +26,10 @@ from misspenalty_studies.common.claims import judge, load_calibration, read_ledg
 from misspenalty_studies.hac import claims as hac_claims
 from misspenalty_studies.hac import further, projections
 from misspenalty_studies.hac.object_server.object_client import load_testbed
-from misspenalty_studies.hac.seeds import each_seed, mean_over_seeds, samples
-from misspenalty_studies.hac.tables import KEYS, Point, all_of_fig9, at_size, fig10, fig11, fit, points, runs_at
+from misspenalty_studies.hac.seeds import averages, mean_over_seeds, samples
+from misspenalty_studies.hac.tables import FIGURES, KEYS, Point, at_size, figure_tables, fit, runs_at
 
-BY_SEED = ("fig9", "fig10", "fig11", "projections")
+BY_SEED = (*FIGURES, "projections")
 
 
 class Variant:
@@ -80,7 +80,7 @@ class Variant:
         return fit(runs, self.points_mb["T1"], published["value"], *self.install.range)
 
     def tables(self, server_mb, install, least_share, iterations):
-        """Compute Figures 9 to 11 and the projections of each seed.
+        """Compute Figures 9 to 11 and the projections, as means over seeds and for each seed.
 
         Parameters
         ----------
@@ -93,25 +93,16 @@ class Variant:
 
         Returns
         -------
-        dict of str to list of DataFrame
-            One table per seed.
+        dict of str to DataFrame
+            The tables of `BY_SEED`, and each of them as ``<item>_by_seed``.
         """
-        found = {name: [] for name in BY_SEED}
+        each = []
         for one in self.seeds:
             costs = _priced(one.costs, server_mb, install)
-            at_points = points(one.sweeps, self.points_mb, costs)
             others = projections.other_runs(one.data, self.points_mb, iterations, costs.testbed)
-            found["fig9"].append(all_of_fig9(one.sweeps, costs, least_share))
-            found["fig10"].append(fig10(at_points, self.points_mb))
-            found["fig11"].append(fig11(at_points, self.points_mb))
-            found["projections"].append(projections.projections(runs_at(one.sweeps, self.points_mb), costs, others))
-        return found
-
-    def means(self, each):
-        """Average `each`, the result of `tables`, over the seeds; add each seed's tables as ``<item>_by_seed``."""
-        seeds = [one.seed for one in self.seeds]
-        means = {item: mean_over_seeds(made, KEYS[item]) for item, made in each.items()}
-        return means | {f"{item}_by_seed": each_seed(made, seeds) for item, made in each.items()}
+            projected = projections.projections(runs_at(one.sweeps, self.points_mb), costs, others)
+            each.append(figure_tables(one.sweeps, self.points_mb, costs, least_share) | {"projections": projected})
+        return averages(each, KEYS, [one.seed for one in self.seeds], BY_SEED)
 
     def hit_time(self, server_mb, install, hit_time_mb):
         """Price Table 3 on the variant's database, as means over seeds."""
@@ -183,7 +174,7 @@ def calibrated(sweeps, machine, calibration, points_mb, least_share, iterations,
     return {
         "server_fit": sized,
         "fit": fitted,
-        **variant.means(variant.tables(server_mb, install, least_share, iterations)),
+        **variant.tables(server_mb, install, least_share, iterations),
         "hit_time": variant.hit_time(server_mb, install, hit_time_mb),
     }
 
@@ -232,9 +223,8 @@ def claims_over_size(
     entries, priced, rows = read_ledger(ledger), pd.read_csv(hit_time), []
     for size in sorted({*map(float, server_mb), chosen}):
         install = float(variant.installation(size)["value"].iloc[0])
-        each = variant.tables(size, install, least_share, iterations)
-        tables = {f"hac_{item}": table for item, table in (variant.means(each) | {"hit_time": priced}).items()}
-        verdicts = judge(entries, {"hac": hac_claims}, tables)
+        tables = variant.tables(size, install, least_share, iterations) | {"hit_time": priced}
+        verdicts = judge(entries, {"hac": hac_claims}, {f"hac_{item}": table for item, table in tables.items()})
         verdicts = verdicts[verdicts["role"] == "claim"].set_index("id")["verdict"]
         here, there = verdicts == "reproduced", judged.reindex(verdicts.index) == "reproduced"
         gained, lost = int((here & ~there).sum()), int((there & ~here).sum())

@@ -5,15 +5,10 @@ import pandas as pd
 from misspenalty_studies.hac import further, measured, projections
 from misspenalty_studies.hac.prices import Costs, load_fitted
 from misspenalty_studies.hac.runs import database
-from misspenalty_studies.hac.seeds import each_seed, mean_over_seeds, samples
+from misspenalty_studies.hac.seeds import averages, mean_over_seeds, samples
 from misspenalty_studies.hac.tables import KEYS, runs_at
 
 DYNAMIC_SYSTEMS = ("hac", "fpc", "gom")
-
-
-def _means(tables, keys):
-    """Average tables over seeds; `tables` has one dict of tables per seed, `keys` the key columns of each table."""
-    return {name: mean_over_seeds([each[name] for each in tables], keys[name]) for name in tables[0]}
 
 
 def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
@@ -48,9 +43,8 @@ def at_points(sweeps, machine, fit, points_mb, iterations, sizes):
         }
         for one in every
     ]
-    made = _means(tables, KEYS | {"elapsed": ["traversal", "cache_mb", "run", "system"]})
-    by_seed = each_seed([each["projections"] for each in tables], [one.seed for one in every])
-    return made | {"projections_by_seed": by_seed}
+    keys = KEYS | {"elapsed": ["traversal", "cache_mb", "run", "system"]}
+    return averages(tables, keys, [one.seed for one in every], ["projections"])
 
 
 def other_tables(
@@ -98,7 +92,7 @@ def other_tables(
         "cost_sensitivity": SENSITIVITY_KEYS,
         "dynamic": ["traversal", "system", "cache_mb", "share"],
     }
-    return _means(tables, keys)
+    return averages(tables, keys)
 
 
 SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]

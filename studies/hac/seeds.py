@@ -98,9 +98,28 @@ class BySeed(Mapping):
         return len(self.seeds)
 
 
-def each_seed(tables, seeds):
-    """Concatenate the tables of several seeds, with a column ``seed``."""
-    return pd.concat([table.assign(seed=seed) for seed, table in zip(seeds, tables, strict=True)], ignore_index=True)
+def averages(tables, keys, seeds=(), by_seed=()):
+    """Average tables over seeds.
+
+    Parameters
+    ----------
+    tables : sequence of dict of str to DataFrame
+        The tables of each seed, by name.
+    keys : dict of str to sequence of str
+        Name -> columns that identify a row, as in `mean_over_seeds`.
+    seeds : sequence of int
+    by_seed : sequence of str
+        Tables that are also returned as ``<name>_by_seed``: not averaged, with a column ``seed``.
+
+    Returns
+    -------
+    dict of str to DataFrame
+    """
+    made = {name: mean_over_seeds([each[name] for each in tables], keys[name]) for name in tables[0]}
+    for name in by_seed:
+        numbered = [each[name].assign(seed=seed) for seed, each in zip(seeds, tables, strict=True)]
+        made[f"{name}_by_seed"] = pd.concat(numbered, ignore_index=True)
+    return made
 
 
 def mean_over_seeds(tables, keys):

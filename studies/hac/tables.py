@@ -15,9 +15,10 @@ from misspenalty_studies.hac.object_server.page_server import COMPONENTS
 from misspenalty_studies.hac.objects.traversals import STATIC
 from misspenalty_studies.hac.prices import Costs, load_fitted, penalty, priced
 from misspenalty_studies.hac.runs import MISSES, count_misses, database
-from misspenalty_studies.hac.seeds import BySeed, each_seed, mean_over_seeds
+from misspenalty_studies.hac.seeds import BySeed, averages
 
 PENALTY = ("fetch", "replacement", "conversion", "total")
+FIGURES = ("fig9", "fig10", "fig11")
 AXES = {"frames and table": "fig9", "frames": "fig9_frames"}  # what a cache size includes -> name of the table
 OF_THE_SERVER = ("server_cache_mb", "page_order")  # values of the testbed that do not change the client's times
 KEYS = {  # columns that identify a row
@@ -308,22 +309,26 @@ def from_sweeps(total, frames, others, machine, fit, published, points_mb, least
     dict of str to DataFrame
         ``fig9, fig9_frames, fig10, fig11, peaks, misses``, and ``<figure>_by_seed`` for Figures 9 to 11.
     """
-    testbed, found = load_fitted(machine, fit), {name: [] for name in (*AXES.values(), "fig10", "fig11", "misses")}
-    by_axis = {"fig9": BySeed(total), "fig9_frames": BySeed(frames)}
-    for seed, sweeps in by_axis["fig9"].items():
+    testbed, total, frames, each = load_fitted(machine, fit), BySeed(total), BySeed(frames), []
+    for seed, sweeps in total.items():
         costs = Costs(testbed, len(database(seed, **sizes).pages), seed)
-        at_points = points(sweeps, points_mb, costs)
-        found["fig10"].append(fig10(at_points, points_mb))
-        found["fig11"].append(fig11(at_points, points_mb))
         counted = [misses(traversal, runs) for traversal, runs in sweeps.items()]
-        found["misses"].append(pd.concat([*counted, others[others["seed"] == seed].drop(columns="seed")]))
-        for name, runs in by_axis.items():
-            found[name].append(all_of_fig9(runs[seed], costs, least_share))
-    made = {name: mean_over_seeds(tables, KEYS[name]) for name, tables in found.items()}
+        more = {
+            "fig9_frames": all_of_fig9(frames[seed], costs, least_share),
+            "misses": pd.concat([*counted, others[others["seed"] == seed].drop(columns="seed")]),
+        }
+        each.append(figure_tables(sweeps, points_mb, costs, least_share) | more)
+    made = averages(each, KEYS, list(total), FIGURES)
     axes = {axis: made[name] for axis, name in AXES.items()}
-    samples = {axis: found[name] for axis, name in AXES.items()}
-    by_seed = {f"{name}_by_seed": each_seed(found[name], list(by_axis["fig9"])) for name in ("fig9", "fig10", "fig11")}
-    return made | by_seed | {"peaks": peaks(axes, samples, published.set_index("traversal")["cache_mb"])}
+    samples = {axis: [tables[name] for tables in each] for axis, name in AXES.items()}
+    return made | {"peaks": peaks(axes, samples, published.set_index("traversal")["cache_mb"])}
+
+
+def figure_tables(sweeps, points_mb, costs, least_share):
+    """Compute the tables `FIGURES` of one seed, by name."""
+    at_points = points(sweeps, points_mb, costs)
+    made = all_of_fig9(sweeps, costs, least_share), fig10(at_points, points_mb), fig11(at_points, points_mb)
+    return dict(zip(FIGURES, made, strict=True))
 
 
 def all_of_fig9(sweeps, costs, least_share):
