@@ -101,7 +101,7 @@ def conditions(benchmark=JUDGED):
 _ELSEWHERE = (_ONCE, _LARGE, "nothing in memory at the start")  # varied only on the other workloads
 
 
-def under_conditions(study, capture, bars, placement, partition_size, model_order, wanted=None, threads=1):
+def under_conditions(study, capture, bars, placement, partition_size, model_order, threads=1):
     """Compute Figures 7 and 8 under each condition; the protocol is otherwise the one that is judged, with all measured
     runs.
 
@@ -117,8 +117,6 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
         Placement of the study's own workload, from `misspenalty_studies.epcm.setup.set_up`.
     partition_size, model_order : int
         Parameters of the EPCM run of Figure 8.
-    wanted : dict, optional
-        Conditions, by default all of `conditions`.
     threads : int
         Number of settings that are replayed in parallel; the result does not depend on it.
 
@@ -128,7 +126,7 @@ def under_conditions(study, capture, bars, placement, partition_size, model_orde
         ``fig7, fig8``, with the column ``condition``.
     """
     found = {"fig7": [], "fig8": []}
-    for words, changes in (conditions() if wanted is None else wanted).items():
+    for words, changes in conditions().items():
         varied, settings = _changed(study, capture, changes, placement, bars)
         plain = [Setting(model) for model in ("cold", "hot")] + [bar for bar in settings if bar.model == "epcm"]
         with_copy = simulate(varied, settings, threads)

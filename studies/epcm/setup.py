@@ -123,7 +123,7 @@ def set_up(
     if not between:
         runs = runs[:training] + runs[-measured:]
     order = "opened" if benchmark in walked else "names"
-    placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "resident": resident, "order": order}
+    placement = {"runs": runs, "temporaries": temporaries, "seed": seed, "order": order}
     kind = drive_of(machine)
     workload = make(capture, machine, kind, placement)
     first, rest = tuple(range(training)), tuple(range(len(runs) - measured, len(runs)))
@@ -178,22 +178,15 @@ def make(capture, machine, kind, placement):
     kind : Description or None
         Description of the drive; without one the disk has `SECTORS`.
     placement : dict
-        ``runs, temporaries, seed`` and optionally ``programs, order, passes``; see
-        `misspenalty_studies.epcm.file_client.workload.prepare`. Other keys are ignored.
+        ``seed`` and some of ``runs, temporaries, programs, order, passes``; see
+        `misspenalty_studies.epcm.file_client.workload.prepare`.
 
     Returns
     -------
     FileWorkload
     """
-    return prepare(
-        capture,
-        runs=placement["runs"],
-        temporaries=placement["temporaries"],
-        programs=placement.get("programs", 1.0),
-        order=placement.get("order", "names"),
-        passes=placement.get("passes", "recorded"),
-        **_disk(machine, kind, placement["seed"]),
-    )
+    chosen = {name: value for name, value in placement.items() if name != "seed"}
+    return prepare(capture, **chosen, **_disk(machine, kind, placement["seed"]))
 
 
 def placed(workload, machine, kind, seed):

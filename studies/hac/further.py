@@ -223,12 +223,7 @@ def algorithm_sensitivity(data, traversal, cache_mb, costs, iterations, settings
     for parameter, values in {"none": [""], **settings}.items():
         for value in values:
             chosen = {} if parameter == "none" else {parameter: value}
-            try:
-                fetches = run(data, "hac", traversal, cache_mb, iterations, **costs.testbed.record | chosen).fetches
-                found = penalty(fetches, cache_mb, costs)
-            except ParameterError:  # the cache is too small, or there are no hot misses
-                continue
-            rows.append(_shares("algorithm", parameter, value, traversal, found))
+            rows += _varied(data, traversal, cache_mb, costs, iterations, ("algorithm", parameter, value), **chosen)
     return _as_table(rows)
 
 
@@ -237,13 +232,18 @@ def layout_sensitivity(traversal, cache_mb, costs, iterations, layouts):
     rows = []
     for name, sizes in layouts.items():
         data = database(**sizes)
-        try:
-            fetches = run(data, "hac", traversal, cache_mb, iterations, **costs.testbed.record).fetches
-            found = penalty(fetches, cache_mb, costs._replace(pages=len(data.pages)))
-        except ParameterError:  # the cache is too small, or there are no hot misses
-            continue
-        rows.append(_shares("layout", "layout", name, traversal, found))
+        own = costs._replace(pages=len(data.pages))
+        rows += _varied(data, traversal, cache_mb, own, iterations, ("layout", "layout", name))
     return _as_table(rows)
+
+
+def _varied(data, traversal, cache_mb, costs, iterations, key, **chosen):
+    """Return a list with the row of one run; an empty list if the cache is too small, or there are no hot misses."""
+    try:
+        fetches = run(data, "hac", traversal, cache_mb, iterations, **costs.testbed.record | chosen).fetches
+        return [_shares(*key, traversal, penalty(fetches, cache_mb, costs))]
+    except ParameterError:
+        return []
 
 
 def _shares(kind, parameter, value, traversal, one):

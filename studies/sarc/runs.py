@@ -342,7 +342,7 @@ def simulate(shark, config, policy, seed, loads=None):
 
 
 def _row(run, interval, before):
-    counts, state, flat = interval.counts, interval.state, interval.row()
+    counts, state = interval.counts, interval.state
     new = {name: state[name] - before[name] for name in CUMULATIVE}
     requests = max(counts["reads"] + counts["writes"], 1)
     operations = counts["stage_reads"] + counts["destage_reads"] + counts["destage_writes"]
@@ -366,7 +366,7 @@ def _row(run, interval, before):
         "destage_writes_per_request": counts["destage_writes"] / requests,
         "destages_per_request": counts["destages"] / requests,
         "backlog": state["backlog"],
-        **{name: flat[name] for name in flat if name.startswith(("read_", "write_")) and name.endswith("_ms")},
+        **interval.components_ms(),
     }
 
 

@@ -224,7 +224,7 @@ def test_readings_vary_one_choice_at_a_time(study):
         epcm_sensitivity.sensitivity(study, capture, settings, [wrong], {}, 1)
 
 
-def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
+def test_conditions_have_every_row_of_the_tables_they_change(study, runs, monkeypatch):
     wanted = {words: changes for words, changes in epcm_conditions.conditions().items() if "program" not in words}
     wanted = {
         words: wanted[words]
@@ -237,7 +237,8 @@ def test_conditions_have_every_row_of_the_tables_they_change(study, runs):
         )
     }
     bars = epcm_setup.bars(SETTINGS)
-    found = epcm_conditions.under_conditions(study, None, bars, {}, 64, 45, wanted)
+    monkeypatch.setattr(epcm_conditions, "conditions", lambda: wanted)
+    found = epcm_conditions.under_conditions(study, None, bars, {}, 64, 45)
     judged = epcm_tables.fig7(runs)[[*epcm.KEYS]]
     judged = judged[judged["buffer_copy"] | judged["model"].isin(["cold", "hot", "epcm"])]
     for words in wanted:

@@ -146,11 +146,6 @@ class LiveResult(ClosedLoopResult):
         """Hits over reads of the whole trace, a fraction; NaN if nothing was read."""
         return self.trace_hits / self.trace_reads if self.trace_reads else float("nan")
 
-    def row(self):
-        """Return the row of a `ClosedLoopResult` with the reads, hits and hit ratio of the whole trace added."""
-        whole = {"trace_reads": self.trace_reads, "trace_hits": self.trace_hits, "hit_ratio": self.hit_ratio}
-        return super().row() | whole
-
 
 def outcomes(hits, write):
     """Return the outcome of each reference, for `run`.

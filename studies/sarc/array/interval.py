@@ -87,14 +87,14 @@ class Interval:
         """Mean response time of all requests, ms; NaN if none completed."""
         return _mean_ms(sum(self.response_ns), self.counts["reads"] + self.counts["writes"])
 
-    def row(self):
-        """Return everything as a flat dict; times by component are in ms per request."""
-        row = {"seconds": self.seconds, **self.counts, **{f"staged_{name}": n for name, n in self.staged.items()}}
-        row |= {"read_ms": self.read_ms, "write_ms": self.write_ms, "response_ms": self.response_ms}
-        for side, spent in (("read", self.read_ns), ("write", self.write_ns)):
-            number = self.counts[f"{side}s"]
-            row |= {f"{side}_{name}_ms": _mean_ms(ns, number) for name, ns in spent.items()}
-        return row | {"utilisation": self.utilisation, **self.state}
+    def components_ms(self):
+        """Return mean times by component, ``read_<component>_ms, write_<component>_ms``, in ms per request."""
+        sides = {"read": self.read_ns, "write": self.write_ns}
+        return {
+            f"{side}_{name}_ms": _mean_ms(ns, self.counts[f"{side}s"])
+            for side, spent in sides.items()
+            for name, ns in spent.items()
+        }
 
 
 def _mean_ms(ns, number):
