@@ -13,8 +13,7 @@ cdef enum:
     PAGE_SHIFT = 13
     PAGE_HEADER = 8                 # bytes
     OID_BITS = 9                    # low bits of an oref, the object's number in the page; the page id is above them
-    ENTRY_BITS = 22                 # bits of a header that hold the table entry in the cache, and the oid on disk
-    CLASS_SHIFT = 22                # shift of the 4 bits of a header for the class
+    CLASS_SHIFT = 22                # shift of the 4 bits of a header for the class; below: entry (cache) or oid (disk)
     CLASSES = 16                    # number of classes that a header can distinguish
     ARRAY = 14                      # class: references
     STRING = 15                     # class: bytes

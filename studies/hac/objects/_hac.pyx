@@ -57,11 +57,6 @@ cdef class Kernel(ObjectCache):
         free(self.members)
 
     @property
-    def target_frame(self):
-        """The frame to which retained objects are moved; -1 = none."""
-        return self.target
-
-    @property
     def candidate_set(self):
         """The candidates, unordered: (frame, T, hot objects, objects, fetch at which the frame was added)."""
         return [

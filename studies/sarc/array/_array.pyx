@@ -403,7 +403,7 @@ cdef class Array(BackEnd):
         """Issue the reads that the cache asks for, combining neighbouring pages."""
         cdef int i = 0
         cdef read_t* reads = &self.cache.reads[0]
-        cdef int64_t page, end, first, next_first
+        cdef int64_t page, end, first
         cdef uint8_t mask
         while i < self.cache.n_reads:
             mask = reads[i].pages

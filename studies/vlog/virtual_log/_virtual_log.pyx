@@ -21,7 +21,6 @@ from misspenalty.errors import ParameterError
 PIECE = np.dtype([("sequence", np.int64), *((name, np.int32) for name in (
     "address", "parent", "child", "before", "after", "degree"))])  # fmt: skip
 ENTRIES_A_SECTOR = int(ENTRIES)
-RECORD_CHILDREN = int(CHILDREN)
 
 
 cdef class VirtualLog(Store):
