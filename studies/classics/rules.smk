@@ -39,16 +39,14 @@ else:
         threads=2,
     )
 
-plan.table("classics.tables.hit_ratios", "hit_ratios", replays="replays")
+plan.table("classics.tables.hit_ratios", replays="replays")
 plan.table(
     "classics.tables.comparison",
-    "comparison",
     hit_ratios="hit_ratios",
     published="studies/classics/published/hit_ratios.csv",
 )
 plan.table(
     "classics.tables.program",
-    "program",
     hit_ratios="hit_ratios",
     published="studies/classics/published/program.csv",
 )

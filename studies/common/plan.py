@@ -207,7 +207,7 @@ class Plan:
         function : str
             Dotted name, see `job`; it returns as many tables as there are names.
         *names : str
-            The tables, ``results/<study>/<name>.csv``.
+            The tables, ``results/<study>/<name>.csv``; by default one, called like the function.
         part : {None, "first", "further"}, optional
             When the tables are made, see `PARTS`.
         options : dict, optional
@@ -220,6 +220,7 @@ class Plan:
         ParameterError
             `part` is unknown.
         """
+        names = names or (function.rpartition(".")[2],)
         _check_part(", ".join(names), part)
         self.tables.append(
             {

@@ -4,15 +4,14 @@ from misspenalty_studies.delayed_hits.workloads import SEEDS as DELAYED_SEEDS
 
 plan.stacked("runs", runs="results/delayed_hits/runs/steps.csv")
 plan.stacked("times", runs="results/delayed_hits/runs/times.csv")
-plan.table("delayed_hits.tables.gains", "gains", runs="runs")
+plan.table("delayed_hits.tables.gains", runs="runs")
 plan.table(
     "delayed_hits.tables.authors_program",
-    "authors_program",
     runs="runs",
     published="data/raw/delayed_hits/authors_runs.csv",
 )
-plan.table("delayed_hits.tables.winners", "winners", times="times")
-plan.table("delayed_hits.tables.disagreement", "disagreement", winners="winners")
+plan.table("delayed_hits.tables.winners", times="times")
+plan.table("delayed_hits.tables.disagreement", winners="winners")
 plan.figure("gains", "Gains", "ranking by aggregate delay")
 plan.figure("disagreement", "Disagreement", "most hits or fastest", table="winners")
 plan.read += [

@@ -59,14 +59,12 @@ else:
 
 plan.table(
     "dispute.tables.replayed_reductions",
-    "replayed_reductions",
     replays="replays",
     options={"resamples": DISPUTE["resamples"], "seed": DISPUTE["seed"]},
 )
-plan.table("dispute.tables.trace_comparisons", "trace_comparisons", replays="replays")
+plan.table("dispute.tables.trace_comparisons", replays="replays")
 plan.table(
     "dispute.tables.program",
-    "program",
     replays="replays",
     published="studies/dispute/published/program.csv",
 )

@@ -52,7 +52,6 @@ plan.stacked(
 )
 plan.table(
     "epcm.claims.logged",
-    "logged",
     leads="lead_times",
     runs="results/epcm/runs/andrew_linux22.csv",
     workload="workloads",

@@ -59,13 +59,8 @@ plan.stacked(
     ),
     part="further",
 )
-plan.table("hac.claims.logged", "logged", server="server", fit="fit")
-plan.table(
-    "hac.claims.logged_calibrated",
-    "logged_calibrated",
-    server="server_fit",
-    fit="fit_calibrated",
-)
+plan.table("hac.claims.logged", server="server", fit="fit")
+plan.table("hac.claims.logged_calibrated", server="server_fit", fit="fit_calibrated")
 plan.figure(
     "fig9", "Figure 9", "miss penalty by component", table="fig9", published=HAC_PENALTY
 )

@@ -6,20 +6,16 @@ KVCACHE_MACHINE = "studies/kvcache/machine.yaml"
 KVCACHE_PARTS = ["hits", "second_level", "ttft"]
 
 plan.stacked("trace_parts", runs="results/kvcache/runs/workload.csv")
-plan.table("kvcache.tables.table2", "table2", workload="trace_parts")
-plan.table("kvcache.tables.hits", "hits", hits="results/kvcache/runs/hits.csv")
-plan.table("kvcache.tables.table1", "table1", hits="hits")
-plan.table("kvcache.tables.fig9", "fig9", hits="hits")
-plan.table(
-    "kvcache.tables.second_level",
-    "second_level",
-    levels="results/kvcache/runs/levels.csv",
-)
-plan.table("kvcache.tables.ttft", "ttft", times="results/kvcache/runs/times.csv")
+plan.table("kvcache.tables.table2", workload="trace_parts")
+plan.table("kvcache.tables.hits", hits="results/kvcache/runs/hits.csv")
+plan.table("kvcache.tables.table1", hits="hits")
+plan.table("kvcache.tables.fig9", hits="hits")
+plan.table("kvcache.tables.second_level", levels="results/kvcache/runs/levels.csv")
+plan.table("kvcache.tables.ttft", times="results/kvcache/runs/times.csv")
 plan.stacked("cluster", runs="results/kvcache/runs/cluster.csv")
-plan.table("kvcache.tables.fig10", "fig10", cluster="cluster")
+plan.table("kvcache.tables.fig10", cluster="cluster")
 plan.stacked("sensitivity", runs="results/kvcache/runs/sensitivity.csv", part="further")
-plan.table("kvcache.tables.costs", "costs", machine=KVCACHE_MACHINE)
+plan.table("kvcache.tables.costs", machine=KVCACHE_MACHINE)
 plan.figure(
     "capacity",
     "Figure 9",

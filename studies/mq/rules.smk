@@ -26,7 +26,6 @@ plan.stacked(
 )
 plan.table(
     "mq.tables.write_rules",
-    "write_rules",
     runs=collect("results/mq/runs/replay/{capture}.csv", capture=MQ_VARIANTS.values()),
     published="studies/mq/published/table3.csv",
     options={"cache_mb": MQ["table3_mb"]},
@@ -37,9 +36,7 @@ plan.table(
     levels="first_level_fit",
     ledger="studies/mq/ledger.yaml",
 )
-plan.table(
-    "mq.tables.bounds", "bounds", table4="table4", fig7="fig7", lru_curve="lru_curve"
-)
+plan.table("mq.tables.bounds", table4="table4", fig7="fig7", lru_curve="lru_curve")
 for variant, capture in MQ_VARIANTS.items():
     plan.table(
         "mq.claims.logged",

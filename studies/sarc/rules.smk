@@ -34,7 +34,6 @@ plan.table(
 )
 plan.table(
     "sarc.tables.other_policies",
-    "other_policies",
     part="further",
     runs=collect("results/sarc/runs/{group}.csv", group=PAPERS),
     beyond=collect("results/sarc/runs/{group}.csv", group=["beyond"]),
@@ -52,7 +51,6 @@ plan.table(
 )
 plan.table(
     "sarc.sensitivity.anomaly",
-    "anomaly",
     options={
         **{key: SARC_ANOMALY[key] for key in ("streams", "length", "degrees")},
         "cache_tracks": [
@@ -64,7 +62,6 @@ plan.table(
 )
 plan.table(
     "sarc.claims.logged",
-    "logged",
     fit="fit",
     ledger="studies/sarc/ledger.yaml",
     calibration="data/calibration.yaml",

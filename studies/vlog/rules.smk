@@ -7,7 +7,7 @@ VLOG_RUN = dict(platforms=VLOG["platforms"], workload=VLOG["workload"])
 VLOG_LATER = VLOG["what_if"]["platforms"]
 VLOG_LATER_DRIVES = drive_files(*{entry["drive"] for entry in VLOG_LATER.values()})
 
-plan.table("vlog.runs.table2", "table2", part="first", latencies="fig9")
+plan.table("vlog.runs.table2", part="first", latencies="fig9")
 plan.table(
     "vlog.conditions.judged", "speedup_conditions_judged", table="speedup_conditions"
 )
@@ -24,7 +24,6 @@ plan.table(
 )
 plan.table(
     "vlog.claims.logged",
-    "logged",
     latencies="fig9",
     options={
         "platforms": list(VLOG["platforms"]),

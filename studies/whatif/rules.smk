@@ -15,12 +15,9 @@ WHATIF_INPUTS = dict(machines=WHATIF_MACHINES, drives=WHATIF_DRIVES)
 CONCLUSIONS = ["hac", "mq", "epcm", "vlog", "sarc"]
 for study in CONCLUSIONS:
     plan.stacked(study, runs=[f"results/whatif/runs/{study}_cells.csv"])
-plan.table(
-    "whatif.tables.summary", "summary", tables=whatif_tables("cells", CONCLUSIONS)
-)
+plan.table("whatif.tables.summary", tables=whatif_tables("cells", CONCLUSIONS))
 plan.table(
     "whatif.tables.crossovers",
-    "crossovers",
     tables=whatif_tables("crossovers", CONCLUSIONS),
     overheads="results/whatif/runs/hac_overheads.csv",
 )
@@ -29,7 +26,7 @@ plan.table(
 )
 plan.stacked("checks", runs=list(whatif_tables("checks", CONCLUSIONS).values()))
 plan.stacked("rotation", runs=["results/whatif/runs/vlog_rotation.csv"])
-plan.table("whatif.tables.parameters", "parameters", machines=WHATIF_MACHINES)
+plan.table("whatif.tables.parameters", machines=WHATIF_MACHINES)
 plan.figure(
     "summary",
     "Summary",

@@ -2,7 +2,7 @@
 plan = PLANS["mine"]
 
 plan.stacked("faults", runs="results/mine/runs/faults.csv")
-plan.table("mine.tables.added", "added", faults="faults")
+plan.table("mine.tables.added", faults="faults")
 plan.figure("anomaly", "Example", "faults", table="faults")
 
 plan.simulation(

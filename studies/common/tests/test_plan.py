@@ -77,6 +77,15 @@ def test_files_belong_to_one_of_the_two_runs(plan):
     ]
 
 
+def test_a_table_is_called_like_its_function_unless_it_is_named(plan):
+    plan.table("vlog.runs.table2", latencies="fig9")
+    plan.table("vlog.conditions.limits", "speedup_limits", latencies="fig9")
+    assert [list(table["outputs"].items()) for table in plan.tables] == [
+        [("table2", "results/vlog/table2.csv")],
+        [("speedup_limits", "results/vlog/speedup_limits.csv")],
+    ]
+
+
 def test_a_figure_without_inputs_is_drawn_from_the_table_of_its_name(plan):
     plan.figure("fig9", "Figure 9", "latency")
     plan.figure("fig10", "Figure 10", "idle time", lfs="fig10", log="fig11")
