@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from misspenalty.errors import ParameterError
-
 
 def write_rules(runs, published, cache_mb):
     """Compare the hit ratios under each treatment of writes with those that the paper's Table 3 implies.
@@ -48,29 +46,13 @@ def table4(replays, rates, cache_mb):
     -------
     DataFrame
         ``cache_mb, policy, hit_ratio_pct, timed_hit_ratio_pct, requests, hits, capture, writes, parameters``.
-
-    Raises
-    ------
-    ParameterError
-        A size was not replayed.
     """
-    parts = []
-    for policy in ("mq", "lru"):
-        mine = replays["cache_mb"].isin(cache_mb) & (replays["writes"] == "count") & (replays["policy"] == policy)
-        missing = sorted(set(cache_mb) - set(replays.loc[mine, "cache_mb"]))
-        if missing:
-            sizes = ", ".join(f"{size:g}" for size in missing)
-            raise ParameterError(
-                f"no row of {policy} with writes counted at {sizes} MB; "
-                "add the size to mq.table2_mb in the configuration"
-            )
-        parts.append(replays[mine])
+    counted = replays[replays["cache_mb"].isin(cache_mb) & (replays["writes"] == "count")]
+    table = pd.concat([counted[counted["policy"] == policy] for policy in ("mq", "lru")], ignore_index=True)
     live = rates[["cache_mb", "policy", "timed_hit_ratio_pct"]]
-    table = pd.concat(parts, ignore_index=True).merge(
-        live, on=["cache_mb", "policy"], how="left", validate="one_to_one"
-    )
-    counted = ["requests", "hits", "capture", "writes", "parameters"]
-    return table[["cache_mb", "policy", "hit_ratio_pct", "timed_hit_ratio_pct", *counted]]
+    table = table.merge(live, on=["cache_mb", "policy"], how="left", validate="one_to_one")
+    columns = ["requests", "hits", "capture", "writes", "parameters"]
+    return table[["cache_mb", "policy", "hit_ratio_pct", "timed_hit_ratio_pct", *columns]]
 
 
 def bounds(table4, fig7, lru_curve):

@@ -8,16 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from small import RAW, RUN, copy_tree, digests, small_config, small_tree
 
-from misspenalty.errors import ParameterError
 from misspenalty_studies.common.judge import STUDIES
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of
 from misspenalty_studies.common.study import studies
-from misspenalty_studies.mq.tables import table4
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "workflow"
@@ -175,13 +172,6 @@ def test_impossible_configuration_stops_the_run(tmp_path, change, named):
     assert done.returncode != 0
     assert named in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-
-
-def test_table4_is_not_made_without_all_its_sizes():
-    rows = [(size, policy, "count") for policy, sizes in (("mq", [128, 256]), ("lru", [128])) for size in sizes]
-    replays = pd.DataFrame(rows, columns=["cache_mb", "policy", "writes"])
-    with pytest.raises(ParameterError, match=r"no row of lru .*256 MB; add the size to mq\.table2_mb"):
-        table4(replays, rates=None, cache_mb=[128, 256])
 
 
 def test_whole_archived_run_can_be_planned(tmp_path):
