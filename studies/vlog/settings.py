@@ -14,7 +14,7 @@ from misspenalty_studies.vlog.file_system_runs import fits
 from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 from misspenalty_studies.vlog.file_systems.lfs import DATA, RESERVE, SEGMENT, blocks_of_files
-from misspenalty_studies.vlog.file_systems.ufs import GROUP, INODE_SPACE
+from misspenalty_studies.vlog.file_systems.ufs import GROUP_INODES
 from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, Updates, make_platforms
 from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks
 
@@ -218,7 +218,7 @@ class VlogSettings(Settings):
 
     def _check_small_files(self, label, blocks):
         """Check that a cylinder group has an inode, and a log-structured disk the room, for every small file."""
-        inodes = GROUP * BLOCK // INODE_SPACE - 1  # without the directory's
+        inodes = GROUP_INODES - 1  # without the directory's
         room = (blocks // SEGMENT - RESERVE) * DATA
         if self.small_files > inodes or blocks_of_files(self.small_files) > room:
             fewer = max((n for n in range(inodes + 1) if blocks_of_files(n) <= room), default=0)

@@ -36,8 +36,8 @@ class Lfs(DiskClient):
 
     Attributes
     ----------
-    written, cleaned : int
-        Segments written and segments cleaned so far.
+    cleaned : int
+        Segments cleaned so far.
     """
 
     def __init__(self, store, host, blocks):
@@ -49,7 +49,7 @@ class Lfs(DiskClient):
         self.buffer, self.carried = OrderedDict(), OrderedDict()
         self.where, self.slots = {}, {}  # block -> (segment, slot); segment -> its live blocks {slot: block}
         self.free = list(range(self.segments - 1, -1, -1))
-        self.written = self.cleaned = 0
+        self.cleaned = 0
         self.cached = set()
 
     def lay_out(self, count):
@@ -113,7 +113,6 @@ class Lfs(DiskClient):
         segment = self.free.pop()
         self.sync(True, segment * SEGMENT * BLOCK_SECTORS, (len(blocks) + 1) * BLOCK_SECTORS)
         self.place(segment, blocks)
-        self.written += 1
 
     def clean(self):
         """Free the segment with the fewest live blocks; return False if every segment is full of live blocks."""

@@ -30,24 +30,19 @@ DIRECT = 12
 POINTERS_A_BLOCK = BLOCK // 4
 CLUSTER = 14  # blocks, 56 KB
 GROUP = 2048  # blocks of a cylinder group, 8 MB
+GROUP_INODES = GROUP * BLOCK // INODE_SPACE
 
 
 class UfsLayout:
-    """Free blocks of a disk, and the places where the next files go.
+    """Free blocks of a disk with a number of 4 KB blocks, and the places where the next files go."""
 
-    Parameters
-    ----------
-    blocks, group_blocks
-        Same as in `Ufs`.
-    """
-
-    def __init__(self, blocks, group_blocks=GROUP):
-        self.blocks, self.group_blocks = blocks, group_blocks
-        first_data = 2 + group_blocks * BLOCK // INODE_SPACE // INODES_A_BLOCK
+    def __init__(self, blocks):
+        self.blocks = blocks
+        first_data = 2 + GROUP_INODES // INODES_A_BLOCK
         if blocks < first_data + 2:
             raise ParameterError(f"{blocks} blocks are too few for a file system; expected at least {first_data + 2}")
         self.used = bytearray(blocks)
-        for group in range(0, blocks, group_blocks):
+        for group in range(0, blocks, GROUP):
             self.used[group : group + first_data] = bytes([1]) * (min(group + first_data, blocks) - group)
         self.rotor = 0  # where the search for the next free block starts
 
@@ -67,7 +62,7 @@ class UfsLayout:
 
     def next_group(self):
         """Continue in the next cylinder group."""
-        self.rotor = (self.rotor // self.group_blocks + 1) * self.group_blocks % self.blocks
+        self.rotor = (self.rotor // GROUP + 1) * GROUP % self.blocks
 
     def file(self, count):
         """Place a new file: return its blocks in order, and its indirect blocks by the index of the first block that
@@ -91,13 +86,11 @@ class Ufs(DiskClient):
         Same as in `DiskClient`.
     blocks : int
         4 KB blocks of the disk.
-    group_blocks : int
-        4 KB blocks of a cylinder group.
     """
 
-    def __init__(self, store, host, blocks, group_blocks=GROUP):
+    def __init__(self, store, host, blocks):
         super().__init__(store, host)
-        self.layout = UfsLayout(blocks, group_blocks)
+        self.layout = UfsLayout(blocks)
         self.cached = set()  # inode and directory blocks in memory
 
     def block(self, number, write=True):
@@ -117,9 +110,10 @@ class Ufs(DiskClient):
         ParameterError
             The cylinder group of the directory has too few inodes, or the disk too few blocks.
         """
-        inodes = self.layout.group_blocks * BLOCK // INODE_SPACE
-        if count >= inodes:
-            raise ParameterError(f"{count} files; expected at most {inodes - 1}, the inodes of the directory's group")
+        if count >= GROUP_INODES:
+            raise ParameterError(
+                f"{count} files; expected at most {GROUP_INODES - 1}, the inodes of the directory's group"
+            )
         directory = self.layout.allocate(-(-count * ENTRY // BLOCK))
         data = self.layout.allocate(-(-count * FRAGMENT // BLOCK))
         where = [data[i // 4] * BLOCK_SECTORS + i % 4 * FRAGMENT_SECTORS for i in range(count)]
