@@ -65,12 +65,7 @@ plan.figure(
     published="studies/classics/published/hit_ratios.csv",
 )
 plan.figure("program", "Authors' program", "differences from it")
-plan.read += [
-    "data/external.yaml",
-    "studies/classics/published/hit_ratios.csv",
-    "studies/classics/published/program.csv",
-]
-
+plan.read.append("data/external.yaml")
 plan.conditions = ["hit_ratios", "program"]
 
 

@@ -113,7 +113,7 @@ class Plan:
     measured : list of str
         Files with times measured on this machine. They are made, but neither archived nor listed in the manifest.
     read : list of str
-        Files that are read but not made.
+        Files that are read but not made, unless they are declared as inputs, see `files_read`.
     archived : list of str
         Registered files that the study needs but that are absent; archived tables made from them are read instead.
     conditions : list of str
@@ -291,6 +291,13 @@ class Plan:
             if entries:
                 found.append((part, "_".join(filter(None, [self.study, part, kind])), entries))
         return found
+
+    def files_read(self):
+        """Return the files that the study reads but does not make: `read`, and all declared inputs outside ``results/``
+        but those that depend on wildcards."""
+        jobs = [{"inputs": {k: v for k, v in one.inputs.items() if not callable(v)}} for one in self.simulations]
+        inputs = files_of([*jobs, *self.tables, *self.figures])
+        return [*self.read, *(path for path in inputs if not path.startswith("results/"))]
 
     def files(self, supplement=False):
         """Return the files that `make reproduce` makes for this study, or those that `make supplement` adds."""

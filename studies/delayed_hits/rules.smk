@@ -14,11 +14,6 @@ plan.table("delayed_hits.tables.winners", times="times")
 plan.table("delayed_hits.tables.disagreement", winners="winners")
 plan.figure("gains", "Gains", "ranking by aggregate delay")
 plan.figure("disagreement", "Disagreement", "most hits or fastest", table="winners")
-plan.read += [
-    "data/raw/delayed_hits/sample.csv",
-    "data/raw/delayed_hits/authors_runs.csv",
-    *drive_files("dc_p3700", "cheetah9lp"),
-]
 plan.seed = DELAYED_SEEDS
 plan.conditions = ["runs"]
 

@@ -19,6 +19,11 @@ def dispute_trace(wildcards):
     return str(DISPUTE_PATHS[wildcards.replayed])
 
 
+def dispute_table(wildcards):
+    """Return the file of the published results, which is not in the checkout."""
+    return str(DISPUTE_TABLE)
+
+
 try:
     EXTERNAL = open_register("data/external.yaml", mirror=config.get("mirror"))
     DISPUTE_PATHS = {
@@ -99,11 +104,7 @@ plan.conditions = [
     "program",
     "examples",
 ]
-plan.read += [
-    "data/external.yaml",
-    "studies/dispute/published/program.csv",
-    DISPUTE_STATED,
-]
+plan.read.append("data/external.yaml")
 plan.seed = DISPUTE["seed"]
 
 
@@ -129,7 +130,7 @@ else:
     plan.simulation(
         "dispute_aggregate",
         "dispute.published.aggregate",
-        inputs=dict(table=str(DISPUTE_TABLE)),
+        inputs=dict(table=dispute_table),
         outputs=AGGREGATED,
         params=dict(resamples=DISPUTE["resamples"], seed=DISPUTE["seed"]),
     )

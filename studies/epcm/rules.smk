@@ -95,13 +95,7 @@ plan.figure(
 plan.figure("today", "Today", "the same builds on NVMe", part="further")
 plan.read += [
     *dict.fromkeys(path for build in BUILDS for path in build_files(build)),
-    *EPCM_OTHERS,
-    *EPCM_FILES.values(),
-    *EPCM_DRIVES,
     "studies/epcm/published/andrew.csv",
-    "studies/epcm/published/baselines.csv",
-    "studies/epcm/published/reductions.csv",
-    "studies/epcm/published/workloads.csv",
 ]
 plan.seed = EPCM["seed"]
 plan.conditions = ["fig7", "fig8"]

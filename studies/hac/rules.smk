@@ -122,7 +122,6 @@ HAC_VARIANT = ["fit", "hit_time"] + [
     for item in ("fig9", "fig10", "fig11", "projections")
     for by_seed in ("", "_by_seed")
 ]
-plan.read += [HAC_MACHINE, HAC_PENALTY, HAC_HIT_TIME, *HAC_DRIVES]
 plan.measured += [
     *collect("results/hac/runs/{table}_measured.csv", table=["hit_time", "penalty"]),
     "results/hac/runs/hit_time_measured.svg",

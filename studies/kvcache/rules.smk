@@ -33,7 +33,6 @@ plan.figure(
 )
 plan.figure("ttft", "Time to first token", "prefill and loading", part="further")
 plan.conditions = ["table1", "fig9", "fig10", "hits", "second_level", "ttft"]
-plan.read += [KVCACHE["trace"], KVCACHE_MACHINE, "studies/kvcache/published/fig9.csv"]
 plan.seed = KVCACHE["seed"]
 
 

@@ -98,15 +98,7 @@ plan.outputs += [
     ),
     "results/mq/first_level_fit.csv",
 ]
-plan.read += [
-    *config["captures"].values(),
-    capture_facts(MQ["server"]),
-    capture_facts(MQ["calibrated"]["capture"]),
-    "studies/mq/published/table3.csv",
-    "studies/mq/published/table4.csv",
-    "studies/mq/published/fig7.csv",
-    "studies/mq/machine.yaml",
-]
+plan.read += config["captures"].values()
 plan.seed = MQ["seed"]
 plan.conditions = ["table4", "fig7"]
 

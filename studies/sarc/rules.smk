@@ -133,12 +133,7 @@ plan.figure(
     orderings="orderings",
 )
 plan.figure("scale", "Scale", "the model at several scales", part="further")
-plan.read += [
-    SHARK,
-    *SHARK_DRIVES,
-    "studies/sarc/published/table2.csv",
-    "studies/sarc/published/peak.csv",
-]
+plan.read.append("studies/sarc/published/peak.csv")
 plan.seed = SARC["seeds"]
 plan.conditions = ["table2", "fig6", "internals"]
 

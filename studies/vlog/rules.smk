@@ -43,12 +43,7 @@ plan.figure("fig7", "Figure 7", "a large file")
 plan.figure("fig8", "Figure 8", "utilisation")
 plan.figure("fig10", "Figures 10, 11", "idle time", lfs="fig10", log="fig11")
 plan.figure("what_if", "What if", "a disk and flash of 2015", part="further")
-plan.read += [
-    VLOG_HOSTS,
-    *VLOG_DRIVES,
-    *VLOG_LATER_DRIVES,
-    "studies/vlog/published/trends.csv",
-]
+plan.read.append("studies/vlog/published/trends.csv")
 plan.seed = VLOG["workload"]["seed"]
 
 

@@ -51,7 +51,6 @@ for study, name, more in [
         cells=f"results/whatif/runs/{study}_cells.csv",
         **more,
     )
-plan.read += [WHATIF_MACHINES, *WHATIF_DRIVES]
 
 
 plan.simulation(

@@ -215,7 +215,7 @@ def index(wildcards=None):
 def sources(document):
     """Return the files that a run reads but does not make: raw traces, published values, machines, the paper's text."""
     files = [
-        *declared("read"),
+        *(path for plan in PLANS.values() for path in plan.files_read()),
         *LEDGERS,
         "data/calibration.yaml",
         *(f"studies/{study}/missing_facts.yaml" for study in VARIED),

@@ -77,6 +77,15 @@ def test_files_belong_to_one_of_the_two_runs(plan):
     ]
 
 
+def test_files_read_are_the_inputs_that_no_run_makes_and_those_of_read(plan):
+    plan.read.append("data/raw.csv")
+    inputs = {"hosts": "machine.yaml", "trace": lambda wildcards: "a.trace", "runs": ["results/vlog/runs/a.csv"]}
+    plan.simulation("vlog_files", "vlog.platforms.files", inputs=inputs, outputs="fig1")
+    plan.table("vlog.runs.table2", latencies="fig9", published="studies/vlog/published/trends.csv")
+    plan.figure("fig1", "Figure 1", "locating a sector", table="fig1", hosts="machine.yaml")
+    assert plan.files_read() == ["data/raw.csv", "machine.yaml", "studies/vlog/published/trends.csv"]
+
+
 def test_a_table_is_called_like_its_function_unless_it_is_named(plan):
     plan.table("vlog.runs.table2", latencies="fig9")
     plan.table("vlog.conditions.limits", "speedup_limits", latencies="fig9")
