@@ -22,3 +22,8 @@ def recorded_files(path):
 def build_of(wildcards):
     """Return the tables of the recorded build that a rule is about."""
     return build_files(wildcards.build)
+
+
+def runs_of_builds(item):
+    """Return the tables of one kind of run, one per recorded build."""
+    return collect(f"results/epcm/runs/{item}_{{build}}.csv", build=BUILDS)

@@ -26,30 +26,14 @@ plan.table(
     ),
     options=EPCM["fig8"],
 )
-plan.stacked(
-    "accuracy", runs=collect("results/epcm/runs/accuracy_{build}.csv", build=BUILDS)
-)
-plan.stacked(
-    "workloads", runs=collect("results/epcm/runs/workload_{build}.csv", build=BUILDS)
-)
-plan.stacked(
-    "sensitivity",
-    part="further",
-    runs=collect("results/epcm/runs/sensitivity_{build}.csv", build=BUILDS),
-)
+plan.stacked("accuracy", runs=runs_of_builds("accuracy"))
+plan.stacked("workloads", runs=runs_of_builds("workload"))
+plan.stacked("sensitivity", part="further", runs=runs_of_builds("sensitivity"))
 for item in ("surface", "learning", "recordings"):
     plan.stacked(item, runs=[f"results/epcm/runs/{item}.csv"])
-plan.stacked(
-    "limits", runs=collect("results/epcm/runs/limits_{build}.csv", build=BUILDS)
-)
-plan.stacked("today", runs=collect("results/epcm/runs/today_{build}.csv", build=BUILDS))
-plan.stacked(
-    "fit",
-    runs=[
-        "results/epcm/runs/copy.csv",
-        *collect("results/epcm/runs/scale_{build}.csv", build=BUILDS),
-    ],
-)
+plan.stacked("limits", runs=runs_of_builds("limits"))
+plan.stacked("today", runs=runs_of_builds("today"))
+plan.stacked("fit", runs=["results/epcm/runs/copy.csv", *runs_of_builds("scale")])
 plan.table(
     "epcm.claims.logged",
     leads="lead_times",
