@@ -27,13 +27,14 @@ DEVICES = {  # name -> how requests arrive; drives could not keep up with the ca
 }
 
 
-def step_runs(sample) -> pd.DataFrame:
+def step_runs(sample, fetch_steps=FETCH_STEPS) -> pd.DataFrame:
     """Run every policy of the step model on the authors' sample and the two generated traces.
 
     Parameters
     ----------
     sample : path-like
         The authors' sample, see `read_steps`.
+    fetch_steps : sequence of int
 
     Returns
     -------
@@ -42,7 +43,7 @@ def step_runs(sample) -> pd.DataFrame:
         total_latency, mean_latency``, with latencies in steps. A size is a share of `most_active`, rounded half up, and
         at least 1.
     """
-    return runs_on({"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()})
+    return runs_on({"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()}, fetch_steps)
 
 
 def under_conditions(sample) -> dict:
@@ -62,8 +63,8 @@ def under_conditions(sample) -> dict:
     judged, parts = step_runs(sample), []
     longest = judged["fetch_steps"] == FETCH_STEPS[-1]
     for z in LONGER_FETCHES:
-        longer = runs_on({"sample": read_steps(sample), "syn_zipf": zipf(), "syn_bursts": bursts()}, (z,))
-        longer = pd.concat([judged[~longest], longer.assign(fetch_steps=FETCH_STEPS[-1])])
+        longer = step_runs(sample, (z,)).assign(fetch_steps=FETCH_STEPS[-1])
+        longer = pd.concat([judged[~longest], longer])
         parts.append(longer.assign(condition=f"fetches of {z} steps"))
     for exponent in EXPONENTS:
         skewed = pd.concat([judged[judged["trace"] != "syn_zipf"], runs_on({"syn_zipf": zipf(exponent=exponent)})])

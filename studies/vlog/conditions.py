@@ -346,16 +346,12 @@ def sensitivity(platforms, workload, hosts):
     """
     rows = [{"parameter": "none", "value": 0.0, **_row(platform, workload)} for platform in platforms.values()]
     for platform in platforms.values():
-        for parameter, value, host in hosts.variations(platform.host.label):
-            rows.append({"parameter": parameter, "value": value, **_row(replace(platform, host=host), workload)})
-        for parameter, value in drive_variations(platform):
-            rows.append(
-                {"parameter": parameter, "value": value, **_row(platform.changed(**{parameter: value}), workload)}
-            )
-        for parameter, value in WORKLOADS:
-            rows.append(
-                {"parameter": parameter, "value": value, **_row(platform, replace(workload, **{parameter: value}))}
-            )
+        on_hosts = hosts.variations(platform.host.label)
+        varied = [(name, value, replace(platform, host=host), workload) for name, value, host in on_hosts]
+        for name, value in drive_variations(platform):
+            varied.append((name, value, platform.changed(**{name: value}), workload))
+        varied += [(name, value, platform, replace(workload, **{name: value})) for name, value in WORKLOADS]
+        rows += [{"parameter": name, "value": value, **_row(*case)} for name, value, *case in varied]
     return pd.DataFrame(rows)
 
 

@@ -18,8 +18,6 @@ from misspenalty_studies.vlog.runs import _file_blocks, random_updates, steady_l
 from misspenalty_studies.vlog.virtual_log.log import capacity, physical_blocks, update_in_place, virtual_log
 
 SYSTEMS = tuple(itertools.product(("ufs", "lfs"), ("regular", "vld")))
-SMALL_PHASES = ("create", "read", "delete")
-LARGE_PHASES = ("sequential_write", "sequential_read", "random_write", "sequential_read_again", "random_read")
 SETTLING = 3  # random overwrites per live block of the log-structured disk before measuring, on average
 
 
@@ -41,14 +39,7 @@ def fig6(platform, files):
     DataFrame
         ``platform, file_system, disk, phase, files_per_s``.
     """
-    rows = []
-    for file_system, disk in SYSTEMS:
-        spent = client(platform, file_system, disk).small_files(files)
-        rows += [
-            {**_key(platform, file_system, disk), "phase": phase, "files_per_s": files * 1e9 / spent[phase]}
-            for phase in SMALL_PHASES
-        ]
-    return pd.DataFrame(rows)
+    return _by_phase(platform, "files_per_s", files * 1e9, lambda one: one.small_files(files))
 
 
 def fig7(platform, size, seed):
@@ -59,13 +50,17 @@ def fig7(platform, size, seed):
     DataFrame
         ``platform, file_system, disk, phase, mb_per_s`` (10^6 bytes).
     """
-    rows = []
-    for file_system, disk in SYSTEMS:
-        spent = client(platform, file_system, disk).large_file(size, seed)
-        rows += [
-            {**_key(platform, file_system, disk), "phase": phase, "mb_per_s": size * 1e3 / spent[phase]}
-            for phase in LARGE_PHASES
-        ]
+    return _by_phase(platform, "mb_per_s", size * 1e3, lambda one: one.large_file(size, seed))
+
+
+def _by_phase(platform, column, amount, phases):
+    """Return the rates of all systems in each phase: `amount` over the time, by phase, that `phases` returns for a file
+    system."""
+    rows = [
+        {**_key(platform, *system), "phase": phase, column: amount / ns}
+        for system in SYSTEMS
+        for phase, ns in phases(client(platform, *system)).items()
+    ]
     return pd.DataFrame(rows)
 
 
