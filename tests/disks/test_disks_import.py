@@ -383,3 +383,31 @@ def test_a_slip_that_is_listed_twice_is_one():
 def test_a_file_without_a_bus_cannot_give_one(made):
     with pytest.raises(InputError, match=r"made\.diskspecs: has no bus; expected a topology with a bus"):
         importer.from_disksim(made(), bus=made())
+
+
+BUSES = """
+disksim_bus BUS { Read block transfer time = 0.1, Write block transfer time = 0.2 }
+instantiate [ disk0 .. disk8 ] as MADE
+instantiate [ bus1 .. bus9 ] as BUS
+topology disksim_iodriver driver0 [
+   disksim_bus bus1 [ disksim_disk disk0 [] ],
+   disksim_bus bus2 [ disksim_disk disk1 [] ]
+]
+"""
+
+
+def test_instances_may_be_a_range(made):
+    bus = importer.from_disksim(made(MADE + BUSES))["bus"]
+    assert (bus["read_block_ms"], bus["write_block_ms"]) == (0.1, 0.2)
+    with pytest.raises(InputError, match=r"made\.diskspecs: has no bus above the disk"):
+        importer.from_disksim(made(MADE + BUSES.replace("bus1 ..", "bus2 ..")))
+    with pytest.raises(InputError, match=r"unexpected range 'bus1 \.\. bus99999999'; expected at most 10000 names"):
+        importer.from_disksim(made(MADE + BUSES.replace("bus9 ]", "bus99999999 ]")))
+
+
+def test_words_may_be_any_blanks_apart(made):
+    """DiskSim's parameter files separate words by any number of blanks and tabs."""
+    plain = importer.from_disksim(made(MADE + BUSES))
+    for blanks in ("\t", "   "):
+        specs, model = (text.replace(" ", blanks) for text in (MADE + BUSES, MODEL))
+        assert importer.from_disksim(made(specs, model)) == plain

@@ -14,8 +14,10 @@ MOST_BYTES = 16 << 20
 MOST_FILES = 1000  # maximum number of files sourced in total, counting repetitions
 MAX_NESTING = 32
 MAX_DIGITS = 30  # maximum number of characters of a number
+MOST_INSTANCES = 10_000  # maximum number of names in a range
 TOKEN = re.compile(r"[{}\[\],=]|[^{}\[\],=\s][^{}\[\],=\n]*")
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
+RANGE = re.compile(r"(.*?)(\d{1,9}) ?\.\. ?\1(\d{1,9})")
 
 
 class Block(dict):
@@ -33,7 +35,7 @@ def read(path, _depth=0, _opened=None):
     -------
     blocks : list of Block
     instances : dict of str to str
-        For ``instantiate [ disk0 ] as ATLAS``, ``{"disk0": "ATLAS"}``.
+        For ``instantiate [ disk0 ] as ATLAS``, ``{"disk0": "ATLAS"}``; a range ``disk0 .. disk8`` is all its names.
     topology : list
         Nested ``[type, name, [children]]``.
 
@@ -64,7 +66,8 @@ class _Parser:
             raise InputError("contains a null character", path=path, expected="a DiskSim parameter file")
         self.tokens = []
         for number, line in enumerate(text.splitlines(), 1):
-            self.tokens += [(match.group().strip(), number) for match in TOKEN.finditer(line.partition("#")[0])]
+            words = (match.group().split() for match in TOKEN.finditer(line.partition("#")[0]))
+            self.tokens += [(" ".join(parts), number) for parts in words]
         self.at = 0
 
     def file(self):
@@ -80,7 +83,7 @@ class _Parser:
             elif first == "instantiate":
                 names = self.list()
                 kind = self.next().removeprefix("as").strip()
-                instances.update((str(name), kind) for name in names)
+                instances.update((each, kind) for name in names for each in self.instances(str(name)))
             elif first == "topology":
                 topology = self.node(rest)
             elif self.peek() == "{":
@@ -91,6 +94,16 @@ class _Parser:
             else:
                 self.fail(f"{word!r}")
         return blocks, instances, topology
+
+    def instances(self, name):
+        """Return the names that an entry of a list of instances stands for: itself, or those of a range."""
+        match = RANGE.fullmatch(name)
+        if match is None:
+            return [name]
+        numbers = range(int(match[2]), int(match[3]) + 1)
+        if len(numbers) > MOST_INSTANCES:
+            self.fail(f"range {name!r}", f"at most {MOST_INSTANCES} names")
+        return [f"{match[1]}{number}" for number in numbers]
 
     def node(self, words):
         kind, _, name = words.partition(" ")
