@@ -221,6 +221,12 @@ def test_bounds_by_hand():
     assert intervals.at_most(20) == intervals.at_least(20) == (4, 40)
 
 
+def test_an_upper_bound_is_at_most_what_is_requested():
+    """The error that is allowed for would be 200 bytes here."""
+    intervals = Intervals(np.zeros(3, np.uint32), np.full(3, 10**11), None, "replace")
+    assert intervals.at_most(10**12) == intervals.at_least(10**12) == (2, 2 * 10**11)
+
+
 @pytest.mark.parametrize(
     ("changes", "least", "most"), [("keep", (0, 0), (3, 18)), ("replace", (1, 4), (1, 4)), ("new", (1, 4), (1, 4))]
 )

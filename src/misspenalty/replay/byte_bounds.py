@@ -89,7 +89,7 @@ class Intervals:
         if whole < len(order):  # add the part of the next interval that fits
             before = sums[whole - 1] if whole else 0.0
             found += asked[order[whole]] * (most - before) / taken[order[whole]]
-        return hits, int(found * (1 + SLACK))
+        return hits, min(int(found * (1 + SLACK)), int(self.asked[fits].sum()))
 
     def at_least(self, room: int) -> tuple[int, int]:
         """Return the hits, and the bytes of hits, that a cache of `room` bytes can reach, each by its own schedule."""
