@@ -137,6 +137,15 @@ def test_blocks_take_shares_bytes_and_numbers():
         assert simulate(blocks, "fifo", size).cache_blocks == 50
 
 
+def test_a_share_may_be_tiny():
+    """Python writes some numbers of percent with an exponent or many decimals, which a text of a user may not have."""
+    trace = Trace.from_blocks([1, 2, 1], object_bytes=[10**9] * 3)
+    shares = [0.000123456789, 1.00001e-6, 5e-7, 1e-8, np.float64(1.5e-9)]
+    assert byte_hit_ratio_curve(trace, "lru", shares)["cache_bytes"].tolist() == [246914, 2000, 1000, 20, 3]
+    with pytest.raises(ParameterError, match=r"'0%' is less than one of the 2000000000 bytes of the footprint"):
+        byte_hit_ratio_curve(trace, "lru", 1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "requested", "hits"), [("10_size_changes.csv", 2000, 2), ("10b_size_grows.csv", 1030, 2)]
 )
