@@ -332,6 +332,12 @@ def test_numpy_numbers_are_numbers():
     assert (whole, type(whole)) == (4, int)
 
 
+@pytest.mark.parametrize(("kind", "value"), [(int, float("inf")), (float, 10**400)])
+def test_a_number_beyond_its_type_is_named(kind, value):
+    with pytest.raises(ParameterError, match=f"mine: step is {value!r}; expected a .*number from 0 to inf"):
+        Parameter("step", 1, "accesses", kind=kind).check(value, "mine")
+
+
 def test_fbr_sections_have_to_fit():
     with pytest.raises(ParameterError, match=r"fbr: f_new \+ f_old is 1.2; expected at most 1"):
         find_policy("fbr").check({"f_new": 0.6, "f_old": 0.6})

@@ -4,6 +4,7 @@ Each file in this folder registers its own policy; an installed package register
 group ``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
 """
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -72,12 +73,15 @@ class Parameter:
         """Return `value` as `kind`, or raise a `ParameterError` that names policy, parameter and range."""
         if value is None and self.default is None:
             return None
-        ranged = is_number(value) and self.minimum <= value <= self.maximum
-        if not ranged or (self.kind is int and value == math.inf) or self.kind(value) != value:
+        made = None
+        with contextlib.suppress(OverflowError):  # infinity as an int, or an int that no float can hold
+            if is_number(value) and self.minimum <= value <= self.maximum:
+                made = self.kind(value)
+        if made is None or made != value:
             kind = "a whole number" if self.kind is int else "a number"
             extent = f"from {_in_full(self.minimum)} to {_in_full(self.maximum)}"
             raise ParameterError(f"{policy}: {self.name} is {value!r}; expected {kind} {extent} ({self.doc})")
-        return self.kind(value)
+        return made
 
 
 def _in_full(number: float) -> str:
