@@ -109,6 +109,17 @@ def test_columns_of_other_types_are_converted_unless_a_value_does_not_fit():
             Requests(*(column if at != place % 4 else given for at, column in enumerate(plain)))
 
 
+def test_columns_of_different_lengths_and_impossible_times_are_refused():
+    plain = ([0, 800], [8, 16], [False, True], [0, 5])
+    assert Requests(*plain, measured=[1, 2]).measured.dtype == np.float64
+    for place in range(4):
+        with pytest.raises(ParameterError, match="lbn, count, write, delay differ in length; expected one value per"):
+            Requests(*(column[: 1 if at == place else 2] for at, column in enumerate(plain)))
+    for measured in ([1.0], [[1.0, 2.0]], [1.0, -0.5], [1.0, np.nan], [np.inf, 1.0], ["1", "2"], [None, 1.0]):
+        with pytest.raises(ParameterError, match=r"measured is wrong; expected one time per request, 2 finite numbers"):
+            Requests(*plain, measured)
+
+
 def test_too_little_is_refused():
     few = timed("hp97560", 300)
     with pytest.raises(ParameterError, match="begin far from the end of the previous request; a fit needs 200"):

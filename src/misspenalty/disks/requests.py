@@ -32,7 +32,8 @@ class Requests:
     Raises
     ------
     ParameterError
-        A column other than `measured` is no row of values that its type can hold; columns of other types are converted.
+        The columns differ in length, a measured time is not a finite number from 0 on, or another column is no row of
+        values that its type can hold; columns of other types are converted.
     """
 
     lbn: np.ndarray
@@ -55,9 +56,21 @@ class Requests:
                     f" {np.dtype(dtype)} can hold"
                 )
             object.__setattr__(self, name, made)
+        if len({len(getattr(self, name)) for name in TYPES}) > 1:
+            raise ParameterError(f"{', '.join(TYPES)} differ in length; expected one value per request")
+        if self.measured is not None:
+            object.__setattr__(self, "measured", _times(self.measured, len(self)))
 
     def __len__(self):
         return len(self.lbn)
+
+
+def _times(measured, number):
+    """Return measured service times as float64 after checking them: one per request, finite and not negative."""
+    times = np.asarray(measured)
+    if times.shape != (number,) or times.dtype.kind not in "iuf" or not (np.isfinite(times) & (times >= 0)).all():
+        raise ParameterError(f"measured is wrong; expected one time per request, {number} finite numbers from 0 ms on")
+    return np.ascontiguousarray(times, np.float64)
 
 
 @dataclass(frozen=True)
