@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misspenalty import ParameterError, open_trace, simulate
-from misspenalty.policies.sized import SIZE_CHANGES, SIZED, find_sized
+from misspenalty.policies.sized import LARGEST, SIZE_CHANGES, SIZED, find_sized
 from misspenalty.replay.by_bytes import byte_hit_ratio_curve
 from misspenalty.traces.trace import Trace
 
@@ -148,6 +148,19 @@ def test_what_grows_evicts_others_and_leaves_if_it_outgrows_the_cache():
         assert cache.used <= 100
         assert cache.where(1) is None
         assert cache.refused == 1
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_a_cache_may_have_nearly_2_to_the_62_bytes(name):
+    """A history of four times as many bytes, LRU-K's default, would not fit 64 bits."""
+    trace = Trace.from_blocks([1, 2, 1], object_bytes=[2**60, 2**61, 2**60])
+    assert byte_hit_ratio_curve(trace, name, LARGEST - 1)["hits"].tolist() == [1]
+
+
+def test_the_small_queue_of_s3fifo_has_at_most_the_whole_cache():
+    """A float rounds 2**53 + 3 bytes up; a larger share than the cache would have M evict although it is empty."""
+    trace = Trace.from_blocks([1, 2, 3, 1], object_bytes=[2**52] * 4)
+    assert byte_hit_ratio_curve(trace, "s3fifo", 2**53 + 3, small=1.0)["evictions"].tolist() == [2]
 
 
 @pytest.mark.parametrize(

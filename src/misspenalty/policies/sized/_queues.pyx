@@ -112,7 +112,8 @@ cdef class S3FIFO(SizedCache):
     def __cinit__(
         self, Py_ssize_t capacity, Py_ssize_t blocks, *args, small=0.1, ghost=0.9, threshold=2, fill_main=1, **parameters
     ):
-        self.share, self.ghosts_room = max(int(self.room * small), 1), int(self.room * ghost)
+        self.share = min(max(int(self.room * small), 1), self.room)     # a float may round a large room up
+        self.ghosts_room = min(int(self.room * ghost), 1 << 62)
         self.threshold, self.filling = threshold, fill_main
 
     cdef void touch(self, block_t block) noexcept nogil:

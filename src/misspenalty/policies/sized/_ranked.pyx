@@ -29,7 +29,7 @@ cdef class Ranked(SizedCache):
     def __cinit__(self, Py_ssize_t capacity, Py_ssize_t blocks, *args, history=0.0, **parameters):
         self.ranks = <rank_t*>self.allocate(blocks, sizeof(rank_t))
         self.heap = <block_t*>self.allocate(blocks, sizeof(block_t))
-        self.history = int(history * self.room)
+        self.history = min(int(history * self.room), 1 << 62)
 
     cdef void see(self, block_t block) noexcept nogil:
         self.now += 1

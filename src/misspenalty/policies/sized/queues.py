@@ -123,7 +123,8 @@ class S3FIFO(SizedReference):
 
     def __init__(self, room, changes="replace", small=0.1, ghost=0.9, threshold=2, fill_main=1):
         super().__init__(room, changes)
-        self.share, self.ghost_room = max(int(room * small), 1), int(room * ghost)
+        self.share = min(max(int(room * small), 1), room)  # a float may round a large room up
+        self.ghost_room = int(room * ghost)
         self.threshold, self.filling = threshold, bool(fill_main)
         self.small, self.main, self.ghosts = Queue(), Queue(), Queue()
         self.uses = {}
