@@ -38,6 +38,13 @@ def test_requests_by_size(tmp_path, pages, expected):
     assert list(table.itertuples(index=False, name=None)) == expected
 
 
+@pytest.mark.parametrize("measure", [profile, over_time, runs, reuse_distances, frequencies])
+def test_a_trace_without_references_has_no_characteristics(measure):
+    empty = Trace(np.empty(0, np.uint32), None, None, np.empty(0, np.uint64), 4096, "empty", "none")
+    with pytest.raises(ParameterError, match="trace empty has no references"):
+        measure(empty)
+
+
 def test_windows_traced_by_hand():
     """There are two windows of five seconds; in the second, 1 and 2 come back, 3 is new, and one of four is a write."""
     time = np.array([0, 1, 2, 5, 6, 9, 10]) * 10**9

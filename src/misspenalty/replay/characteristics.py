@@ -10,6 +10,7 @@ import pandas as pd
 from misspenalty.errors import check_whole
 from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
+from misspenalty.traces.selection import check
 from misspenalty.traces.trace import Trace
 
 WINDOWS = 60  # maximum number of windows over the whole trace
@@ -30,7 +31,7 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     Raises
     ------
     ParameterError
-        `windows` is not a whole number from 1 to 1,000,000.
+        The trace has no references, or `windows` is not a whole number from 1 to 1,000,000.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     0           2                   2                 2
     1           2                   2                 3
     """
-    trace.check()
+    check(trace, "count", 0)
     window, length_s = _windows(trace, check_whole("windows", windows, 1, 1_000_000))
     count = int(window.max()) + 1
     references = np.bincount(window, minlength=count)
@@ -119,11 +120,17 @@ def runs(trace: Trace) -> pd.DataFrame:
     DataFrame
         ``blocks_up_to, runs, references, share`` (of the references); lengths are in powers of two.
 
+    Raises
+    ------
+    ParameterError
+        The trace has no references.
+
     Examples
     --------
     >>> runs(Trace.from_blocks([1, 2, 3, 9]))[["blocks_up_to", "runs", "references"]].values.tolist()
     [[1, 1, 1], [2, 0, 0], [4, 1, 3]]
     """
+    check(trace, "count", 0)
     ends, before = [np.empty(0, np.int64)], None
     for begin in range(0, len(trace), SLICE):
         address = trace.address[trace.ids[begin : begin + SLICE]]
@@ -151,11 +158,17 @@ def reuse_distances(trace: Trace) -> pd.DataFrame:
     DataFrame
         ``blocks_up_to, references, share, cumulative_share``; distances are in powers of two, without first uses.
 
+    Raises
+    ------
+    ParameterError
+        The trace has no references.
+
     Examples
     --------
     >>> reuse_distances(Trace.from_blocks([1, 2, 3, 1, 1]))[["blocks_up_to", "references"]].values.tolist()
     [[1, 1], [2, 0], [4, 1]]
     """
+    check(trace, "count", 0)
     stack = StackDistances(trace.blocks)
     distances = np.empty(min(SLICE, len(trace)), np.uint32)
     counts = np.zeros(34, np.int64)
@@ -188,7 +201,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
     Raises
     ------
     ParameterError
-        `points` is not a whole number from 2 to 1,000,000.
+        The trace has no references, or `points` is not a whole number from 2 to 1,000,000.
 
     Examples
     --------
@@ -196,6 +209,7 @@ def frequencies(trace: Trace, points: int = POINTS) -> pd.DataFrame:
     [[1.0, 3.0, 0.75], [2.0, 1.0, 1.0]]
     """
     check_whole("points", points, 2, 1_000_000)
+    check(trace, "count", 0)
     uses = np.sort(np.bincount(trace.ids, minlength=trace.blocks))[::-1]
     rank = np.unique(np.rint(np.geomspace(1, len(uses), min(points, len(uses)))).astype(np.int64))
     return pd.DataFrame(

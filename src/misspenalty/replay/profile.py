@@ -6,6 +6,7 @@ import numpy as np
 
 from misspenalty.replay.sampling import SLICE
 from misspenalty.traces._stack import StackDistances
+from misspenalty.traces.selection import check
 from misspenalty.traces.trace import Trace, format_bytes
 
 
@@ -24,13 +25,18 @@ def profile(trace: Trace) -> dict[str, Any]:
         the size in blocks of the LRU cache that serves that share of them. A value that the trace does not determine
         is None.
 
+    Raises
+    ------
+    ParameterError
+        The trace has no references.
+
     Examples
     --------
     >>> found = profile(Trace.from_blocks([1, 2, 3, 1, 2, 3]))
     >>> found["sequential_share"], found["reused_share"], found["reuse_distance_p50"]
     (0.6666666666666666, 0.5, 3)
     """
-    trace.check()
+    check(trace, "count", 0)
     n, sizes = len(trace), trace.sizes
     seconds = None if trace.time is None else int(trace.time.max() - trace.time.min()) / 1e9
     per_s = 1 / seconds if seconds else None
