@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from misspenalty.plotting.style import COLUMN, need, new_figure, policy_line, policy_order, styled
+from misspenalty.plotting.style import COLUMN, need, new_figure, policy_lines, policy_order, styled
 from misspenalty.traces.trace import format_bytes
 
 MARKED = 40  # a line with more points is drawn without markers
@@ -41,10 +41,10 @@ def hit_ratio(table, block_bytes=None, title=None):
     figure = new_figure(COLUMN, 0.7 * COLUMN)
     axes = figure.subplots()
     scale = block_bytes or 1
-    for policy in policy_order(table["policy"]):
+    for policy, look in policy_lines(table["policy"]).items():
         rows = table[table["policy"] == policy].sort_values("cache_blocks")
         size, percent = rows["cache_blocks"].to_numpy() * scale, 100 * rows["hit_ratio"].to_numpy()
-        line = _line(policy, len(rows))
+        line = _line(look, len(rows))
         axes.plot(size, percent, **line)
         if "hit_ratio_error" in rows:
             error = 100 * rows["hit_ratio_error"].to_numpy()
@@ -85,14 +85,14 @@ def response_time(table, block_bytes=None, title=None):
     need(table, ["policy", "cache_blocks", "device", "mean_us"], "response_time")
     devices = list(dict.fromkeys(table["device"]))
     figure = new_figure(max(COLUMN, 0.8 * COLUMN * len(devices)), 0.7 * COLUMN)
-    scale = block_bytes or 1
+    scale, looks = block_bytes or 1, policy_lines(table["policy"])
     for axes, device in zip(figure.subplots(1, len(devices), squeeze=False)[0], devices, strict=True):
         rows = table[table["device"] == device]
         top = rows["mean_us"].max()
         unit, name = next((u, n) for u, n in ((1e6, "s"), (1e3, "ms"), (1, "µs")) if top >= u or u == 1)
         for policy in policy_order(rows["policy"]):
             line = rows[rows["policy"] == policy].sort_values("cache_blocks")
-            axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **_line(policy, len(line)))
+            axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **_line(looks[policy], len(line)))
         _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes)
         axes.set_ylim(0, 1.1 * top / unit if top > 0 else 1)  # NaN if no request counts
         axes.set_ylabel(f"Mean response time ({name})")
@@ -117,9 +117,8 @@ def title(trace: Any) -> str:
     return f"{name}, footprint {format_bytes(trace.footprint_bytes)}"
 
 
-def _line(policy, points):
-    """Return the keywords for a policy's line: without markers if it has many points, with one for a single point."""
-    line = policy_line(policy)
+def _line(line, points):
+    """Return a line's keywords for its number of points: without markers if there are many, with one for a single."""
     if points > MARKED:
         return line | {"marker": ""}
     return line | ({"marker": "_", "markersize": 9} if points == 1 and not line["marker"] else {})

@@ -7,6 +7,7 @@ figure is readable in greyscale and for colour-blind readers (the hues are those
 
 import contextlib
 import functools
+import itertools
 from pathlib import Path
 
 import matplotlib
@@ -137,6 +138,29 @@ def policy_line(label):
         "markeredgecolor": "white",
         "label": policy_name(label),
     }
+
+
+def policy_lines(labels):
+    """Return the keywords of `Axes.plot` for the policies of one figure, by label and in the standard order.
+
+    A policy without a style of its own gets another marker or line style if its usual ones are taken in this figure.
+
+    Examples
+    --------
+    >>> lines = policy_lines(["fifo", "clock"])
+    >>> [(label, line["marker"], line["linestyle"]) for label, line in lines.items()]
+    [('clock', 'p', '--'), ('fifo', 'p', '-')]
+    """
+    lines, taken = {}, set()
+    for label in policy_order(labels):
+        usual = policy_line(label)
+        looks = [usual]
+        if label not in _POLICIES:
+            further = itertools.product(("-", "--", "-.", ":"), _FURTHER)
+            looks += [usual | {"color": c, "marker": m, "linestyle": style} for style, (c, m, _) in further]
+        lines[label] = next((look for look in looks if (look["marker"], look["linestyle"]) not in taken), usual)
+        taken.add((lines[label]["marker"], lines[label]["linestyle"]))
+    return lines
 
 
 def policy_bar(label):

@@ -238,6 +238,17 @@ def test_every_policy_differs_without_colour():
     assert style.policy_bar("lru")["hatch"] and "hatch" not in style.policy_bar("mq")
 
 
+def test_policies_without_a_style_of_their_own_differ_in_one_figure():
+    labels = ["fifo", "clock", "gdsf", "lhd", "sieve", "random", "lrfu", "slru", "wtinylfu", "s4fifo", "lecar"]
+    table = pd.DataFrame({"policy": labels, "cache_blocks": 100, "hit_ratio": 0.5, "device": "5ms", "mean_us": 7.0})
+    table = pd.concat([table, table.assign(cache_blocks=200)])
+    for figure in (curve.hit_ratio(table), curve.response_time(table)):
+        looks = {(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].get_lines()}
+        assert len(looks) == len(labels)
+    assert style.policy_lines(labels)["s4fifo"] == style.policy_line("s4fifo")
+    assert style.policy_lines(["sieve"])["sieve"] == style.policy_line("sieve")
+
+
 def test_no_result_is_typed_into_a_figure():
     source = "".join(path.read_text() for path in (ROOT / "studies").glob("*/figures*.py"))
     printed = {f"{value:g}" for value in PRINTED4["hit_ratio_pct"]}
