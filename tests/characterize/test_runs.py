@@ -102,6 +102,15 @@ def test_no_label_lies_on_another_and_no_legend_on_a_line(name, request):
         assert not figure.legends[0].get_window_extent().overlaps(figure.axes[0].get_window_extent())
 
 
+def test_curves_in_colour_look_different():
+    best = ["clock", "fifo", "gdsf", "lhd", "sieve"]  # they have no style of their own
+    table = pd.DataFrame(
+        {"policy": [*best, "random"], "offline": False, "cache_bytes": 4096, "hit_ratio": [0.5] * 5 + [0]}
+    )
+    lines = {line.get_label(): line for line in figures.curves(table).axes[0].get_lines()}
+    assert len({(lines[name.upper()].get_marker(), lines[name.upper()].get_linestyle()) for name in best}) == len(best)
+
+
 def test_sizes_on_an_axis_are_round(made):
     figure = figures.profile(
         *(made[each] for each in ("over_time", "request_sizes", "runs", "reuse", "frequency")), 8192

@@ -10,7 +10,7 @@ from misspenalty.plotting.style import (
     PAGE,
     PALE,
     new_figure,
-    policy_line,
+    policy_lines,
     policy_name,
     policy_order,
     styled,
@@ -160,9 +160,10 @@ def curves(table):
     axes = figure.subplots()
     mean = table[~table["offline"]].groupby("policy")["hit_ratio"].mean().sort_values(ascending=False)
     shown = {*table["policy"][table["offline"]], *BOUNDS, "lru", *mean.index[:SHOWN]}
+    looks = policy_lines(shown)
     for policy in policy_order(table["policy"])[::-1]:
         rows = table[table["policy"] == policy].sort_values("cache_bytes")
-        look = policy_line(policy) if policy in shown else {"color": "#cccccc", "linewidth": 0.7, "zorder": 1}
+        look = looks.get(policy, {"color": "#cccccc", "linewidth": 0.7, "zorder": 1})
         axes.plot(rows["cache_bytes"], 100 * rows["hit_ratio"], **look)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
