@@ -10,6 +10,7 @@ import pytest
 from misspenalty import ParameterError
 from misspenalty.cli.main import main
 from misspenalty.latency.prefill import Server, bandwidth, time_to_first_token
+from misspenalty.replay.prefix import prefix_hit_ratio_curve
 from misspenalty.traces.prompts import Prompts
 
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
@@ -40,6 +41,15 @@ def test_a_size_in_bytes_is_a_number_of_blocks_of_tokens():
     table = time_to_first_token(asked, "lru", [f"{size}B", f"{size - 1}B", 4, 3])
     assert table["cache_blocks"].tolist() == [4, 3, 4, 3]
     assert table["token_hit_ratio"].tolist() == [0.5, 0.375, 0.5, 0.375]
+
+
+def test_a_block_may_have_many_tokens():
+    """4096 tokens take 1.25 GiB in the cache, more than a block of a trace may have."""
+    asked = Prompts(None, np.array([8192, 8192]), np.ones(2), np.array([2, 2]), np.array([1, 2, 1, 2]), 4096)
+    for replay in (time_to_first_token, prefix_hit_ratio_curve):
+        table = replay(asked, "lru", [2, "2.5GB", "1.25GB"])
+        assert table["cache_blocks"].tolist() == [2, 2, 1]
+        assert table["token_hit_ratio"].tolist() == [0.5, 0.5, 0.25]
 
 
 def test_the_warm_up_leaves_a_prompt_to_count():

@@ -62,7 +62,9 @@ def block_bytes_of(trace: Trace) -> int | None:
     return size if same else None
 
 
-def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: str | None = None) -> CacheSizes:
+def cache_sizes(
+    trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: str | None = None, block_bytes: int | None = None
+) -> CacheSizes:
     """Parse the sizes of caches for a trace.
 
     Parameters
@@ -75,6 +77,8 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
         With ``bytes``, all sizes, even plain numbers, are bytes of a cache of objects. With ``objects``, shares are
         shares of the number of objects. By default, for objects of different sizes, plain numbers are numbers of
         objects, and all other sizes are converted to bytes; for blocks, all sizes are converted to blocks.
+    block_bytes : int, optional
+        Bytes that a block takes in the cache; by default those of the trace's blocks.
 
     Raises
     ------
@@ -95,7 +99,7 @@ def cache_sizes(trace: Trace, sizes: "CacheSize | Iterable[CacheSize]", unit: st
     given = listed(sizes)
     if not given:
         raise ParameterError("no cache size given")
-    block = block_bytes_of(trace)
+    block = block_bytes_of(trace) if block_bytes is None else block_bytes
     texts = [_text(size) for size in given]
     if block is not None and unit != "bytes":
         return CacheSizes(texts, [_blocks(t, s, block, trace) for t, s in zip(texts, given, strict=True)], False, block)

@@ -22,7 +22,7 @@ from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
 from misspenalty.traces.columns import LARGEST_BLOCK
-from misspenalty.traces.prompts import Prompts, as_prompts
+from misspenalty.traces.prompts import MAX_TOKENS, Prompts, as_prompts
 from misspenalty.traces.trace import Trace
 
 COLUMNS = (
@@ -92,7 +92,7 @@ def prefix_hit_ratio_curve(
     if not definitions:
         raise ParameterError("no policy given")
     given = _Replay(asked, token_bytes)
-    sizes = cache_sizes(given.trace, cache_blocks).sizes
+    sizes = given.sizes(cache_blocks).sizes
     warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
     length, possible = int(np.asarray(asked.count)[warm_up:].sum()), given.possible(warm_up)
     if not length:
@@ -120,7 +120,7 @@ def prefix_sizes(
     prompts: Prompts, cache_blocks: CacheSize | Iterable[CacheSize], token_bytes: int = 327_680
 ) -> CacheSizes:
     """Return sizes of prefix caches in blocks, with the text of each as it was given."""
-    return cache_sizes(_Replay(prompts, token_bytes).trace, cache_blocks)
+    return _Replay(prompts, token_bytes).sizes(cache_blocks)
 
 
 def prefix_hits(
@@ -142,7 +142,7 @@ def prefix_hits(
     """
     given = _Replay(prompts, token_bytes)
     check_flag("tail_first", tail_first)
-    return given.hits(_prefix_policy(policy), cache_sizes(given.trace, cache_blocks).sizes[0], tail_first)[0]
+    return given.hits(_prefix_policy(policy), given.sizes(cache_blocks).sizes[0], tail_first)[0]
 
 
 def hit_tokens(prompts: Prompts, prefix: np.ndarray) -> np.ndarray:
@@ -179,15 +179,18 @@ class _Replay:
     """Prompts whose blocks are given by dense ids."""
 
     def __init__(self, prompts: Prompts, token_bytes: int) -> None:
-        self.trace = Trace.from_blocks(
-            np.asarray(prompts.blocks, np.uint64),
-            block_bytes=prompts.block_tokens * check_whole("token_bytes", token_bytes, 1, LARGEST_BLOCK),
-        )
+        self.trace = Trace.from_blocks(np.asarray(prompts.blocks, np.uint64))
+        tokens = check_whole("block_tokens", prompts.block_tokens, 1, MAX_TOKENS)
+        self.block_bytes = tokens * check_whole("token_bytes", token_bytes, 1, LARGEST_BLOCK)
         ends = np.cumsum(prompts.count)
         self.parts = [
             self.trace.ids[end - count : end]
             for end, count in zip(ends.tolist(), np.asarray(prompts.count).tolist(), strict=True)
         ]
+
+    def sizes(self, cache_blocks: CacheSize | Iterable[CacheSize]) -> CacheSizes:
+        """Return sizes of caches, in blocks."""
+        return cache_sizes(self.trace, cache_blocks, block_bytes=self.block_bytes)
 
     def hits(self, definition: Definition, size: int, tail_first: bool) -> tuple[np.ndarray, np.ndarray]:
         """Count each prompt's blocks that are in the cache: those before the first missing one, and all of them."""
