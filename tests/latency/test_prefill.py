@@ -52,6 +52,13 @@ def test_a_block_may_have_many_tokens():
         assert table["token_hit_ratio"].tolist() == [0.5, 0.5, 0.25]
 
 
+@pytest.mark.parametrize(("policy", "place", "missing"), [([], "dram", "policy"), ("lru", [], "place")])
+def test_no_policy_or_place_is_no_table(policy, place, missing):
+    asked = Prompts(None, np.array([16]), np.ones(1), np.array([1]), np.array([1]), 16)
+    with pytest.raises(ParameterError, match=f"no {missing} given"):
+        time_to_first_token(asked, policy, 4, place)
+
+
 def test_the_warm_up_leaves_a_prompt_to_count():
     asked = Prompts(None, np.array([3, 3]), np.ones(2), np.array([3, 3]), np.array([1, 2, 3, 1, 2, 4]), 1)
     assert time_to_first_token(asked, "lru", 4, warm_up=1)["requests"].tolist() == [1]

@@ -134,7 +134,7 @@ def time_to_first_token(
     Raises
     ------
     InputError, ParameterError
-        As in `prefix_hit_ratio_curve`, or the place is unknown or the server invalid.
+        As in `prefix_hit_ratio_curve`, or no place is given, a place is unknown or the server invalid.
 
     Examples
     --------
@@ -146,13 +146,15 @@ def time_to_first_token(
     server = Server() if server is None else server
     if not isinstance(server, Server):
         raise ParameterError(f"server is {server!r}; expected a Server")
-    places = {name: bandwidth(name) for name in listed(place)}
+    policies, places = listed(policy), {name: bandwidth(name) for name in listed(place)}
+    if not (policies and places):
+        raise ParameterError(f"no {'place' if policies else 'policy'} given")
     warm_up = check_whole("warm_up", warm_up, 0, len(asked) - 1)
     size_of = round(server.token_bytes)
     sizes = prefix_sizes(asked, cache_blocks, size_of).sizes
     tokens, rows = np.asarray(asked.input_tokens)[warm_up:], []
     whole = server.prefill_s(tokens)
-    for name in listed(policy):
+    for name in policies:
         for size in sizes:
             prefix = prefix_hits(asked, name, size, tail_first=tail_first, token_bytes=size_of)
             reused = hit_tokens(asked, prefix)[warm_up:]
