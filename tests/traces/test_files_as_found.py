@@ -35,6 +35,10 @@ IIS = "date time c-ip cs-method cs-uri-stem cs-uri-query sc-bytes"
 MONITOR = '1.5 [0 10.0.0.1:5] "GET" "x"\n1.6 [1 unix:/tmp/s] "get" "x"\n1.7 [0 lua] "SET" "x" "1" "EX" "60"\n'
 MONITOR += '1.7 [0 [::1]:5] "GET" "x"\n'
 FTRACE = "  app-50 [001] ..... 1.5: block_rq_issue: 8,0 R 4096 () 2048 + 8 none,0,0 [app]\n"
+COMPLETED = FTRACE.replace("_issue: 8,0 R 4096 ()", "_complete: 8,0 R ()") + "".join(
+    f"  <idle>-0 [007] d.s. 1.6: block_rq_complete: 8,0 {flush} + 0 [0]\n"
+    for flush in ("FF () 18446744073709551615", "WS () 0", "WFS () 18446744073709551615")
+)
 SQUID = "1066036250.129    133 10.0.0.1 {} GET http://a.org/{} - DIRECT/1.2.3.4 text/html\n"
 BIOSNOOP = "TIME(s)     COMM           PID    DISK    T {}SECTOR     BYTES  LAT(ms)\n"
 META = "k1,GET,50,2,4\nk1,SET,60,1,4\nk2,GET_LEASE,0,1,4\n"
@@ -153,6 +157,11 @@ S3 = 'o mine [06/Feb/2019:00:00:38 +0000] 1.2.3.4 r id {} {} "GET /x HTTP/1.1" 2
                      [0, 2 * SECOND], [10, 10], id="libCacheSim's fields"),
         pytest.param("time,key\n00:00:01.5,7\n00:00:03,7\n", {}, "csv", [0, 0], None, [0, 3 * SECOND // 2],
                      None, id="times of day"),
+        pytest.param(COMPLETED, {"action": "block_rq_complete"}, "ftrace", [0], [0], [0], None,
+                     id="ftrace: a flush completes as a write of no sectors"),
+        pytest.param(BIOSNOOP.format("") + "0.1  x  3  sda  R  2048  4096  0.5\n0.2  x  3  sda  FWS  0  0  0.5\n"
+                     "0.3  x  3  sda  FF  -1  0  0.1  0.5\n0.4  x  3  sda  WS  18446744073709551615  0  0.5\n", {},
+                     "biosnoop", [0], [0], [0], None, id="biosnoop: flushes have no bytes"),
     ],
 )  # fmt: skip
 def test_read_right(opened, content, options, format, ids, writes, times, sizes):
