@@ -128,6 +128,14 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
         opened(content)
 
 
+def test_rows_that_count_no_request_are_counted_themselves(opened):
+    trace = opened("time,key,repeat\n1,7,1\n2,8,0\n3,9,2\n4,8,0\n")
+    assert trace.address[trace.ids].tolist() == [7, 9, 9]
+    assert "skipped 2 records with a count of 0" in trace.reading.changes
+    with pytest.raises(InputError, match="contains no requests, but 1 record with a count of 0"):
+        opened("key,repeat\n7,0\n")
+
+
 def test_what_was_adjusted_is_said(opened):
     said = opened("key,level\n1.23457E+15,1\nkey,level\n7,1\n").reading.notice("mine.csv")
     assert "exponents, which may have lost digits" in said

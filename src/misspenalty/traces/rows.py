@@ -22,6 +22,7 @@ from misspenalty.traces.values import BadValueError
 from misspenalty.traces.vocabulary import ACTION, SPACE, STATUS, TIMES, Roles
 
 MOST_REPEATS = 1 << 20  # maximum number of references for one row
+UNCOUNTED = "records with a count of 0"  # in the column with the role repeat
 OTHER = {"read": "write", "write": "read"}
 UNITS = {"offset": 1, "sector": SECTOR, "size": 1, "sectors": SECTOR, "count": 1, "repeat": 1}  # bytes; 1 for counts
 SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for word, meaning in TRUTHS.items()}}
@@ -158,6 +159,8 @@ class Rows:
             self._check_ends(made, device)
         except BadValueError as error:
             raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, str(error)) from error
+        if "repeat" in made and (never := int(np.count_nonzero(made["repeat"] == 0))):
+            self.skipped[UNCOUNTED] = self.skipped.get(UNCOUNTED, 0) + never
         if STATUS in columns:
             self._count_statuses(columns[STATUS][0])
         if found_nothing is not None:
