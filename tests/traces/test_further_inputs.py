@@ -128,6 +128,13 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
         opened(content)
 
 
+@pytest.mark.parametrize("content", ["key\n7\n8\n{}", "time,key\n1,a\n2,{}\n", "time key\n1 a\n2 b{}\n"])
+def test_null_bytes_that_a_crash_left_are_no_key(opened, content):
+    number = 4 if content.startswith("key") else 3
+    with pytest.raises(InputError, match=f"line {number}: a null byte in the line; expected text; .*as by a crash"):
+        opened(content.format("\0" * 9))
+
+
 def test_rows_that_count_no_request_are_counted_themselves(opened):
     trace = opened("time,key,repeat\n1,7,1\n2,8,0\n3,9,2\n4,8,0\n")
     assert trace.address[trace.ids].tolist() == [7, 9, 9]

@@ -85,9 +85,9 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
     Raises
     ------
     InputError
-        The file cannot be read or is in UTF-16; a line is too long, has a CR before its end, or does not match the
-        layout's pattern; or the file continues without requests for too long. If a line cannot be divided at the
-        separators, its error is not raised but becomes the batch's `rest`.
+        The file cannot be read or is in UTF-16; a line is too long, has a CR before its end, has a null byte although
+        the layout has a separator, or does not match the layout's pattern; or the file continues without requests for
+        too long. If a line cannot be divided at the separators, its error is not raised but becomes the batch's `rest`.
     """
     kinds = layout.kinds
     idle, header = 0, layout.header_lines
@@ -182,6 +182,12 @@ def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
 def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
     """Fill a batch from text with a separator; `kinds`, which holds the columns' types, is updated."""
     layout, text = batch.layout, batch.text
+    if (place := text.find(b"\0")) >= 0:
+        raise InputError(
+            "a null byte in the line", path=batch.path, line=batch.lines_before + text.count(b"\n", 0, place) + 1,
+            expected="text", remedy="the file may be damaged, as by a crash while it was written: fetch it again, or"
+            " delete the bytes",
+        )  # fmt: skip
     if layout.table.comment:
         text, batch.skipped = re.subn(
             rb"(?m)^[ \t]*" + re.escape(layout.table.comment.encode()) + rb".*(?:\n|\Z)", b"", text
