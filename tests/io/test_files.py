@@ -122,6 +122,20 @@ def test_what_a_running_process_writes_is_left_alone(tmp_path):
         writer.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.parametrize("target", [None, "pipe", "/proc/self/fd/1"])
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path, target):
+    """Root may write to /dev, where ``--records /dev/null`` or ``/dev/stdout`` made a file of the device."""
+    os.mkfifo(tmp_path / "pipe")
+    path = tmp_path / ("pipe" if target is None else "link")
+    if target is not None:
+        path.symlink_to(target)
+    before = names(tmp_path)
+    with pytest.raises(InputError, match=r"is a device or a pipe; name a file"), atomic_path(path) as partial:
+        partial.write_text("x")
+    assert path.is_symlink() == (target is not None)
+    assert (tmp_path / "pipe").is_fifo() and names(tmp_path) == before
+
+
 def test_a_name_as_long_as_the_file_system_takes(tmp_path):
     path = tmp_path / ("n" * 251 + ".csv")
     with atomic_path(path) as partial:

@@ -35,7 +35,8 @@ def atomic_path(path):
     Raises
     ------
     InputError
-        The folder cannot be written to, the name is too long, or the disk is full.
+        The folder cannot be written to, the name is too long, the disk is full, or `path` is a device or a pipe, which
+        root would replace with a file.
 
     Examples
     --------
@@ -47,6 +48,8 @@ def atomic_path(path):
     ['table.csv']
     """
     path = Path(path)
+    if _is_device(path):
+        raise InputError("is a device or a pipe", path=path, remedy="name a file")
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]  # short even if the name is long
     prefix = f".{digest}.{_host()}."
     partial = path.with_name(f"{prefix}{os.getpid()}.partial{path.suffix}")
@@ -99,6 +102,13 @@ def _own_prefix():
 
 def _host():
     return socket.gethostname()[:32]
+
+
+def _is_device(path):
+    """Return whether a path is a device or a pipe, or a link to an open file, as /dev/stdout is."""
+    if os.path.islink(path) and os.readlink(path).startswith("/proc/"):
+        return True
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _remove_abandoned(folder, prefix, rest=".partial*"):
