@@ -121,6 +121,7 @@ def test_read_right(opened, content, options, blocks, writes, times):
         ('time,key\n1,"a\nb"\n', "line 2: a quote is not closed.*values must not contain line breaks"),
         ("key,size\n7,-1\n", "line 2: field 2 .size.*-1 is out of range"),
         ("offset,size\n-5,4096\n18446744073709551611,4096\n", "line 2: field 1 .offset.*-5 is out of range"),
+        ("lpn,npages\n7,2\n-2,3\n", "line 3: field 1 .lpn.*3 blocks from 18446744073709551614 on; exp"),
     ],
 )  # fmt: skip
 def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):

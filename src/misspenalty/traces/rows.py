@@ -155,7 +155,7 @@ class Rows:
                         made[role] = value if role not in made else self._joined(role, made[role], value)
             role, place = "device", 0
             device = self.devices.number(columns["device"]) if "device" in columns else None
-            role = "offset"
+            role = "block" if "block" in made else "offset"
             self._check_ends(made, device)
         except BadValueError as error:
             raise fault(int(kept[error.row]) if kept is not None else error.row, role, place, str(error)) from error
@@ -315,14 +315,16 @@ class Rows:
 
     @staticmethod
     def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:
-        """Refuse a range of bytes that passes the largest address of 64 bits: its end would wrap around."""
-        if device is not None or "offset" not in made or "size" not in made or {"block", SPACE} & made.keys():
+        """Refuse a range of bytes or blocks that passes the largest number of 64 bits: its end would wrap around."""
+        place, length, unit = ("block", "count", "blocks") if "block" in made else ("offset", "size", "bytes")
+        if device is not None or SPACE in made or place not in made or length not in made:
             return
-        start = made["offset"].view(np.uint64)
-        odd = np.flatnonzero(start + made["size"].view(np.uint64) < start)
+        start, size = made[place].view(np.uint64), made[length]
+        last = np.maximum(size - 1, 0) if unit == "blocks" else size
+        odd = np.flatnonzero(start + last.view(np.uint64) < start)
         if odd.size:
-            size = int(made["size"][odd[0]])
-            raise BadValueError(int(odd[0]), f"{size} bytes from {int(start[odd[0]])} on", "an end below 2**64")
+            at = int(odd[0])
+            raise BadValueError(at, f"{int(size[at])} {unit} from {int(start[at])} on", "an end below 2**64")
 
     @staticmethod
     def _joined(role: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
