@@ -157,6 +157,17 @@ def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
     assert found["start_s"].iloc[3] == 0.5
 
 
+def test_a_trace_called_na_keeps_its_name_in_a_data_set(tmp_path):
+    (tmp_path / "NA").mkdir()
+    for each in runs.TABLES:
+        pd.DataFrame({"what": ["name", "seconds"], "value": ["NA", ""]}).to_csv(
+            tmp_path / "NA" / f"{each}.csv", index=False
+        )
+    runs.gather([str(tmp_path / "NA")], str(tmp_path / "all"))
+    found = pd.read_parquet(tmp_path / "all" / "profile")["value"]
+    assert found.iloc[0] == "NA" and found.isna().tolist() == [False, True]
+
+
 def test_a_size_has_the_same_share_in_curves_and_in_response_times():
     trace = misspenalty.Trace.from_blocks(range(100))
     curves, times = (runs.sizes_at(trace, shares) for shares in (runs.SHARES, runs.TIMED))

@@ -230,7 +230,7 @@ def gather(folders: list[str], output: str) -> None:
     ``pandas.read_parquet("<output>/curves")`` reads one table of all traces, with the column ``trace``. The parts of a
     table have the same columns; those that a trace's own table lacks are empty.
     """
-    blanks = pyarrow.csv.ConvertOptions(strings_can_be_null=True)
+    blanks = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # a trace may be called NA
     with atomic_path(output) as partial:
         for table in TABLES:
             parts = {
