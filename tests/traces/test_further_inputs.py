@@ -3,6 +3,7 @@
 The right values were worked out by hand from the lines.
 """
 
+import gzip
 import re
 
 import pyarrow as pa
@@ -142,6 +143,14 @@ def test_rows_that_count_no_request_are_counted_themselves(opened):
     assert "skipped 2 records with a count of 0" in trace.reading.changes
     with pytest.raises(InputError, match="contains no requests, but 1 record with a count of 0"):
         opened("key,repeat\n7,0\n")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_a_file_that_is_not_compressed_as_its_name_says_is_to_be_renamed(opened, suffix):
+    with pytest.raises(InputError, match=f"fetch it again; if it is not compressed, .*rename it without {suffix}$"):
+        opened("time,key\n1,7\n", name=f"found.csv{suffix}")
+    with pytest.raises(InputError, match=r"fetch it again$"):
+        opened(gzip.compress(b"time,key\n1,7\n")[:-9], name=f"cut.csv{suffix}")
 
 
 def test_what_was_adjusted_is_said(opened):

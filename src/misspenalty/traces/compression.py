@@ -111,12 +111,16 @@ def check_path(path: Any) -> Path:
 def compression(path: Path) -> str:
     """Return the suffix that stands for the compression of a file, found from its content or else from its name; empty
     if the file is not compressed."""
+    return _by_content(path) or (path.suffix if path.suffix in _OPENERS else "")
+
+
+def _by_content(path: Path) -> str:
     with contextlib.suppress(OSError), open(path, "rb") as file:
         head = file.read(max(map(len, MAGIC)))
         for magic, suffix in MAGIC.items():
             if head.startswith(magic) and (suffix != ".bz2" or head[3:4] in b"123456789"):
                 return suffix
-    return path.suffix if path.suffix in _OPENERS else ""
+    return ""
 
 
 def bare_name(path: Path) -> str:
@@ -191,6 +195,7 @@ def unreadable(error: Exception, path: Path) -> InputError:
             path=path,
             remedy=f"decompress it first: zstd -d --long=31 {path.name}",
         )
-    return InputError(
-        f"cannot be read ({error})", path=path, remedy="the file may be truncated or damaged: fetch it again"
-    )
+    remedy = "the file may be truncated or damaged: fetch it again"
+    if path.suffix in _OPENERS and not _by_content(path):
+        remedy += f"; if it is not compressed, as after a download by a browser, rename it without {path.suffix}"
+    return InputError(f"cannot be read ({error})", path=path, remedy=remedy)
