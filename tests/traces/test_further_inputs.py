@@ -153,6 +153,14 @@ def test_a_file_that_is_not_compressed_as_its_name_says_is_to_be_renamed(opened,
         opened(gzip.compress(b"time,key\n1,7\n")[:-9], name=f"cut.csv{suffix}")
 
 
+def test_a_hexadecimal_address_of_64_bits_is_read_or_refused_with_how(opened):
+    """Arrow takes such numbers for numbers below 0."""
+    content = "addr,op\n0xffff888012345000,R\n0x1000,W\n"
+    with pytest.raises(InputError, match=r"line 2: field 1 .addr.*is out of range.*--key hex .* from 2\*\*63 on$"):
+        opened(content)
+    assert opened(content, key="hex").address.tolist() == [0xFFFF888012345, 1]
+
+
 def test_what_was_adjusted_is_said(opened):
     said = opened("key,level\n1.23457E+15,1\nkey,level\n7,1\n").reading.notice("mine.csv")
     assert "exponents, which may have lost digits" in said

@@ -297,7 +297,10 @@ class Rows:
         most, signed = max(limit // unit, 1), numbers.astype(np.int64)
         odd = np.flatnonzero((numbers >= most) | (signed < (UNKNOWN if blanks else 0)))
         if odd.size:
-            raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", f"0 to {most - 1}")
+            expected = f"0 to {most - 1}"
+            if address and numbers[odd[0]] < 0 and self.table.separator:  # Arrow reads 0xFFFFFFFFFFFFFFFF as -1
+                expected += "; --key hex (key=…) reads hexadecimal numbers from 2**63 on"
+            raise BadValueError(int(odd[0]), f"{int(numbers[odd[0]])} is out of range", expected)
         made = signed * unit
         if blanks:
             made[signed == UNKNOWN] = UNKNOWN
