@@ -153,6 +153,14 @@ def test_a_file_that_is_not_compressed_as_its_name_says_is_to_be_renamed(opened,
         opened(gzip.compress(b"time,key\n1,7\n")[:-9], name=f"cut.csv{suffix}")
 
 
+def test_a_note_on_thousands_of_columns_is_short(opened):
+    more = range(3000)
+    trace = opened(f"key,{','.join(f'c{number}' for number in more)}\n7{',0' * len(more)}\n")
+    assert len(trace.reading.ignored) == 3000
+    for said in (trace.reading.notice("found"), trace.reading.describe()["ignored"]):
+        assert re.search(r"c0, c1, .*, c29 and 2,970 more$", said)
+
+
 def test_a_hexadecimal_address_of_64_bits_is_read_or_refused_with_how(opened):
     """Arrow takes such numbers for numbers below 0."""
     content = "addr,op\n0xffff888012345000,R\n0x1000,W\n"

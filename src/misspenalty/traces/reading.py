@@ -16,6 +16,7 @@ ABOUT = {
     "size_unit": ("sizes", "size_unit"),
     "operations": ("operations", "operations"),
 }
+MOST_SHOWN = 30  # ignored columns in a note
 SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # the plural s of a reason, left out for a count of 1
 
 
@@ -28,6 +29,12 @@ def counted(count: int, reason: str) -> str:
     ('2 records of action C', '1 record of action C')
     """
     return f"{count:,} {reason if count != 1 else SEVERAL.sub('', reason, count=1)}"
+
+
+def _first_of(names: tuple[str, ...]) -> str:
+    """Return names with commas between them, or the first ones and the number of the others if there are many."""
+    more = f" and {len(names) - MOST_SHOWN:,} more" if len(names) > MOST_SHOWN else ""
+    return ", ".join(names[:MOST_SHOWN]) + more
 
 
 def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str] | None) -> None:
@@ -124,7 +131,7 @@ class Reading:
         """What was ignored, guessed or adjusted, each in a few words."""
         said = list(self.notes)
         if self.ignored:
-            said.append(f"ignored column{'s' * (len(self.ignored) > 1)} {', '.join(self.ignored)}")
+            said.append(f"ignored column{'s' * (len(self.ignored) > 1)} {_first_of(self.ignored)}")
         dropped = [f"{count:,} {name}" for name, (what, count) in self.operations.items() if what == "ignore" and count]
         if dropped:
             said.append(f"ignored operations: {', '.join(dropped)}")
@@ -174,7 +181,7 @@ class Reading:
         if self.columns:
             lines["columns"] = ", ".join(f"{role} = {column}" for role, column in self.columns.items())
         if self.ignored:
-            lines["ignored"] = ", ".join(self.ignored)
+            lines["ignored"] = _first_of(self.ignored)
         if self.separator:
             lines["separator"] = {"\t": "tab", " ": "blanks", ",": "comma", ";": "semicolon"}.get(
                 self.separator, self.separator
