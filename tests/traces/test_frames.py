@@ -130,6 +130,23 @@ def test_a_range_that_passes_64_bits_is_refused(opened, first):
         Trace.from_table(frame)
 
 
+@pytest.mark.parametrize(("kind", "bits"), [(np.float16, 11), (np.float32, 24), (np.float64, 53)])
+def test_a_key_that_its_type_may_have_rounded_is_refused(kind, bits):
+    exact, rounded = {"key": np.array([5, 2**bits], kind)}, {"key": np.array([5, 2 * 2**bits], kind)}
+    assert Trace.from_table(pa.table(exact)).address.tolist() == [5, 2**bits]
+    with pytest.raises(InputError, match=rf"row 2, column key: .* lost digits; .*up to 2\*\*{bits}, which are exact"):
+        Trace.from_table(pa.table(rounded))
+
+
+def test_times_since_1970_that_32_bits_round_to_minutes_are_refused():
+    late, early = np.array([1.7e9, 1.7e9 + 60]), np.array([0, 0.5])
+    for times, kind, expected in ((late, np.float64, 60 * 10**9), (early, np.float32, 10**9 // 2)):
+        read = Trace.from_table(pa.table({"key": [1, 2], "time_s": times.astype(kind)}))
+        assert read.time.tolist() == [0, expected]
+    with pytest.raises(InputError, match=r"row 1, column time_s: time 1.* lost digits; .* times up to 2\*\*24"):
+        Trace.from_table(pa.table({"key": [1, 2], "time_s": late.astype(np.float32)}))
+
+
 def test_the_last_block_of_64_bits_is_one(opened):
     assert opened(f"offset,size\n0,8192\n{2**64 - 8192},8191\n").address.tolist() == [0, 1, 2**52 - 2, 2**52 - 1]
 

@@ -22,6 +22,7 @@ from misspenalty.traces.unknown_sizes import UNKNOWN
 NULLS = ("NULL", "null", "NaN", "nan", "None", "\\N")
 CODES = {"read": 0, "write": 1, "both": 2, "ignore": 3, "delete": 4}
 LARGEST = np.uint64(0x7FFFFFFFFFFFFFFF)
+DIGITS = {2: 11, 4: 24, 8: 53}  # binary digits of a floating-point number, by its bytes
 LONGEST = 64  # maximum number of characters of a number
 MOST_SHOWN = 8  # operations in a message
 LEAVE_OUT = ", or leave the column out with --columns ignore=… (columns=…)"
@@ -91,11 +92,12 @@ def whole(column: pa.Array, *, hexadecimal: bool = False, wrap: bool = False) ->
         return values.astype(np.int64)
     if pa.types.is_floating(kind):
         values = column.to_numpy(zero_copy_only=False)
-        odd = np.flatnonzero(~np.isfinite(values) | (values != np.rint(values)) | (np.abs(values) > 2.0**53))
+        bits = DIGITS[values.dtype.itemsize]
+        odd = np.flatnonzero(~np.isfinite(values) | (values != np.rint(values)) | (np.abs(values) > 2.0**bits))
         if odd.size:
             value = float(values[odd[0]])
             if value.is_integer():
-                expected = "integers, text, or floating-point numbers up to 2**53, which are exact"
+                expected = f"integers, text, or floating-point numbers up to 2**{bits}, which are exact"
                 raise BadValueError(int(odd[0]), f"{value} may have lost digits", expected)
             raise BadValueError(int(odd[0]), f"{value} is not a whole number")
         return values.astype(np.int64)
@@ -296,6 +298,11 @@ def times(column: pa.Array, unit: str) -> tuple[np.ndarray, int]:
         odd = np.flatnonzero(~np.isfinite(values))
         if odd.size:
             raise BadValueError(int(odd[0]), f"time {values[odd[0]]}", "a finite number")
+        bits = DIGITS[values.dtype.itemsize]
+        odd = np.flatnonzero(np.abs(values) > 2.0**bits) if bits < DIGITS[8] else odd
+        if odd.size:
+            expected = f"integers, text, 64-bit numbers, or times up to 2**{bits}"
+            raise BadValueError(int(odd[0]), f"time {float(values[odd[0]])} may have lost digits", expected)
         if (values == np.rint(values)).all() and (np.abs(values) < 2.0**62).all():
             return values.astype(np.int64), 10**power
         return _checked([int(decimal.Decimal(repr(float(value))).scaleb(power)) for value in values], unit), 1
