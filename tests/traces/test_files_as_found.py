@@ -241,6 +241,14 @@ def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(o
         opened(content, **options)
 
 
+def test_a_log_whose_columns_change_is_refused(opened):
+    rows = "#Fields: {}\n1,/a\n#Date: 2024\n2,/b\n"
+    joined = opened(rows.format("time,cs-uri-stem") + rows.format(" time,cs-uri-stem"))
+    assert joined.ids.tolist() == [0, 1, 0, 1] and joined.time.tolist() == [0, SECOND, 0, SECOND]
+    with pytest.raises(InputError, match=r"line 5: other columns from here on, '#Fields: cs.*'; expected '#Fields: ti"):
+        opened(rows.format("time,cs-uri-stem") + rows.format("cs-uri-stem,time"))
+
+
 def test_a_format_of_a_package_may_read_arrays(tmp_path, monkeypatch):
     def read(path, block_bytes):
         yield Requests(np.load(path).astype(np.uint64))

@@ -52,7 +52,8 @@ class Layout:
     notes : tuple of str
         What was guessed.
     heading : bytes
-        The header as it is written, for files that repeat it; empty if there is none.
+        The header, or the comment that names the columns, as it is written, for files that repeat it; empty if there is
+        none.
     """
 
     table: Table
@@ -309,12 +310,12 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         notes.append(f"left out {prose} line{'s' * (prose > 1)} above the header")
     if header and len(rows) > 1 and RULE.fullmatch(rows[1][1].strip()):
         skipped = rows.pop(1)[0] + 1
-    above = lines[at - 1].lstrip() if at else ""
+    above, written_above = lines[at - 1].lstrip() if at else "", b""
     if not header and table.header is None and table.comment and _is(above, table.comment):
         written = FIELDS.sub("", above.removeprefix(table.comment))
         for heading in (split(written, table.separator) or [], written.split()):
             if len(heading) == len(first) and _has_header(table, heading):
-                names, notes = tuple(heading), [NAMED_ABOVE]
+                names, notes, written_above = tuple(heading), [NAMED_ABOVE], _written(above)
                 break
     if not header and not notes and not table.columns:
         raise InputError(
@@ -334,7 +335,7 @@ def _described(table: Table, lines: list[str], rows: list[tuple[int, str]], path
         header_lines=skipped,
         ignored=tuple(name for name in made.ignored if names.index(name) not in blank),
         notes=(*notes, *made.notes),
-        heading=_written(line) if header else b"",
+        heading=_written(line) if header else written_above,
     )
 
 

@@ -86,8 +86,9 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
     ------
     InputError
         The file cannot be read or is in UTF-16; a line is too long, has a CR before its end, has a null byte although
-        the layout has a separator, or does not match the layout's pattern; or the file continues without requests for
-        too long. If a line cannot be divided at the separators, its error is not raised but becomes the batch's `rest`.
+        the layout has a separator, names other columns than the first in a W3C log, or does not match the layout's
+        pattern; or the file continues without requests for too long. If a line cannot be divided at the separators, its
+        error is not raised but becomes the batch's `rest`.
     """
     kinds = layout.kinds
     idle, header = 0, layout.header_lines
@@ -189,6 +190,7 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
             " delete the bytes",
         )  # fmt: skip
     if layout.table.comment:
+        _check_fields(batch, layout.table.comment)
         text, batch.skipped = re.subn(
             rb"(?m)^[ \t]*" + re.escape(layout.table.comment.encode()) + rb".*(?:\n|\Z)", b"", text
         )
@@ -219,6 +221,20 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
         table = {place: _trimmed(column) for place, column in table.items()}
     batch.columns = table
     batch.rows = len(next(iter(table.values()))) if table else 0
+
+
+def _check_fields(batch: Batch, comment: str) -> None:
+    """Raise an `InputError` if a log in the W3C's format names other columns further on, as joined logs may."""
+    heading, start = batch.layout.heading, re.escape(comment.encode())
+    if not re.match(start + rb"\s*Fields:", heading):
+        return
+    for found in re.finditer(rb"(?m)^[ \t]*" + start + rb"[ \t]*Fields:.*$", batch.text):
+        if found[0].split() != heading.split():
+            raise InputError(
+                f"other columns from here on, {shown(found[0].strip())!r}", path=batch.path,
+                line=batch.lines_before + batch.text.count(b"\n", 0, found.start()) + 1, expected=repr(shown(heading)),
+                remedy="split the file above this line",
+            )  # fmt: skip
 
 
 def _has_padded_keys(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> bool:
