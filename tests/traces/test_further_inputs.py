@@ -161,6 +161,14 @@ def test_a_note_on_thousands_of_columns_is_short(opened):
         assert re.search(r"c0, c1, .*, c29 and 2,970 more$", said)
 
 
+def test_a_note_says_that_times_of_day_pass_midnight(opened):
+    lines = "time,key\n23:59:59,7\n{}00:00:01,8\n"
+    later, apart = (opened(lines.format(between)).reading.changes for between in ("", "12:00:00,9\n"))
+    assert "times of day without a date fall 1 time by more than 12 hours, as at midnight: add the date" in later
+    dated = opened("time,key\n2024-05-31 23:59:59,7\n2024-05-31 00:00:01,8\n").reading.changes
+    assert not any("midnight" in said for said in (*apart, *dated))
+
+
 def test_a_hexadecimal_address_of_64_bits_is_read_or_refused_with_how(opened):
     """Arrow takes such numbers for numbers below 0."""
     content = "addr,op\n0xffff888012345000,R\n0x1000,W\n"

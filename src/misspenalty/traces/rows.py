@@ -29,6 +29,7 @@ SAID = {"op": OPERATIONS, "write": TRUTHS, "read": {word: OTHER[meaning] for wor
 BOTH, IGNORED = values.CODES["both"], values.CODES["ignore"]
 READING = [values.CODES["read"], BOTH]
 SECOND = 1_000_000_000  # ns
+DAY = 24 * 60 * 60 * SECOND
 LONGEST_LIFE = LONGEST_TIME // SECOND // 2  # s
 Columns = dict[str, list[pa.Array]]
 Fault = Callable[[int, str, int, str], InputError]
@@ -69,6 +70,8 @@ class Rows:
         self.padded = False  # whether a key that is a number begins with a zero
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
+        self.midnights = 0  # how often times of day fall by more than half a day
+        self.latest: int | None = None  # last time in ISO 8601, ns
 
     def reading(self, columns: dict[str, str], ignored: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Reading:
         """Return the `Reading` of what was read so far; `columns` maps each role to its column's name."""
@@ -216,6 +219,9 @@ class Rows:
             )
         if len(self.zoned) == 2:
             said.append("times without a zone among others with one, taken as UTC")
+        if self.midnights:
+            often = f"{self.midnights:,} time{'s' * (self.midnights > 1)}"
+            said.append(f"times of day without a date fall {often} by more than 12 hours, as at midnight: add the date")
         return tuple(said)
 
     def _implausible(self, columns: dict[str, str]) -> list[str]:
@@ -258,6 +264,13 @@ class Rows:
             elif status and status[:1] not in ("1", "2"):
                 self.statuses["no status"] += count
 
+    def _count_midnights(self, when: np.ndarray) -> None:
+        """Count falls by more than half a day among times without a date, which are those on the first day of 1970."""
+        if len(when):
+            steps = np.diff(when, prepend=int(when[0]) if self.latest is None else self.latest)
+            self.midnights += int(np.count_nonzero((steps < -DAY // 2) & (when >= 0) & (when < DAY)))
+            self.latest = int(when[-1])
+
     def _value(self, role: str, column: pa.Array, columns: Columns) -> Any:
         if role == "block":
             made = values.keys(column, self.table.key)
@@ -269,9 +282,11 @@ class Rows:
         if role == SPACE:
             return values.keys(column, "text")
         if role in TIMES:
+            when, ns = values.times(column, self.table.time_unit)
             if self.table.time_unit == "iso" and values.is_text(column):
                 self.zoned |= spelling.zones(column)
-            return values.times(column, self.table.time_unit)
+                self._count_midnights(when)
+            return when, ns
         if role == "ttl" and self.lives is not None:
             return np.clip(values.sizes(column), 0, LONGEST_LIFE) * SECOND
         if role not in UNITS:
