@@ -266,6 +266,13 @@ def test_an_option_about_a_column_that_is_not_there_is_refused(tmp_path, option,
     assert len(Trace.from_table({name: [7] for name in names}, **{option: value})) == 1
 
 
+@pytest.mark.parametrize("value", ["text", "Number"])
+def test_how_keys_are_written_is_refused_without_keys(opened, value):
+    with pytest.raises(InputError, match=r"has no column of keys, so that key would have no effect; .*leave out --key"):
+        opened("lba,sectors\n8,8\n", key=value)
+    assert len(opened("lba,sectors\n8,8\n", key="hex")) == len(opened("key\n8\n", key=value)) == 1
+
+
 @pytest.mark.parametrize(
     ("option", "value", "what"), [("order", "time", "times"), ("order", "Time", "times"), ("order", " File", None)]
 )

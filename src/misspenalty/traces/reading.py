@@ -15,7 +15,9 @@ ABOUT = {
     "address_unit": ("offsets", "address_unit"),
     "size_unit": ("sizes", "size_unit"),
     "operations": ("operations", "operations"),
+    "key": ("keys", "columns"),
 }
+USUAL = {"order": ("file",), "key": ("auto", "hex")}  # values that need no such column; offsets may be hexadecimal, too
 MOST_SHOWN = 30  # ignored columns in a note
 SEVERAL = re.compile(r"(?<=line)s|(?<=record)s|(?<=note)s")  # the plural s of a reason, left out for a count of 1
 
@@ -39,10 +41,11 @@ def _first_of(names: tuple[str, ...]) -> str:
 
 def check_heeded(reading: "Reading", options: dict[str, Any], path: PathLike[str] | None) -> None:
     """Raise an `InputError` if a user's option is about a column that was not there, so that it had no effect."""
+    keyless = bool(reading.columns) and "block" not in reading.columns
     for name, (what, attribute) in ABOUT.items():
         given = options.get(name)
-        usual = given is None or (name == "order" and str(given).strip().lower() == "file")
-        if not usual and not getattr(reading, attribute):
+        usual = given is None or str(given).strip().lower() in USUAL.get(name, ())
+        if not usual and (keyless if name == "key" else not getattr(reading, attribute)):
             lacks = f"{'the table ' * (path is None)}has no column of {what}"
             raise InputError(
                 f"{lacks}, so that {name} would have no effect", path=path,
