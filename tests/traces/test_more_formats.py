@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import shutil
 import struct
 from pathlib import Path
 
@@ -148,6 +149,17 @@ def test_blktrace_equals_what_blkparse_prints(action):
     expected = [(int(f[7]) // 8 + k, f[6] == "W") for f in events for k in range(int(f[9]) // 8)]
     assert list(zip(blocks(binary), binary.write.tolist(), strict=True)) == expected
     assert binary.format == "blktrace"
+
+
+def test_blktrace_of_an_idle_processor_is_read_with_the_others(tmp_path):
+    shutil.copy(FORMATS / "sdb.blktrace.0", tmp_path / "sdb.blktrace.1")
+    (tmp_path / "sdb.blktrace.0").touch()
+    trace = open_trace(tmp_path / "sdb.blktrace.0")
+    assert trace.format == "blktrace" and blocks(trace) == blocks(open_trace(FORMATS / "sdb.blktrace.0"))
+    assert "read together with sdb.blktrace.1, of the other processors" in trace.reading.changes
+    (tmp_path / "sdc.blktrace.0").touch()
+    with pytest.raises(InputError, match=r"sdc\.blktrace\.0: contains no requests"):
+        open_trace(tmp_path / "sdc.blktrace.0")
 
 
 def test_blktrace_tells_an_issued_request_from_a_completed_one(opened):

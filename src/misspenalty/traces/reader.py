@@ -321,7 +321,7 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
         raise InputError("a Parquet file must not be compressed as a whole", path=path, remedy="decompress the file")
     if form is not None:
         return form
-    if not head:
+    if not head and not known["blktrace"].sniff(bare_name(path), head):
         raise InputError("is empty", path=path, expected="a trace")
     if head.startswith(PARQUET):
         head += _footer(path)

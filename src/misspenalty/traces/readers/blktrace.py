@@ -116,7 +116,9 @@ def _records(path):
 
 
 def sniff(name, head):
-    """Return whether the content begins with the magic number of a record."""
+    """Return whether the content begins with the magic number of a record, or is that of an idle processor: empty."""
+    if not head:
+        return re.fullmatch(r".*\.blktrace\.\d+", name) is not None
     return head[:4] == (MAGIC | VERSION).to_bytes(4, "little")
 
 
