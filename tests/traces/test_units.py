@@ -196,6 +196,8 @@ def test_names_in_a_comment_are_divided_as_the_rows_are(opened, heading):
         ("offset,size,op\n0,100,R\n100,37,R\n137,2000,W\n", {"address_unit": "bytes"}),
         ("offset,size,op\n0,100,R\n100,37,R\n137,2000,W\n", {"columns": "offset=offset"}),
         ("time,inode,offset,size,op\n0,1,0,317,R\n1,2,317,318,R\n", {"columns": "space=inode"}),
+        ("lba,size\n8,4096\n16,100\n", {}),  # half of them are whole sectors
+        ("lba,bytes\n8,100\n16,1024\n24,16\n", {}),
     ],
 )
 def test_what_values_rule_out_or_users_state_is_not_doubted(opened, lines, options):

@@ -119,9 +119,11 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
     name, shown = names[roles["size"][0]], ", ".join(str(size) for size in sizes[:SHOWN])
     if _unit_of(names, roles, "size") is not None:
         return
-    if "sector" in roles and not any(size % SECTOR == 0 for size in sizes if size):
+    moved = [size for size in sizes if size]
+    full = sum(size % SECTOR == 0 for size in moved)
+    if "sector" in roles and (not full or (2 * full < len(moved) and not _says_bytes(name))):
         yield (
-            f"column {name} ({shown}) holds no whole sectors of {SECTOR} bytes",
+            f"column {name} ({shown}) holds {'few' if full else 'no'} whole sectors of {SECTOR} bytes",
             "say its unit, --size-unit sectors (or bytes; size_unit=…)",
         )
     if key and _is_neighbour(key) and not _says_bytes(name) and max(sizes) < SECTOR:
