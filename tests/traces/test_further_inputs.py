@@ -97,6 +97,7 @@ def test_read_right(opened, content, options, blocks, writes, times):
         ("lba,size\n8,8\n16,16\n", r"size \(8, 16\) holds no whole sectors of 512 bytes; say its unit, --size-unit"),
         ("lba,size\n8,8\n16,1024\n24,16\n", r"size \(8, 1024, 16\) holds few whole sectors of 512 bytes; say its unit"),
         ("offset,size\n8,4096\n16,4096\n24,4096\n", r"offset \(8, 16, 24\) may be bytes, or sectors.*--address-unit"),
+        ("block,length\n10,4\n20,600\n30,2\n", r"length \(4, 600, 2\) may be bytes of a block, or a number of blocks"),
         ("block,length\n10,4\n20,2\n", r"length \(4, 2\) may be bytes of a block, or a number of blocks; --columns"),
         ("key,flag\n7,0\n8,1\n", r"column flag \(0, 1\) may say which requests are writes; state it with --col"),
         ("sector,action\n8,D\n8,C\n", r"column action \(C, D\) names several steps of each request; keep the rows of"),

@@ -126,7 +126,8 @@ def _doubts(table: Table, names: Sequence[str], roles: Roles, columns: Columns) 
             f"column {name} ({shown}) holds {'few' if full else 'no'} whole sectors of {SECTOR} bytes",
             "say its unit, --size-unit sectors (or bytes; size_unit=…)",
         )
-    if key and _is_neighbour(key) and not _says_bytes(name) and max(sizes) < SECTOR:
+    small = 2 * sum(size < SECTOR for size in sizes) > len(sizes)
+    if key and _is_neighbour(key) and not _says_bytes(name) and small:
         yield (
             f"column {name} ({shown}) may be bytes of a block, or a number of blocks",
             f"--columns size={name} or count={name} (columns=…) says which",
