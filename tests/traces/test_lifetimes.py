@@ -142,6 +142,17 @@ def test_lifetimes_that_no_column_states_are_refused(opened, content, message):
         opened(content, lifetimes="honour")
 
 
+def test_a_time_to_live_below_0_is_refused_but_for_the_minus_1_of_no_end(opened):
+    assert opened("time,key,ttl\n0,1,-1\n9,1,-1\n", lifetimes="honour").blocks == 1
+    with pytest.raises(InputError, match=r"line 3: field 3 .ttl.*-2 is out of range; expected seconds; 0, -1 or not"):
+        opened("time,key,ttl\n0,1,5\n9,1,-2\n", lifetimes="honour")
+    assert opened("time,key,ttl\n0,1,5\n9,1,-2\n").blocks == 1
+
+
+def test_a_time_to_live_beyond_63_bits_is_one_without_an_end(opened):
+    assert opened(f"time,key,ttl\n0,1,{2**64 - 1}\n9,1,5\n", lifetimes="honour").blocks == 1
+
+
 def test_a_frame_says_the_same_as_a_file(tmp_path):
     frame = pd.DataFrame({"time": [0, 6, 7], "key": ["a", "a", "a"], "ttl": [5, 5, None]})
     frame.to_csv(tmp_path / "x.csv", index=False)

@@ -288,7 +288,11 @@ class Rows:
                 self._count_midnights(when)
             return when, ns
         if role == "ttl" and self.lives is not None:
-            return np.clip(values.sizes(column), 0, LONGEST_LIFE) * SECOND
+            lives = values.sizes(column)
+            if (odd := np.flatnonzero(lives < UNKNOWN)).size:
+                expected = "seconds; 0, -1 or nothing if there is no end"
+                raise BadValueError(int(odd[0]), f"{int(lives[odd[0]])} is out of range", expected)
+            return np.clip(lives, 0, LONGEST_LIFE).astype(np.int64) * SECOND
         if role not in UNITS:
             return None
         address = role in ("offset", "sector")
