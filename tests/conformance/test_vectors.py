@@ -125,12 +125,14 @@ def test_no_other_policy_passes(policy):
     alike = ({"lru", "lru_top"}, {"s3fifo", "s4fifo"})
     others = [name for name, found in known_policies().items() if name != policy and not found.offline]
     assert len(others) > 20
-    passed = [
-        name
-        for name in others
-        if {name, policy} not in alike and conformance.check_run(SUITES[policy], conformance.run_kernel(name)).conforms
-    ]
-    assert passed == []
+    whole = SUITES[policy]
+    short = replace(whole, long=[])  # nearly every policy fails one of these, so that it need not replay long traces
+
+    def passes(name):
+        run = conformance.run_kernel(name)
+        return conformance.check_run(short, run).first is None and conformance.check_run(whole, run).conforms
+
+    assert [name for name in others if {name, policy} not in alike and passes(name)] == []
 
 
 def test_a_digest_by_hand():
