@@ -18,8 +18,14 @@ BLOCKS = np.where(RNG.random(4000) < 0.6, RNG.zipf(1.3, 4000) % 200, 1000 + np.a
 TRACE = Trace.from_blocks(BLOCKS, write=RNG.random(4000) < 0.3)
 
 
-@pytest.mark.parametrize("name", sorted(known_policies()))
-@pytest.mark.parametrize("options", [{}, {"writes": "ignore", "warm_up": 500}, {"writes": "only"}, {"warm_up": 77}])
+OTHERS = ({}, {"writes": "only"}, {"warm_up": 77})
+CASES = [  # no policy sees the options, so all policies meet one set, and one policy of each kind meets the others
+    *((name, {"writes": "ignore", "warm_up": 500}) for name in sorted(known_policies())),
+    *((name, options) for name in ("arc", "lru", "opt", "sarc") for options in OTHERS),
+]
+
+
+@pytest.mark.parametrize("name, options", CASES)
 def test_a_reference_as_a_class_counts_what_its_kernel_counts(name, options):
     definition = find_policy(name)
     own = hit_ratio_curve(TRACE, definition.reference, [1, 7, 60], **options)
