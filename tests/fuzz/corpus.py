@@ -1,4 +1,6 @@
-"""List what is fuzzed: trace formats, compiled traces, captures, drives, DiskSim's files, requests, YAML and results.
+"""List the inputs that are fuzzed: trace formats, compiled traces, captures, drives, DiskSim's files, requests, YAML.
+
+`targets.py` has the targets that read results.
 
 Seeds are small valid inputs, made here, or files of the repository cut to a few kilobytes.
 """
@@ -17,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import targets
 
 from misspenalty import open_trace, simulate
 from misspenalty.disks import load
@@ -298,7 +299,5 @@ TARGETS |= {
     "machine": Target(read_machine, lambda: files("studies/hac/machine.yaml")),
     "yaml": Target(read_yaml, lambda: files("environment.yml", "CITATION.cff")),
 }
-TARGETS |= {name: Target(*parts) for name, parts in targets.TARGETS.items()}
-TARGETS["replayed"] = Target(targets.read_and_replay, lambda: {"seed": SPC})
 missing = set(formats()) - set(TARGETS)
 assert not missing, f"formats without seeds: {missing}"

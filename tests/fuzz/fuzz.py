@@ -3,10 +3,10 @@
     python tests/fuzz/fuzz.py --executions 1000000
     python tests/fuzz/fuzz.py --target spc disksim --seed 7
 
-A target is a reader with its seeds (`corpus.py`). Each execution mutates one seed and reads it in a child process with
-bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash, a hang, an
-accepted result that contradicts itself, a file left behind, or access to other files, programs or the network is a
-failure: its input is copied to build/fuzz, and the exit status is 1.
+A target is a reader with its seeds (`corpus.py`, `targets.py`). Each execution mutates one seed and reads it in a child
+process with bounded memory and time. A reader may raise `InputError` or `ParameterError`. Any other exception, a crash,
+a hang, an accepted result that contradicts itself, a file left behind, or access to other files, programs or the
+network is a failure: its input is copied to build/fuzz, and the exit status is 1.
 """
 
 import argparse
@@ -43,6 +43,13 @@ TOKENS = [bytes([byte]) for byte in b"\0\r\n\t ,;:-*#{}[]RW0~%\\\"'"] + [
     *b"9223372036854775807 9223372036854775808 18446744073709551616".split(),
 ]
 WORDS = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 2**63 - 1, 2**63, 2**64 - 1]
+
+
+def all_targets():
+    """Return the targets by name."""
+    import targets  # takes longer to import than most targets take to run
+
+    return corpus.TARGETS | targets.TARGETS
 
 
 def mutate(seed, others, rng):
@@ -117,11 +124,11 @@ class Watch:
 def work(name, executions, seed, first=0):
     """Run a target in this process and print its counts as JSON. The working folder holds the current input."""
     faulthandler.enable()
+    target = corpus.TARGETS.get(name) or all_targets()[name]  # imported before memory is limited
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # AddressSanitizer's shadow takes terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, timed_out)
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE, LARGE))  # a reader may write an input that it has expanded
-    target = corpus.TARGETS[name]
     seeds, layout = list(target.seeds().items()), corpus.Layout(target, Path("input"))
     contents = [content for _, content in seeds]
     counts, rng, note = {"read": 0, "refused": 0}, random.Random(), os.open("number", os.O_WRONLY | os.O_CREAT)
@@ -179,7 +186,8 @@ def run(name, executions, seed, kept):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--executions", type=int, default=100_000, help="over all targets (default: %(default)s)")
-    parser.add_argument("--target", nargs="+", choices=sorted(corpus.TARGETS), default=sorted(corpus.TARGETS))
+    names = sorted(all_targets())
+    parser.add_argument("--target", nargs="+", choices=names, default=names)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kept", type=Path, default=Path("build/fuzz"), help="folder of inputs that fail")
     parser.add_argument("--csv", type=Path, help="table that rows are added to, one for each target and seed")

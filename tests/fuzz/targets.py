@@ -11,6 +11,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
+import corpus
 import matplotlib.image
 import numpy as np
 import sites
@@ -128,16 +129,17 @@ def read_and_replay(path):
     assert 0 <= row["p50_us"] <= row["p95_us"] <= row["p99_us"] and row["mean_us"] >= 0
 
 
-TARGETS = {  # reader, seeds, and all files of an input
-    "archive": (read_archive, archive, None),
-    "manifest": (read_manifest_and_compare, manifest, None),
-    "facts": (
+TARGETS = {
+    "archive": corpus.Target(read_archive, archive),
+    "manifest": corpus.Target(read_manifest_and_compare, manifest),
+    "facts": corpus.Target(
         lambda path: check_recorded([path, path.with_name("y.csv")]),
         facts,
         lambda: {"x.csv": b"a\n", "y.csv": b"a\n"} | facts(),
     ),
-    "ledger": (read_mq_ledger, ledger, None),
-    "table": (functools.partial(refuse_different, "x.csv", TABLE), lambda: {"seed": TABLE}, None),
-    "site": (sites.build, sites.seeds, sites.seeds),
-    "picture": (lambda path: refuse_different("x.png", picture(), path), lambda: {"seed": picture()}, None),
+    "ledger": corpus.Target(read_mq_ledger, ledger),
+    "table": corpus.Target(functools.partial(refuse_different, "x.csv", TABLE), lambda: {"seed": TABLE}),
+    "site": corpus.Target(sites.build, sites.seeds, sites.seeds),
+    "picture": corpus.Target(lambda path: refuse_different("x.png", picture(), path), lambda: {"seed": picture()}),
+    "replayed": corpus.Target(read_and_replay, lambda: {"seed": corpus.SPC}),
 }
