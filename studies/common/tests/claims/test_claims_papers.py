@@ -1,6 +1,7 @@
 """Test the ledgers of five papers on tables of the printed values or, where none are printed, on values that fit the
 text."""
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,7 @@ def all_tables():
     return mq_tables() | sarc_tables() | hac_tables() | epcm_tables() | vlog_tables()
 
 
+@functools.cache
 def recorded():
     """Return the forms that the studies record on the printed tables, by claim; None if no table decides the claim."""
     forms = {}
