@@ -4,6 +4,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,13 +49,17 @@ rule manifest:
 """
 
 
+def prepare(folder, snakefile):
+    (folder / "Snakefile").write_text(snakefile)
+    for study in ("mq", "sarc"):
+        (folder / "studies" / study).mkdir(parents=True)
+        (folder / "studies" / study / "supplement.typ").touch()
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "Snakefile").write_text(SNAKEFILE.replace("{FAIL}", ""))
-    for study in ("mq", "sarc"):
-        (tmp_path / "studies" / study).mkdir(parents=True)
-        (tmp_path / "studies" / study / "supplement.typ").touch()
-    return tmp_path
+    return prepare(tmp_path, SNAKEFILE.replace("{FAIL}", ""))
 
 
 def start(folder, *options):
@@ -107,14 +112,20 @@ def test_an_error_is_shown_with_the_way_to_continue(folder):
     assert "`make reproduce` then resumes from here" in text
 
 
-@pytest.fixture
-def complete(folder):
-    """Return a complete run with a manifest."""
-    (folder / "Snakefile").write_text(WITH_MANIFEST)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the folder of a complete run with a manifest."""
+    folder = prepare(tmp_path_factory.mktemp("made"), WITH_MANIFEST)
     (folder / "raw.csv").write_text("1\n")
     code, text = finish(start(folder))
     assert code == 0, text
     return folder
+
+
+@pytest.fixture
+def complete(made, tmp_path):
+    """Return a copy of a complete run; its files have the times of the originals, by which Snakemake decides."""
+    return shutil.copytree(made, tmp_path / "made")
 
 
 def change(path, text, keep_time=True):
