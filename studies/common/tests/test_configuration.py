@@ -412,10 +412,17 @@ def test_a_value_of_the_command_line_is_named_as_such(tmp_path):
     assert lines == [f"--config: sead: unknown key; expected one of {keys}"]
 
 
-def test_a_bad_name_of_a_mapping_is_named(tmp_path):
-    mine = {"captures": {"a/b": "x.spc"}}
+@pytest.mark.parametrize(
+    ("capture", "said"),
+    [
+        ({"a/b": "x.spc"}, "captures: 'a/b' is not a valid name; expected a name of lower-case letters"),
+        ({"mine": "traces/{x}.spc"}, "captures.mine: 'traces/{x}.spc' has braces"),
+    ],
+)
+def test_a_bad_name_of_a_mapping_or_a_file_is_named(tmp_path, capture, said):
+    mine = {"captures": capture}
     (line,) = refusal(tmp_path, merged(CONFIG, mine), config=CONFIG, mine=mine)
-    assert line.startswith("mine.yaml: captures: 'a/b' is not a valid name; expected a name of lower-case letters")
+    assert line.startswith(f"mine.yaml: {said}")
 
 
 def test_many_errors_are_cut_short(tmp_path):
