@@ -126,6 +126,19 @@ def test_a_spooled_pipe_that_does_not_fit(trace):
     assert "standard input: copying stopped (File too large); set TMPDIR" in refused(done)
 
 
+SEVERAL = """
+import sys
+from misspenalty.cli.main import main
+words, told = sys.argv[1:], []
+while words:
+    end = words.index(";")
+    try:
+        told.append(main(words[:end]))
+    except SystemExit as left:  # after --help
+        told.append(left.code)
+    words = words[end + 1 :]
+print(told)
+"""
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
@@ -135,27 +148,31 @@ def test_names_that_are_not_utf8_and_plain_locales(tmp_path, environment, suffix
     path = os.fsencode(tmp_path) + b"/\xff\xc3\xa4$x" + suffix.encode()
     with open(path, "wb") as file:
         file.write(pack(TRACE.encode()))
-    env = os.environ | environment
-    for before, after in (
-        (["trace", "info"], ["--csv"]),
-        (["curve"], ["--size", "all"]),
-    ):
-        done = run(*before, path, *after, env=env)
-        assert (done.returncode, done.stderr) == (0, b""), done.stderr
-    done = run("curve", path, "--size", "9,99", "--plot", path + b".png", env=env)
-    assert (done.returncode, done.stderr) == (0, b"") and os.path.exists(path + b".png")
-    compiled = path + b".trace"
-    assert run("trace", "convert", path, compiled, env=env).returncode == 0
-    assert run("trace", "info", compiled, env=env).returncode == 0
-    refused(run("trace", "info", path + b"-missing", env=env))
-    assert run("curve", "--help", env=env).returncode == 0
+    compiled, picture = path + b".trace", path + b".png"
+    commands = (
+        ["trace", "info", path, "--csv"],
+        ["curve", path, "--size", "all"],
+        ["curve", path, "--size", "9,99", "--plot", picture],
+        ["trace", "convert", path, compiled],
+        ["trace", "info", compiled],
+        ["curve", "--help"],
+        ["trace", "info", path + b"-missing"],
+    )
+    words = [os.fsencode(word) for command in commands for word in (*command, ";")]
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL, *words], env=os.environ | environment, capture_output=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == b"[0, 0, 0, 0, 0, 0, 2]" and os.path.exists(picture)
+    assert done.stderr.startswith(b"misspenalty: ") and done.stderr.count(b"\n") == 1  # about the last path
 
 
 @pytest.mark.parametrize("plot", ["{folder}/nowhere/x.png", "{folder}/x.gif", "{folder}/x", "{folder}"])
-def test_no_plot_path_is_made_by_accident(trace, tmp_path, plot):
+def test_no_plot_path_is_made_by_accident(trace, tmp_path, capsys, plot):
     before = sorted(tmp_path.iterdir())
-    error = refused(run("curve", trace, "--size", "9", "--plot", plot.format(folder=tmp_path)))
-    assert "--plot" in error and sorted(tmp_path.iterdir()) == before
+    assert main(["curve", str(trace), "--size", "9", "--plot", plot.format(folder=tmp_path)]) == 2
+    out, error = capsys.readouterr()
+    assert "--plot" in error and (out, error.count("\n")) == ("", 1)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(
