@@ -42,6 +42,11 @@ class Block(NamedTuple):
     caption: str | None
     not_run: str | None
 
+    @property
+    def runs(self):
+        """Whether the block is run."""
+        return not self.not_run and self.language in LANGUAGES
+
 
 def blocks(page):
     """Yield the code blocks of a page, in order."""
@@ -59,7 +64,7 @@ def run(page):
     """Run the blocks of the page at this path in the working directory; an exception names the first that fails."""
     names = {"__name__": "page"}
     for block in blocks(Path(page).read_text()):
-        if block.not_run or block.language not in LANGUAGES:
+        if not block.runs:
             continue
         try:
             _run(block, names, f"{page}:{block.line}")
