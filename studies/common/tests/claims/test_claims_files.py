@@ -28,6 +28,7 @@ NOT_VARIED = {  # claims about traces that no table under other conditions cover
     "dispute.sieve.arc",
 }
 LEDGER = load_ledger(ROOT)
+MQ = [claim for claim in LEDGER if claim.study == "mq"]
 
 
 def table4(folder, suffix="", **cells):
@@ -130,7 +131,7 @@ def test_the_basis_follows_the_record_of_fits(judged):
 
 def test_without_a_record_of_fits_everything_is_free():
     table4 = pd.read_csv(ROOT / "results" / "mq" / "table4.csv")
-    frame = judge([claim for claim in LEDGER if claim.study == "mq"], {"mq": STUDIES["mq"]}, {"mq_table4": table4})
+    frame = judge(MQ, {"mq": STUDIES["mq"]}, {"mq_table4": table4})
     assert set(frame["basis"]) == {"free", ""}
 
 
@@ -138,7 +139,7 @@ def test_a_variant_reads_only_its_own_tables(tmp_path):
     table4(tmp_path, "_calibrated", mq128=20, lru128=5)
     table4(tmp_path, mq128=1, lru128=1)
     frame = write_claims(tmp_path, root=ROOT, variant="_calibrated")
-    assert [claim.id for claim in LEDGER if claim.study == "mq"] == list(frame["id"])
+    assert [claim.id for claim in MQ] == list(frame["id"])
     assert set(frame["basis"]) == {"calibrated", ""}
     rows = frame.set_index("id")
     assert rows.loc["mq.table4.mq.128", "verdict"] == "reproduced"
@@ -159,14 +160,14 @@ def test_a_calibration_names_cells_that_exist(tmp_path):
     assert {"database_cpu_us", "install_instructions"} <= {fit.parameter for fit in fits}
     text = (ROOT / "data" / "calibration.yaml").read_text()
     _, start, text = text.partition("- parameter: database_cpu_us\n")
-    text = start + text
+    text = start + text.partition("- parameter: ")[0]
     bad = tmp_path / "calibration.yaml"
     for wrong in ("column: rate", "table: mq_fig9", "where: {size: 256}"):
         key = wrong.partition(":")[0]
         line = next(line.strip() for line in text.splitlines() if line.strip().lstrip("- ").startswith(f"{key}: "))
         bad.write_text(text.replace(line.lstrip("- "), wrong, 1))
         with pytest.raises(InputError, match="parameter database_cpu_us: there is no cell mq_fig"):
-            judge(LEDGER, STUDIES, {}, calibration=load_calibration(bad))
+            judge(MQ, {"mq": STUDIES["mq"]}, {}, calibration=load_calibration(bad))
     bad.write_text(text.replace("unit: us\n", "unit: us\n  value: 17\n", 1))
     with pytest.raises(InputError, match=r"calibration.yaml: entry database_cpu_us\.value: Extra inputs are not"):
         load_calibration(bad)
