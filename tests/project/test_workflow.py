@@ -197,13 +197,18 @@ def first_run(tree):
     return digests(tree)
 
 
-def test_run_makes_every_file(tree, first_run):
-    done = snakemake(tree, "--summary", "--", "supplement")
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
-    files = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-    assert {row["output_file"] for row in files} >= set(first_run)
-    assert {(row["status"], row["plan"]) for row in files} == {("ok", "no update")}
-    assert all((tree / row["output_file"]).exists() for row in files)
+@pytest.fixture(scope="module")
+def summary(tree, first_run):
+    """Return what Snakemake says about each file after the run, by column."""
+    done = snakemake(tree, "--detailed-summary", "--", "supplement")
+    head, *rows = [line.split("\t") for line in done.stdout.splitlines()]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def test_run_makes_every_file(tree, first_run, summary):
+    assert {row["output_file"] for row in summary} >= set(first_run)
+    assert {(row["status"], row["plan"]) for row in summary} == {("ok", "no update")}
+    assert all((tree / row["output_file"]).exists() for row in summary)
 
 
 def read_manifests(tree):
@@ -224,10 +229,8 @@ def test_manifests_describe_the_outputs(tree, first_run):
     assert {"sarc_scale", "supplement_pdf"} <= set(supplement["jobs"]) - set(manifest["jobs"])
 
 
-def test_manifest_names_everything_that_was_read(tree, first_run):
-    done = snakemake(tree, "--detailed-summary", "--", "supplement")
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
-    inputs = {name for row in rows[1:] for name in row[rows[0].index("input-file(s)")].split(",") if name.strip("-")}
+def test_manifest_names_everything_that_was_read(tree, summary):
+    inputs = {name for row in summary for name in row["input-file(s)"].split(",") if name.strip("-")}
     manifest, supplement = read_manifests(tree)
     read = {name for name in inputs if not name.startswith("results/")}
     assert read >= {RAW, "data/calibration.yaml", "paper/paper.typ"}
