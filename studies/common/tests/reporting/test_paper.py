@@ -48,19 +48,19 @@ def copy(folder, tmp_path):
     return tmp_path / "copy"
 
 
-def text_of(root, config=None, document="paper"):
+def text_of(root, document):
     """Return the text of a document, extracted with Typst's own HTML export."""
     import typst
 
-    inputs = {} if config is None else {"config": config}
-    html = typst.compile(
-        str(root / "paper" / f"{document}.typ"),
-        root=str(root),
-        format="html",
-        ignore_system_fonts=True,
-        sys_inputs=inputs,
-    )
+    source = str(root / "paper" / f"{document}.typ")
+    html = typst.compile(source, root=str(root), format="html", ignore_system_fonts=True)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html.decode()))
+
+
+@pytest.fixture(scope="module")
+def texts(folder):
+    """Return the texts of the documents by name."""
+    return {name: text_of(folder, name) for name in DOCUMENTS}
 
 
 def test_two_processes_write_the_same_bytes(folder, tmp_path):
@@ -139,39 +139,34 @@ def test_inputs_are_sorted_and_complete():
     assert {"results/claims.csv", "results/hac/fig9.pdf"} <= named
 
 
-def test_prose_follows_the_data(copy):
+def test_prose_follows_the_data(copy, texts):
     """The verdicts must decide which sentence is printed."""
-    before = text_of(copy, document="supplement")
     claims = pd.read_csv(copy / "results" / "claims.csv", dtype=str, keep_default_na=False)
     claims.loc[claims["id"] == "mq.fig7.gain_order", "verdict"] = "reproduced"
     claims.to_csv(copy / "results" / "claims.csv", index=False)
-    after = text_of(copy, document="supplement")
-    assert "They do not rank by cache size" in before and "They rank by cache size" in after
+    after = text_of(copy, "supplement")
+    assert "They do not rank by cache size" in texts["supplement"] and "They rank by cache size" in after
     path = copy / "results" / "mq" / "fit.csv"
     for at_bound in (True, False):
         pd.read_csv(path).assign(at_bound=at_bound).to_csv(path, index=False)
-        assert ("cannot reach this value" in text_of(copy, document="supplement")) == at_bound
+        assert ("cannot reach this value" in text_of(copy, "supplement")) == at_bound
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_no_code_is_printed(folder, document):
+def test_no_code_is_printed(texts, document):
     """A line break before a method ends a Typst statement, and the rest is typeset as text. The documents must not
     contain such text."""
-    leaks = re.findall(
-        r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", text_of(folder, document=document)
-    )
+    leaks = re.findall(r"\.(?:filter|map|sorted|join|flatten)\(.{0,30}|=&gt;|#let \w+", texts[document])
     assert not leaks, f"set as text: {leaks}"
 
 
-def test_every_study_is_counted(folder):
-    text = text_of(folder)
+def test_every_study_is_counted(texts):
     for study in ("Multi-Queue", "SARC", "HAC", "EPCM", "Virtual log", "Delayed hits", "S3-FIFO, SIEVE", "Mooncake"):
-        assert study in text
+        assert study in texts["paper"]
 
 
-def test_the_totals_are_those_of_the_claims(folder):
+def test_the_totals_are_those_of_the_claims(folder, texts):
     """The rows of three studies in the table of totals must equal the counts computed in pandas."""
-    text = text_of(folder)
     claims = pd.read_csv(folder / "results" / "claims.csv").query("role == 'claim'")
     tested = claims[claims["verdict"] != "not_testable"]
     for study, title in (("mq", "Multi-Queue"), ("hac", "HAC"), ("kvcache", "Mooncake")):
@@ -183,7 +178,7 @@ def test_the_totals_are_those_of_the_claims(folder):
         ]
         untestable = len(claims[(claims["study"] == study) & (claims["verdict"] == "not_testable")])
         ties = len(claims[(claims["study"] == study) & (claims["verdict"] == "tie")])
-        assert f"{title} {' '.join(cells)} {ties} {untestable}" in text
+        assert f"{title} {' '.join(cells)} {ties} {untestable}" in texts["paper"]
 
 
 def numbers_of(source):
