@@ -43,11 +43,11 @@ def tables():
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_the_same_twice(tables, name, tmp_path):
-    for folder in ("one", "two"):
-        save_figure(FIGURES[name](**tables[name]), tmp_path / folder / name, formats=("pdf", "svg"))
-    for form in ("pdf", "svg"):
-        first, second = ((tmp_path / folder / f"{name}.{form}").read_bytes() for folder in ("one", "two"))
-        assert first == second
+    """`test_figures.py` tests the other formats."""
+    first, second = (
+        save_figure(FIGURES[name](**tables[name]), tmp_path / stem, ["svg"])[0].read_bytes() for stem in ("one", "two")
+    )
+    assert first == second
 
 
 @pytest.mark.parametrize("name", FIGURES)
