@@ -116,6 +116,7 @@ def _refused(run, touch):
     worker.start()
     refused = False
     while worker.is_alive() and not refused:
+        worker.join(0.001)  # without a pause, `touch` could hold the object whenever the worker tries to begin
         try:
             touch()
         except RuntimeError as error:
@@ -147,7 +148,7 @@ def test_a_drive_is_in_use_while_the_cache_before_it_is(name):
     if name == "dc_p3700":
         device, touch = FlashDrive, lambda: drive.one_by_one(*none)
     replay = Replay(ARC(10, 100_000), device(drive), np.arange(100_000) * 8, 8, 0, False)
-    ids = np.random.default_rng(0).integers(0, 100_000, 1_000_000, dtype=np.uint32)
+    ids = np.random.default_rng(0).integers(0, 100_000, 3_000_000, dtype=np.uint32)
     assert _refused(lambda: replay.run(ids, none[2], none[0], none[0], 0, clients=4), touch)
 
 
