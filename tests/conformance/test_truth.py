@@ -37,7 +37,7 @@ def test_libcachesim_has_the_outcomes(policy):
     def run(capacity, trace, parameters, details):
         if parameters or capacity < CAPACITY.get(policy, 1):
             return None
-        cache, hits = getattr(libcachesim, SAME[policy])(cache_size=capacity), []
+        cache, hits = getattr(libcachesim, SAME[policy])(cache_size=capacity, hashpower=16), []
         for block in trace:
             request = libcachesim.Request()
             request.obj_id, request.obj_size = block, 1
