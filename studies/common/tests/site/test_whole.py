@@ -53,19 +53,17 @@ def test_the_documentation_fetches_no_scripts_or_styles(whole):
 
 
 def pages_of(whole, kind):
-    """Return the pages of a kind, or, for some kinds, those in `ALWAYS` and about twelve that are evenly spaced."""
+    """Return the pages of a kind, or, for some kinds, a sample of them."""
     if kind.endswith(".html"):
         return [whole / kind]
     found = sorted((whole / kind).rglob("*.html"))
     found = [path for path in found if path.name != "search.html"]  # made by a script that needs a server
-    if kind in ("docs", "notebooks", "study"):
-        return found
-    return sorted({*spaced(found), *(whole / name for name in ALWAYS if name.startswith(f"{kind}/"))})
+    return found if kind in ("docs", "notebooks", "study") else sample(found)
 
 
-def spaced(pages):
-    """Return about twelve evenly spaced pages."""
-    return pages[:: max(len(pages) // 12, 1)]
+def sample(pages):
+    """Return about twelve evenly spaced pages, and those in `ALWAYS`."""
+    return sorted({*pages[:: max(len(pages) // 12, 1)], *(one for one in pages if one.as_posix().endswith(ALWAYS))})
 
 
 def broken(page, axe):
@@ -81,7 +79,7 @@ def test_no_rule_of_accessibility_is_broken(whole, browser, axe, kind):
     page, found, pages = browser.new_page(), {}, pages_of(whole, kind)
     assert pages
     for path in pages:
-        for width, checked in ((1400, pages), (390, spaced(pages))):
+        for width, checked in ((1400, pages), (390, sample(pages))):
             page.set_viewport_size({"width": width, "height": 900})
             if width == 1400 or page.locator(".chart").count():  # charts are drawn for the width at which a page opens
                 page.goto(path.as_uri())
