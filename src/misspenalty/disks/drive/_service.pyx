@@ -327,6 +327,7 @@ cdef void finish(drive_t* d, int64_t now, record_t* r) noexcept nogil:
     d.after_read = not r.write
     if not r.write:
         d.read_end = r.lbn + r.count
+    d.busy += took
     r.arrival = r.start = now - d.turned
     r.done = r.start + took
     d.now = r.done

@@ -155,6 +155,7 @@ cdef struct drive_t:
     int64_t dirty_until             # some segment may be dirty until then, ns; 0 = all are clean
     int64_t now                     # end of the last request, or a later time given to `position`; caller's clock, ns
     int64_t requests                # requests served so far
+    int64_t busy                    # total time spent on requests, ns
     int64_t read_end                # one past the last block of the last read; -1 = no read yet
     bint after_read                 # the last command was a read
     # state of a buffer that works like DiskSim's
