@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 MAKE_VENV = $(if $(UV),uv venv --quiet --seed --python "$(PYTHON)" $(VENV) 2>/dev/null || uv venv --quiet --clear --python "$(PYTHON)",$(PYTHON) -m venv)
 INSTALL = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
-COMPILE = $(if $(UV),,; $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true)
+COMPILE = $(if $(UV),, && { $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true; })
 
 # If the registry cannot be reached, pip and uv only say "No matching distribution found"; this message adds what to do.
 WHEELS = python3 -m pip download --require-hashes --requirement $(1) --dest wheels

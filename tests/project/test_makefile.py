@@ -135,6 +135,19 @@ def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(uv, unreac
     assert list(unreachable.glob(".venv/lib/python*/site-packages/made.py"))
 
 
+@pytest.mark.parametrize("step", ["wheel", "install"])
+def test_a_package_that_cannot_be_built_or_installed_fails_every_time(checkout, step):
+    """A second `make build` must not take the package for built."""
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    stand_in(checkout / ".venv" / "bin" / "python", f'case "$3" in {step}) exit 1;; esac')
+    made = [f".venv/.{name}" for name in ("created", "compilers", "environment")]
+    for name in ("pyproject.toml", "meson.build", "requirements-build.lock", *made):
+        (checkout / name).touch()
+    for _ in range(2):
+        assert make(checkout, "build", "UV=").returncode != 0
+        assert not (checkout / ".venv" / ".package").exists()
+
+
 def test_clean_keeps_the_archived_results(checkout):
     kept = ["results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv", "results/paper.pdf"]
     taken = [
