@@ -239,9 +239,9 @@ def test_written_trace_is_read_back(tmp_path, suffix):
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"space_bytes": 1 << 20}, r"space_bytes \(at least 178MB\) is 1048576; expected a whole number from"),
-        ({"space_bytes": 1 << 60}, "space_bytes .* is"),
-        ({"space_bytes": 4e9}, "space_bytes .* is 4000000000.0"),
+        ({"space_bytes": 1 << 20}, "space_bytes is 1048576; expected a whole number from 186413512 to"),
+        ({"space_bytes": 1 << 60}, "space_bytes is"),
+        ({"space_bytes": 4e9}, "space_bytes is 4000000000.0"),
         ({"bsus": 0}, "bsus is 0; expected a whole number from 1"),
         ({"bsus": 1 << 40}, "bsus is"),
         ({"bsus": True}, "bsus is True"),

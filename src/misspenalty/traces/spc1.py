@@ -135,8 +135,7 @@ class Workload:
 
     def __post_init__(self):
         least = -(-SMALLEST * BLOCK * 100 // 45)
-        what = f"spc1: space_bytes (at least {-(-least >> 20)}MB)"
-        check_whole(what, self.space_bytes, least, LARGEST * BLOCK)
+        check_whole("spc1: space_bytes", self.space_bytes, least, LARGEST * BLOCK)
         check_whole("spc1: bsus", self.bsus, 1, MOST_BSUS)
         check_whole("spc1: seed", self.seed, 0, (1 << 64) - 1)
         if self.iops is not None:
