@@ -42,7 +42,7 @@ def page(notebook, name):
         require_js_url="", mathjax_url="", jquery_url="", widget_renderer_url="data:,", embed_images=True
     )
     exporter.mermaid_js_url = exporter.mermaid_layout_elk_js_url = ""  # no option sets these two
-    exporter.log.setLevel("ERROR")  # it warns of pictures without a text, but `alternatives` adds these below
+    exporter.log.setLevel("ERROR")  # it warns of pictures without alt text, but `alternatives` adds these below
     shown = nbformat.from_dict(normalised(without_controls(notebook)))
     for cell in shown.cells:  # the exporter embeds only pictures below its own folder, the checkout
         cell["source"] = "".join(cell["source"]).replace("](../results/", "](results/")

@@ -68,7 +68,7 @@ def read_entries(model, path, remedy, **given):
     Raises
     ------
     InputError
-        The file is missing, is not YAML or is no list, or an entry does not match the model.
+        The file is missing, is not YAML or is not a list, or an entry does not match the model.
     """
     entries = read_yaml(path, remedy=remedy)
     if not isinstance(entries, list):

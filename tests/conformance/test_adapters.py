@@ -1,4 +1,4 @@
-"""Test the Python adapter on traces worked out by hand, and the measured cost of a difference from a definition."""
+"""Test the Python adapter on traces worked out by hand, and the script that measures what a difference costs."""
 
 import json
 import subprocess

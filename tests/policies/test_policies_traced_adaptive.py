@@ -124,11 +124,12 @@ def test_lirs_without_lir_blocks_is_lru():
 
 
 def test_clockpro_makes_hot_what_returns_in_its_test():
-    # A B c. D evicts c: A B (c) d. C evicts d and is in its test: m_c = 2, so one hot page may stay; HAND_hot makes A,
-    # then B cold, none is hot: (d) a b C, and going on to C it ends the test of d: m_c = 1. A hits. E: a was used and
-    # is out of test: to the head, in test; b is evicted and, out of test, leaves the list: C a e. B is new, a is
-    # evicted: C (a) e b. A evicts e, m_c = 2, HAND_hot makes C cold, A hot: (e) b c A; the tests of e and b end,
-    # m_c = 1. C and B hit.
+    # A B c. D evicts c: A B (c) d. C evicts d and returns in its test period: m_c = 2, so only one page may be hot;
+    # HAND_hot makes A and then B cold, and C becomes hot: (d) a b C. On its way to C the hand ends the test of d:
+    # m_c = 1. A hits. For E, HAND_cold finds that a was used and that its test is over: a moves to the head, where a
+    # new test begins. The hand then evicts b, which leaves the list, as its test is over: C a e. B is new and evicts
+    # a: C (a) e b. A evicts e and returns in its test period: m_c = 2. HAND_hot makes C cold, and A becomes hot:
+    # (e) b c A; the tests of e and b end: m_c = 1. C and B hit.
     sequence = "ABCDCAEBACB"
     assert outcome("clockpro", 3, sequence) == "mmmmmhmmmhh"
     kernel, reference = replayed("clockpro", 3, sequence)

@@ -253,7 +253,7 @@ def test_components_add_up_and_percentiles_are_in_order(device, requests, size, 
     assert row[[f"{part}_us" for part in COMPONENTS]].sum() == pytest.approx(row["mean_us"], rel=1e-12)
     assert (row[[f"{part}_us" for part in COMPONENTS]] >= 0).all()
     assert row["hit_us"] == 7 <= row["p50_us"] <= row["p95_us"] <= row["p99_us"]
-    assert row["p50_us"] <= 2 * row["mean_us"]  # Markov: half of the requests take at least the median
+    assert row["p50_us"] <= 2 * row["mean_us"]  # Markov's inequality: half take at least the median
 
 
 @settings(max_examples=30)

@@ -219,7 +219,7 @@ def policy_settings(options, policies, function):
     Raises
     ------
     ParameterError
-        A text is not NAME=NUMBER, a name has two values, or a name is no parameter of any of the policies or is an
+        A text is not NAME=NUMBER, a name has two values, no policy has a parameter of that name, or the name is an
         argument of `function`.
     """
     settings = parse_settings(options.set)

@@ -32,8 +32,8 @@ class Requests:
     Raises
     ------
     ParameterError
-        The columns differ in length, a measured time is not a finite number from 0 on, or another column is no row of
-        values that its type can hold; columns of other types are converted.
+        The columns differ in length, a measured time is not a finite number from 0 on, or another column is not
+        one-dimensional or has values that its type cannot hold; columns of other types are converted.
     """
 
     lbn: np.ndarray

@@ -27,7 +27,7 @@ class Events:
     names : list of str
         Relations, with a separate entry per fork (``stock``, ``stock.fsm``).
     nanoseconds : ndarray of uint64
-        Time of the event, as by `misspenalty.record.tracer.now`.
+        Time of the event, on the clock of `misspenalty.record.tracer.now`.
     relation : ndarray of uint16
         Index into `names`.
     block : ndarray of uint32

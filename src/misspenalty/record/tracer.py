@@ -157,7 +157,7 @@ def ended(tracer, log, seconds=None, process=None, pause=0.2):
     why : str
         ``time``, ``command`` or ``interrupted``.
     when : int
-        Time of the end as by `now`; anything recorded later belongs to the tracer's shutdown.
+        Time of the end, from `now`; anything recorded later belongs to the tracer's shutdown.
 
     Raises
     ------

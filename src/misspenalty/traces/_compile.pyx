@@ -18,7 +18,7 @@ cdef extern from *:
 cdef enum:
     AHEAD = 16                  # how many addresses ahead slots are prefetched
     LEAST = 1 << 11             # number of addresses that the first tables have room for
-    REACH = 4                   # low addresses per address that the tables have room for
+    REACH = 4                   # low addresses, as a multiple of the number of addresses that the tables have room for
     MOST_BLOCKS = 0xFFFFFF00    # ids from this one on are reserved for list heads and marks
 
 

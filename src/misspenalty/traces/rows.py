@@ -66,7 +66,7 @@ class Rows:
         self.earlier = self.unknown = self.empty = 0
         self.statuses: Counter[str] = Counter()  # of answers that may not be whole objects, by class
         self.began: int | None = None  # first time as it is written, ns
-        self.lengths: dict[str, tuple[int, int]] = {}  # role: numbers of values that are no whole sectors, and of all
+        self.lengths: dict[str, tuple[int, int]] = {}  # role: values that are not whole sectors, all values
         self.padded = False  # whether a key that is a number begins with a zero
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do

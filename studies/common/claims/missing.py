@@ -50,7 +50,7 @@ def missing_facts_table(claims, conditions, facts):
     Raises
     ------
     InputError
-        A file is missing, is not YAML or is no list, an entry does not match its model, or a part of a condition
+        A file is missing, is not YAML or is not a list, an entry does not match its model, or a part of a condition
         matches several facts.
     """
     entries = [

@@ -55,7 +55,7 @@ def load_reasons(paths):
     Raises
     ------
     InputError
-        A file is missing, is not YAML or is no list, or an entry does not match its model.
+        A file is missing, is not YAML or is not a list, or an entry does not match its model.
     """
     return [reason for path in paths for reason in read_entries(Reason, path, REMEDY)]
 

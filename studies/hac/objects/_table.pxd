@@ -30,7 +30,7 @@ cdef struct counts_t:
     int64_t whole_evictions         # victims from which no object was retained
     int64_t retained                # objects that survived compaction
     int64_t discarded               # installed objects that did not survive
-    int64_t dropped                 # copies in victims that were never installed, and were dropped
+    int64_t dropped                 # copies in victims that were dropped because they had never been installed
     int64_t bytes_moved             # bytes that compaction moved
     int64_t page_objects            # objects in victims that were intact pages
     int64_t page_survivors          # objects among these that were retained

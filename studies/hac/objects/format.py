@@ -142,7 +142,7 @@ class Pages:
 
 
 def read_object(pages, classes, oref):
-    """Read the object with an oref from its page.
+    """Read the object that an oref names from its page.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def test_shares_count_reads_whose_distances_count_all_accesses():
     assert found == {
         "short_share_pct": pytest.approx(200 / 3),
         "first_reads_pct": pytest.approx(50),
-        "short_of_reads_pct": pytest.approx(100),  # a is read again 2 reads later, c 1 later; the write is no access
+        "short_of_reads_pct": pytest.approx(100),  # a is read again 2 reads later, c 1 later; the write does not count
         "first_of_reads_pct": pytest.approx(200 / 3),
     }
 

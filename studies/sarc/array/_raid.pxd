@@ -72,7 +72,7 @@ cdef inline piece_t piece(raid_t* raid, int64_t stripe, int64_t strip, int64_t f
 
 
 cdef inline piece_t next_piece(raid_t* raid, int64_t page, int64_t pages) noexcept nogil:
-    """Return the first pages of a range that are contiguous on one drive."""
+    """Return the part of a range up to the end of the strip in which it begins."""
     cdef int64_t stripe = quotient(page, &raid.by_stripe)
     cdef int64_t within = page - stripe * raid.stripe
     cdef int64_t strip = quotient(within, &raid.by_strip)

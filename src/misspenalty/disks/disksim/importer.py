@@ -398,7 +398,7 @@ def _cache(disk):
         "caching": enabled > 0,
         "read_written": disk.flag("Allow read hits on write data") and enabled > 0,
         "write_behind": level > 0,
-        # a drive that never disconnects streams blocks between medium and bus in order
+        # if a drive never disconnects, blocks pass between medium and bus in order
         "read_any_order": disk.flag("Immediate buffer read") and not disk.flag("Never disconnect"),
         "write_any_order": disk.flag("Immediate buffer write"),
         "read_free_blocks": disk.flag("Read any free blocks"),

@@ -17,7 +17,7 @@ from misspenalty.traces.reading import Reading
 
 HEAD = b"fio version "
 ACTIONS = {b"read": False, b"write": True}
-FILES = (b"add", b"open", b"close")  # actions that are no requests
+FILES = (b"add", b"open", b"close")  # actions that are not requests
 IGNORED = (b"sync", b"datasync", b"sync_file_range", b"trim", b"wait")
 PASSED = FILES + IGNORED
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000}  # ns

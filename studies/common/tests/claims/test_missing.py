@@ -42,7 +42,7 @@ def test_a_claim_counts_once_per_fact_and_alone_before_together():
         ("mq.b", "level of 8 MB; writes bypass", "reproduced"),
         ("mq.b", "writes bypass", "not_reproduced"),
         ("mq.c", "writes bypass", "direction"),  # only the direction is right: not reproduced
-        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is no fact, so the writes alone suffice
+        ("mq.d", "short phases; writes bypass", "reproduced"),  # a control is not a fact, so the writes alone suffice
         ("mq.e", "level of 8 MB", "not_testable"),
     )
     assert count(claims(), conditions) == {"first level": (1, 1), "writes": (1, 1), NONE: (2, 0)}

@@ -22,7 +22,7 @@ FUNCTIONS = [
 ]
 LOADED = """
 import importlib, json, sys
-import misspenalty_studies.common.claims  # a module's parent packages run first, and hold no code that it uses
+import misspenalty_studies.common.claims  # parent packages are imported too, but their code is not used
 before = set(sys.modules)
 importlib.import_module({module!r})
 print(json.dumps(sorted(n for n in set(sys.modules) - before if n.startswith("misspenalty"))))

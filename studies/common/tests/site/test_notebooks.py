@@ -1,4 +1,4 @@
-"""Test that pages of notebooks fetch nothing, that their pictures have texts, and that dead controls are absent."""
+"""Test that pages of notebooks fetch nothing, describe their pictures in alternative texts, and lack dead controls."""
 
 import json
 import runpy
