@@ -43,7 +43,7 @@ the results:
   recording machine's file system lists names by their hash, which made the reading order random on disk.
 
 The drive's bus was corrected after the very first replay, because it contradicted the paper. The first description of
-the drive passes 3.8 MB/s, but the Ultra Wide SCSI of the paper's machine passes 40 MB/s.
+the drive had the bus on which the drive was measured, 3.8 MB/s; the Ultra Wide SCSI of the paper's machine has 40 MB/s.
 `misspenalty_studies.epcm.sensitivity` keeps that drive as an alternative reading.
 """
 

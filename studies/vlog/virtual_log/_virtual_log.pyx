@@ -163,12 +163,12 @@ cdef class VirtualLog(Store):
         return self.arrays["map"].copy()
 
     def live(self):
-        """Return the number of places for a block that are not free on each track, int32."""
+        """Return the number of block-sized places in use on each track, int32."""
         return self.surface.blocks.units - self.arrays["blocks_count"]
 
     def tree(self):
-        """Return the sector, sequence number, parent and number of children of each piece; a structured array, a
-        copy."""
+        """Return a structured array, a copy, with the sector, sequence number, parent and number of children of each
+        piece."""
         return self.arrays["pieces"][["address", "sequence", "parent", "degree"]].copy()
 
     def fail_after(self, sectors):
@@ -177,7 +177,7 @@ cdef class VirtualLog(Store):
         self.budget = sectors
 
     def power_down(self):
-        """Use residual power to record on the media, if they are kept, where the log's tail is."""
+        """Use residual power to record the location of the log's tail on the media, if the media are kept."""
         cdef tail_t tail
         self.check_unused()
         if self.media == NULL or self.tail_address == NONE:

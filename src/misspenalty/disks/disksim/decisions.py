@@ -83,19 +83,22 @@ def decide(data, facts, first_seek_ms):
         distance for distance, ms in mechanics["seek"].get("table_ms", ()) if distance >= FAR and ms < first_seek_ms
     ]
     if slips:
-        reason = "the file has them at less than a single cylinder: left out, the points next to them are joined"
+        reason = (
+            "the file gives these distances less time than one cylinder: they are left out, and the points next to them"
+            " are joined"
+        )
         _put(data, "seek_slip", "mechanics.seek_left_out", slips, reason)
     if facts["bulk_transfer"]:
         least = min(first_seek_ms, round(skew_ms(data) - max(mechanics["write_settle_ms"], 0), 4))
         if least > mechanics["head_switch_ms"]:
-            reason = "as long as a single-cylinder seek, or as the track skew leaves for it"
+            reason = "as long as a single-cylinder seek, but no longer than the track skew leaves for it"
             _put(data, "head_switch", "mechanics.head_switch_ms", least, reason)
     if "sequential_ahead" in held and cache["read_ahead"] == "next_track":
-        reason = "Maxtor Atlas 10K III product manual, 6.2: prefetches once requests go on from each other"
+        reason = "Maxtor Atlas 10K III product manual, 6.2: prefetches once requests continue from track to track"
         _put(data, "sequential_ahead", "cache.ahead_when", "sequential", reason)
         _put(data, "sequential_ahead", "cache.read_ahead", "segment", reason)
     if facts["caching"] == 2 and cache["read_written"]:
-        reason = "caching is 2, and a read hit after a write takes 0 ms in the file: it has none"
+        reason = "caching is 2, and a read hit after a write takes 0 ms in the file: the drive has no such hits"
         _put(data, "read_caching", "cache.read_written", False, reason)
     if "write_water" in held and facts["write_water"]:
         reason = "the share of a write that is in the cache before the medium is written"
