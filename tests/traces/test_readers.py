@@ -70,7 +70,7 @@ def test_vscsi_that_is_cut_or_changes_version(tmp_path):
         open_trace(write(tmp_path / "cut", whole[:-20]), "vscsi")
     with pytest.raises(InputError, match=r"mixed, byte 288: the record is not of version 1"):
         open_trace(write(tmp_path / "mixed", whole + bytes(32)), "vscsi")
-    with pytest.raises(InputError, match="byte 0: the first record has no version"):
+    with pytest.raises(InputError, match="byte 0: the first record is not of version 1 or 2"):
         open_trace(write(tmp_path / "none", bytes(64)), "vscsi")
 
 

@@ -165,7 +165,8 @@ def test_a_tree_has_as_many_children_as_a_record_has_room_for():
     tree = [(0, -1), (1, 0), (2, 0), (3, 1), (4, 1), (5, 1), (6, 2)]
     check_tree(tree, 7, 2)
     for parent, others in ((0, 3), (1, 4)):
-        with pytest.raises(ParameterError, match=f"the map sector of piece {parent} points to {others} others"):
+        words = f"piece {parent} points to {others} others; expected at most {others - 1}"
+        with pytest.raises(ParameterError, match=words):
             check_tree([*tree, (7, parent)], 8, 2)
 
 

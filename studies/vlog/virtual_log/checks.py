@@ -74,5 +74,8 @@ def check_tree(pieces, number, children):
         degree[piece] = 0
         if parent != -1:
             degree[parent] += 1
-            if degree[parent] > children + (parent != pieces[0][0]):
-                raise ParameterError(f"the map sector of piece {parent} points to {degree[parent]} others")
+            most = children + (parent != pieces[0][0])
+            if degree[parent] > most:
+                raise ParameterError(
+                    f"the map sector of piece {parent} points to {degree[parent]} others; expected at most {most}"
+                )

@@ -113,7 +113,9 @@ def _settings(data):
         )
     slots = data["cache"]["write_units"]
     if 0 < slots < 2 * page // unit:
-        raise ParameterError(f"cache.write_units: {slots}; a buffer holds at least two pages, {2 * page // unit} units")
+        raise ParameterError(
+            f"cache.write_units: {slots}; expected 0, or at least {2 * page // unit}, the units of two pages"
+        )
     return {
         "channels": geometry["channels"],
         "dies": geometry["channels"] * geometry["dies"],

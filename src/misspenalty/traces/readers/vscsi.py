@@ -54,7 +54,7 @@ def read(path, block_bytes):
     with open_stream(path) as stream:
         number = version(read_some(stream, 40, path))
     if number is None:
-        raise InputError("the first record has no version 1 or 2", path=path, byte=0, expected="a vSCSI trace")
+        raise InputError("the first record is not of version 1 or 2", path=path, byte=0, expected="a vSCSI trace")
     clock, done, commands = Clock(MICROSECOND, path), 0, collections.Counter()
     for rows in records(path, RECORDS[number]):
         odd = np.flatnonzero(rows["version"] >> 8 != number)
