@@ -130,9 +130,9 @@ def penalty(
     clients : int
         Number of clients that run the same program, each starting at another point of its hot iterations. With several
         clients, times are means over each client's fetches up to the point where the next client began; together these
-        cover all fetches, some more than once if their number is not a multiple of `clients`. One client's fetches
-        before its hot iterations first fill the server's cache, which is therefore warm, as with one client; the
-        drive's own cache starts empty.
+        cover all fetches, some more than once if their number is not a multiple of `clients`. First, the
+        fetches of one client before its hot iterations fill the server's cache, which is therefore warm, as with one
+        client; the drive's own cache starts empty.
     background : bool
         Whether replacement is done while the client waits for a fetch; by default it is done in the foreground.
     times : DataFrame, optional

@@ -37,10 +37,10 @@ def summary(tables):
     DataFrame
         ``conclusion, year, device, device_us, cases, cases_holding`` (number of cases in which the conclusion holds),
         ``cases_saturated`` (number of cases in which the device is saturated, which do not affect the verdict),
-        ``gain_low_pct, gain_high_pct`` (over the other cases), ``verdict`` and ``robust``. The verdict is ``holds`` if
-        the conclusion holds in all other cases, ``reversed`` if it holds in none, ``partly`` if it holds in some, and
-        ``saturated`` if there are no other cases. `robust` says whether every case has the same verdict at both ends of
-        each parameter's range.
+        ``gain_low_pct, gain_high_pct`` (over the other cases), ``verdict`` and ``robust``. The verdict is
+        ``saturated`` if there are no other cases; otherwise it is ``holds`` if the conclusion holds in all of them,
+        ``partly`` if it holds in some, and ``reversed`` if it holds in none. `robust` says whether every case has the
+        same verdict at both ends of each parameter's range.
     """
     rows = []
     for study, table in tables.items():

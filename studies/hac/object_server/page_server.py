@@ -91,8 +91,8 @@ class PageServer:
     Raises
     ------
     ParameterError
-        The database does not fit on the drive, `hit_share` is not between 0 and 1, or `generator` is missing: for a
-        `hit_share` above 0, or for pages in random order.
+        The database does not fit on the drive, `hit_share` is not between 0 and 1, or `generator` is missing although
+        `hit_share` is above 0 or the pages are in random order.
     """
 
     def __init__(self, testbed, pages, *, rate=None, hit_share=None, generator=None):
