@@ -68,6 +68,11 @@ cdef class Policy(Kernel):
         self.check_unused()
         return 0 <= block < self.blocks and self.holds(block)
 
+    @property
+    def one_for_one(self):
+        """Whether every miss from now on evicts one block: the cache is full, and the policy loads every missed block."""
+        return not self.varies and self.resident >= self.capacity
+
     def replay(
         self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None, uint32_t[::1] evicted=None
     ):

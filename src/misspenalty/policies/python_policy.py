@@ -43,6 +43,8 @@ class PythonPolicy:
         Address of each dense id; ``access`` is given addresses.
     """
 
+    one_for_one = False  # a policy may count evictions itself, see `_policy.Policy`
+
     def __init__(self, name: str, policy: Any, capacity: int, address: np.ndarray) -> None:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
         self.blocks, self.requests, self.misses = len(address), 0, 0

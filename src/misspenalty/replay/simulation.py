@@ -389,13 +389,17 @@ def _replay(
     requests = found = evictions = 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
-        before = kernel.evictions
-        all_hits = kernel.replay(ids, outcome, refresh, None if counted is None else evicted.view(np.uint32))
-        evictions += kernel.evictions - before if counted is None else int(evicted[: ids.shape[0]][counted].sum())
+        before, one_for_one = kernel.evictions, kernel.one_for_one
+        each = None if counted is None or one_for_one else evicted.view(np.uint32)
+        answered = kernel.replay(ids, outcome, refresh, each)
         hit = outcome[: ids.shape[0]]
         record(trace, writes, part, hit, hits)
-        requests += ids.shape[0] if counted is None else int(np.count_nonzero(counted))
-        found += all_hits if counted is None else int(np.count_nonzero(hit[counted]))
+        if counted is None:
+            asked, gone = ids.shape[0], kernel.evictions - before
+        else:
+            asked, answered = int(np.count_nonzero(counted)), int(np.count_nonzero(counted & hit.view(bool)))
+            gone = asked - answered if one_for_one else int(evicted[: ids.shape[0]][counted].sum())
+        requests, found, evictions = requests + asked, found + answered, evictions + gone
         advance(part.stop - part.start)
     if isinstance(kernel, PythonPolicy):
         kernel.check_size()
