@@ -244,13 +244,14 @@ $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	  --wheel-dir build/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
 	@touch $@
 
-# If the package is installed in editable mode, it stays so, and only its kernels are updated.
+# If the package is installed in editable mode, it stays so, and only its kernels are updated. The line that calls make is
+# run even by `make --dry-run`, so it does nothing else.
+EDITABLE = ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$(TAG) ]
 $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
-	@if ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py >/dev/null 2>&1 && [ -d build/$(TAG) ]; then \
-	  $(MAKE) --silent --no-print-directory $(VENV)/.environment && \
+	@$(MAKE) --silent --no-print-directory --jobs=2 $(VENV)/.environment $$({ $(EDITABLE); } || echo $(VENV)/.wheel)
+	@if $(EDITABLE); then \
 	  echo "Bringing the editable build up to date" && PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$(TAG); \
 	else \
-	  $(MAKE) --silent --no-print-directory --jobs=2 $(VENV)/.environment $(VENV)/.wheel && \
 	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) build/wheels/misspenalty-*.whl$(COMPILE); \
 	fi
 	@touch $@

@@ -135,17 +135,40 @@ def test_an_unreachable_registry_is_reported_with_a_remedy_that_works(uv, unreac
     assert list(unreachable.glob(".venv/lib/python*/site-packages/made.py"))
 
 
+@pytest.fixture
+def installed(checkout):
+    """Return a function that gives the checkout an environment whose Python is a script; the package is missing."""
+
+    def equip(script):
+        (checkout / ".venv" / "bin").mkdir(parents=True)
+        stand_in(checkout / ".venv" / "bin" / "python", script)
+        made = [f".venv/.{name}" for name in ("created", "compilers", "environment")]
+        for name in ("pyproject.toml", "meson.build", "requirements-build.lock", *made):
+            (checkout / name).touch()
+        return checkout
+
+    return equip
+
+
 @pytest.mark.parametrize("step", ["wheel", "install"])
-def test_a_package_that_cannot_be_built_or_installed_fails_every_time(checkout, step):
+def test_a_package_that_cannot_be_built_or_installed_fails_every_time(installed, step):
     """A second `make build` must not take the package for built."""
-    (checkout / ".venv" / "bin").mkdir(parents=True)
-    stand_in(checkout / ".venv" / "bin" / "python", f'case "$3" in {step}) exit 1;; esac')
-    made = [f".venv/.{name}" for name in ("created", "compilers", "environment")]
-    for name in ("pyproject.toml", "meson.build", "requirements-build.lock", *made):
-        (checkout / name).touch()
+    checkout = installed(f'case "$3" in {step}) exit 1;; esac')
     for _ in range(2):
         assert make(checkout, "build", "UV=").returncode != 0
         assert not (checkout / ".venv" / ".package").exists()
+
+
+def test_a_dry_run_builds_and_installs_nothing(installed):
+    """Make runs a line that calls it again even in a dry run; such a line must not install an old wheel."""
+    checkout = installed('case "$2" in pip) touch called;; esac')
+    done = make(checkout, "--dry-run", "build", "UV=")
+    assert done.returncode == 0, done.stderr
+    assert "pip wheel" in done.stdout and "pip install" in done.stdout
+    assert not (checkout / "called").exists() and not (checkout / ".venv" / ".package").exists()
+    done = make(checkout, "build", "UV=")
+    assert done.returncode == 0, done.stderr
+    assert (checkout / "called").exists() and (checkout / ".venv" / ".package").exists()
 
 
 def test_clean_keeps_the_archived_results(checkout):
