@@ -39,6 +39,11 @@ SOURCES := pyproject.toml meson.build \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# With `make -j`, two targets would install packages into the environment at once, or test while the results change. Only the
+# wheel and the environment, for which this file calls make again, are made side by side.
+ifeq ($(filter $(VENV)/.wheel,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 .PHONY: help environment build conformance smoke reproduce supplement cost test test-sanitizers test-sdist fuzz drill mutants slurm-test scaling bench bench-giant bench-large lab notebooks docs play site site-serve archive verify report lint lock clean distclean
 
 help:  ## list the targets

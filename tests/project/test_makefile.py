@@ -171,6 +171,28 @@ def test_a_dry_run_builds_and_installs_nothing(installed):
     assert (checkout / "called").exists() and (checkout / ".venv" / ".package").exists()
 
 
+def test_targets_do_not_install_packages_at_the_same_time(installed):
+    checkout = installed('case "$3" in install) mkdir busy && sleep 0.5 && rmdir busy;; esac')
+    (checkout / ".venv" / ".package").touch()
+    for name in ("docs", "lab"):
+        (checkout / f"requirements-{name}.lock").touch()
+    done = make(checkout, "-j4", ".venv/.docs", ".venv/.lab", "UV=")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (checkout / ".venv" / ".docs").exists() and (checkout / ".venv" / ".lab").exists()
+
+
+def test_the_wheel_is_built_while_the_environment_is_installed(installed):
+    """Each of the two waits until the other has begun."""
+    wait = "for _ in 1 2 3 4 5 6 7 8 9 10; do [ -e {} ] && exit 0; sleep 1; done; exit 1"
+    checkout = installed(
+        f'case "$*" in *requirements.lock) touch environment; {wait.format("wheel")};; '
+        f'*"pip wheel"*) touch wheel; {wait.format("environment")};; esac'
+    )
+    (checkout / ".venv" / ".environment").unlink()
+    done = make(checkout, "build", "UV=")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_clean_keeps_the_archived_results(checkout):
     kept = ["results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv", "results/paper.pdf"]
     taken = [
