@@ -32,10 +32,13 @@ UNREACHABLE = Packages that $(1) names could not be installed. If no package reg
   $(if $(UV),UV_OFFLINE=1 UV_FIND_LINKS=wheels,PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels) make $(2)
 LOCKED = $(INSTALL) --require-hashes --requirement $(1) || { echo '$(UNREACHABLE)'; exit 1; }
 
-# Folders are listed as well, because only the folder's time stamp shows that a source was removed.
-SOURCES := pyproject.toml meson.build \
-  $(shell find src studies ! -path '*__pycache__*' \( -type d -o -name '*.py' -o -name '*.py[xd]' -o -name '*.h' -o -name meson.build -o -path 'studies/*.yaml' \)) \
-  $(wildcard data/drives/*.yaml)
+# What the package is built from, and what it reads where it is installed: of the studies, this excludes the text of the paper,
+# the rules and published tables, which are read in the checkout. Folders are listed as well, because only the folder's time
+# stamp shows that a source was removed.
+SOURCES := pyproject.toml meson.build tools/cython_modules.py \
+  $(shell find src studies data/drives data/conformance ! -path '*__pycache__*' ! -name '*.so' ! -path 'data/conformance/sources*' \
+    \( -type d -o ! -path 'studies/*' -o -path 'studies/common/site/*' -o -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h' \
+    -o -name meson.build -o -name '*.yaml' \))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

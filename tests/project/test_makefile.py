@@ -140,10 +140,12 @@ def installed(checkout):
     """Return a function that gives the checkout an environment whose Python is a script; the package is missing."""
 
     def equip(script):
-        (checkout / ".venv" / "bin").mkdir(parents=True)
+        for folder in (".venv/bin", "tools"):
+            (checkout / folder).mkdir(parents=True)
         stand_in(checkout / ".venv" / "bin" / "python", script)
         made = [f".venv/.{name}" for name in ("created", "compilers", "environment")]
-        for name in ("pyproject.toml", "meson.build", "requirements-build.lock", *made):
+        sources = ("pyproject.toml", "meson.build", "tools/cython_modules.py")
+        for name in (*sources, "requirements-build.lock", *made):
             (checkout / name).touch()
         return checkout
 
@@ -169,6 +171,19 @@ def test_a_dry_run_builds_and_installs_nothing(installed):
     done = make(checkout, "build", "UV=")
     assert done.returncode == 0, done.stderr
     assert (checkout / "called").exists() and (checkout / ".venv" / ".package").exists()
+
+
+def test_everything_that_the_installed_package_reads_is_a_source_of_the_build():
+    """An edited declaration, dialect or template would otherwise stay as it was in the last build."""
+    listed = make(ROOT, "--eval", "listed: ; @echo $(SOURCES)", "listed").stdout.split()
+    command = ["git", "ls-files", "src", "studies", "data/drives", "data/conformance", "tools/cython_modules.py"]
+    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not tracked:
+        pytest.skip("not a git checkout")
+    elsewhere = re.compile(r"^studies/.*\.(typ|smk|md|csv)$|^data/conformance/sources/")
+    assert [name for name in tracked if not elsewhere.search(name) and name not in listed] == []
+    assert [name for name in listed if elsewhere.search(name)] == []
+    assert {"src/misspenalty/traces/dialects", "studies/common/site/templates"} <= set(listed)
 
 
 def test_targets_do_not_install_packages_at_the_same_time(installed):
