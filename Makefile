@@ -174,8 +174,10 @@ site-serve:  ## serve the site on http://127.0.0.1:8000 (PORT=…)
 archive: build  ## pack the results with checksums of all files (RO-Crate), in build/archive/misspenalty-results-<version>.zip
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive write
 
-verify: $(if $(RERUN),reproduce,build)  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
+# Without an archive, it stops before it builds or runs anything.
+verify: $(if $(ARCHIVE),$(if $(shell test -f "$(ARCHIVE)" && echo yes),$(if $(RERUN),reproduce,build)))  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
+	@test -f "$(ARCHIVE)" || { echo "There is no file $(ARCHIVE): name the archive, make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive verify "$(ARCHIVE)"
 
 report: reproduce $(VENV)/.docs  ## make results/report.html: figures, run times and code in one self-contained page

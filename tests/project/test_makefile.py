@@ -208,6 +208,21 @@ def test_the_wheel_is_built_while_the_environment_is_installed(installed):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("given", "said"), [("", "Name the archive"), ("no.zip", "There is no file no.zip")])
+@pytest.mark.parametrize("rerun", ["", "yes"])
+def test_verify_asks_for_an_archive_before_it_builds_or_runs_anything(checkout, given, said, rerun):
+    done = make(checkout, "verify", f"ARCHIVE={given}", f"RERUN={rerun}")
+    assert done.returncode != 0 and said in done.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_verify_compares_an_archive_whose_path_has_a_space(installed):
+    checkout = installed("exit 0")
+    (checkout / "my archive.zip").touch()
+    told = make(checkout, "--dry-run", "verify", "ARCHIVE=my archive.zip", "RERUN=yes").stdout
+    assert told.index("reproduce.py") < told.index('archive verify "my archive.zip"')
+
+
 def test_clean_keeps_the_archived_results(checkout):
     kept = ["results/mq/table4.csv", "results/mq/table4.svg", "results/claims.csv", "results/paper.pdf"]
     taken = [
