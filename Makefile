@@ -5,6 +5,8 @@ PYTHON ?= python3
 CORES ?= all
 VENV := .venv
 BIN := $(VENV)/bin
+# Runs a command that finds the environment's tools; VENV may be an absolute path.
+TOOLS = PATH="$$(CDPATH= cd $(BIN) && pwd):$$PATH"
 
 # Snakemake itself would report braces in the path only after everything is installed and built.
 ifneq ($(filter reproduce supplement smoke site report lint,$(MAKECMDGOALS)),)
@@ -78,12 +80,13 @@ SANITIZED := tests/policies tests/prefetch tests/disks tests/latency tests/repla
   epcm/tests/test_file_client*.py vlog/tests/test_virtual_log*.py vlog/tests/test_file_systems.py vlog/tests/test_eager_models.py \
   sarc/tests/test_array*.py))
 test-sanitizers: build $(VENV)/.test  ## run the kernels' tests on a build with sanitizers, bounds and overflow checks
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
-	  -Db_sanitize=address,undefined -Db_lundef=false --prefix=$(CURDIR)/build/sanitized/root
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson install -C build/sanitized --quiet
+	$(TOOLS) $(BIN)/meson setup build/sanitized --reconfigure --buildtype=debug --optimization=1 \
+	  -Db_sanitize=address,undefined -Db_lundef=false --prefix="$(CURDIR)/build/sanitized/root"
+	rm -rf build/sanitized/root
+	$(TOOLS) $(BIN)/meson install -C build/sanitized --quiet
 	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONDONTWRITEBYTECODE=1 \
-	  PYTHONPATH="$$(dirname "$$(find build/sanitized/root -type d -name misspenalty -path '*-packages*')")" \
+	  PYTHONPATH="$$(dirname "$$(find "$(CURDIR)/build/sanitized/root" -type d -name misspenalty -path '*-packages*')")" \
 	  HYPOTHESIS_STORAGE_DIRECTORY=build/hypothesis $(BIN)/python -m pytest -o cache_dir=build/pytest_cache $(SANITIZED)
 
 LANGUAGES ?= python,go,javascript,rust,java
@@ -117,7 +120,7 @@ test-sdist: environment  ## build an sdist of the library and a wheel from it, a
 	build/sdist/venv/bin/python -m build --outdir build/sdist/dist .
 	test $$(cat build/sdist/dist/*.tar.gz | wc -c) -lt 5000000
 	build/sdist/venv/bin/python -m pip install --quiet build/sdist/dist/*.whl
-	cd build/sdist && venv/bin/python $(CURDIR)/tools/smoke_test.py
+	cd build/sdist && venv/bin/python "$(CURDIR)/tools/smoke_test.py"
 
 bench: build $(VENV)/.test  ## measure speed, memory and agreement, compared with libCacheSim, in results/bench (benchmarks/README.md)
 	for workload in zipf oltp p6; do \
@@ -250,7 +253,7 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VE
 TAG = cp$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')
 $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf build/wheels
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --no-cache-dir \
+	@$(TOOLS) $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --no-cache-dir \
 	  --wheel-dir build/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
 	@touch $@
 
@@ -260,7 +263,7 @@ EDITABLE = ls $(VENV)/lib/python*/site-packages/_misspenalty_editable_loader.py 
 $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
 	@$(MAKE) --silent --no-print-directory --jobs=2 $(VENV)/.environment $$({ $(EDITABLE); } || echo $(VENV)/.wheel)
 	@if $(EDITABLE); then \
-	  echo "Bringing the editable build up to date" && PATH="$(CURDIR)/$(BIN):$$PATH" ninja -C build/$(TAG); \
+	  echo "Bringing the editable build up to date" && $(TOOLS) ninja -C build/$(TAG); \
 	else \
 	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) build/wheels/misspenalty-*.whl$(COMPILE); \
 	fi

@@ -173,6 +173,16 @@ def test_a_dry_run_builds_and_installs_nothing(installed):
     assert (checkout / "called").exists() and (checkout / ".venv" / ".package").exists()
 
 
+@pytest.mark.parametrize("folder", [".venv", "{checkout}/.venv"])
+def test_the_build_finds_the_tools_of_its_environment(installed, folder):
+    """Tox names the environment by its absolute path."""
+    checkout = installed('case "$*" in *"pip wheel"*) echo "$PATH" >path;; esac')
+    done = make(checkout, "build", "UV=", f"VENV={folder.format(checkout=checkout)}")
+    assert done.returncode == 0, done.stderr
+    first = (checkout / "path").read_text().partition(os.pathsep)[0]
+    assert Path(first).resolve() == (checkout / ".venv" / "bin").resolve()
+
+
 def test_everything_that_the_installed_package_reads_is_a_source_of_the_build():
     """An edited declaration, dialect or template would otherwise stay as it was in the last build."""
     listed = make(ROOT, "--eval", "listed: ; @echo $(SOURCES)", "listed").stdout.split()
