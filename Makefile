@@ -249,12 +249,13 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VE
 	@$(call LOCKED,$<,$*)$(COMPILE)
 	@touch $@
 
-# A compiled kernel left among the sources would be installed over the one built here, so such files are deleted first.
+# A compiled kernel left among the sources would be installed over the one built here, so such files are deleted first. The wheel
+# is kept next to its time stamp, so that a deleted folder build or another environment's wheel cannot take its place.
 TAG = cp$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')
 $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
-	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf build/wheels
+	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf $(VENV)/wheels
 	@$(TOOLS) $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --no-cache-dir \
-	  --wheel-dir build/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
+	  --wheel-dir $(VENV)/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
 	@touch $@
 
 # If the package is installed in editable mode, it stays so, and only its kernels are updated. The line that calls make is
@@ -265,6 +266,6 @@ $(VENV)/.package: $(VENV)/.compilers requirements.lock $(SOURCES)
 	@if $(EDITABLE); then \
 	  echo "Bringing the editable build up to date" && $(TOOLS) ninja -C build/$(TAG); \
 	else \
-	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) build/wheels/misspenalty-*.whl$(COMPILE); \
+	  $(INSTALL) --no-deps $(if $(UV),--reinstall-package misspenalty,--force-reinstall) $(VENV)/wheels/misspenalty-*.whl$(COMPILE); \
 	fi
 	@touch $@

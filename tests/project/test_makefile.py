@@ -173,6 +173,20 @@ def test_a_dry_run_builds_and_installs_nothing(installed):
     assert (checkout / "called").exists() and (checkout / ".venv" / ".package").exists()
 
 
+def test_a_wheel_is_kept_with_its_environment(installed):
+    """Another lock file alone installs the same wheel again, even if the folder build was deleted."""
+    checkout = installed(
+        'for word; do [ "$before" != --wheel-dir ] || { mkdir -p "$word" && touch "$word/misspenalty-1.whl"; }; '
+        'before=$word; done; case "$*" in *"pip install"*.whl) [ -f "$word" ];; esac'
+    )
+    assert make(checkout, "build", "UV=").returncode == 0
+    shutil.rmtree(checkout / "build", ignore_errors=True)
+    (checkout / "requirements.lock").write_text("\n")
+    done = make(checkout, "build", "UV=")
+    assert done.returncode == 0, done.stderr
+    assert "Installing the locked packages" in done.stdout and "Building the package" not in done.stdout
+
+
 @pytest.mark.parametrize("folder", [".venv", "{checkout}/.venv"])
 def test_the_build_finds_the_tools_of_its_environment(installed, folder):
     """Tox names the environment by its absolute path."""
