@@ -42,6 +42,21 @@ def test_container_installs_what_the_documentation_names():
     assert set(documented.split()) <= set(installed.split())
 
 
+def test_an_image_leaves_out_what_git_ignores():
+    """Downloaded traces may not be passed on, and results of this machine would pass for those of the image."""
+    ignored = [line for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/")]
+    left_out = (ROOT / ".dockerignore").read_text().splitlines()
+    assert len(ignored) > 10
+    assert [line for line in ignored if line.strip("/") not in left_out] == []
+
+
+def test_a_container_keeps_the_archived_results():
+    """A folder mounted over them would hide tables that a run reads if registered traces cannot be downloaded."""
+    text = (ROOT / "docs" / "reproduce.md").read_text()
+    assert re.search(r"^podman cp \w+:/misspenalty/results ", text, re.MULTILINE)
+    assert not re.search(r"(--volume|--mount|-v) ?[^\n]*/misspenalty/results", text)
+
+
 def test_variants_say_what_the_recipe_leaves_open():
     variants = yaml.safe_load((ROOT / "recipe" / "variants.yaml").read_text())
     asked_of_them = {f"c_{kind}" for kind in re.findall(r"\$\{\{ (\w+)\(\"c\"\) \}\}", str(RECIPE).replace("\\", ""))}
