@@ -14,7 +14,7 @@ from rocrate.rocrate import ROCrate
 from misspenalty.errors import InputError
 from misspenalty.io.documents import read_yaml
 from misspenalty.io.files import atomic_path
-from misspenalty_studies.common.reporting.provenance import Sources, file_digest, git
+from misspenalty_studies.common.reporting.provenance import Sources, file_digest, git, git_commit
 
 METADATA = "ro-crate-metadata.json"
 LIST = "SHA256SUMS"  # lists all other files of the archive, for `sha256sum -c`
@@ -84,7 +84,7 @@ def archived_files(root="."):
             raise InputError("no such file", path=root / name, expected="the root of a checkout")
     further = [*(root / "results").glob("manifest*.json"), *(root / "results" / "site").rglob("*")]
     further += [path for path in (root / "workflow").rglob("*") if "__pycache__" not in path.parts]
-    further += sorted((root / "studies").glob("*/rules.smk"))
+    further += sorted((root / "studies").glob("*/*.smk"))
     return sorted({*results, *ENVIRONMENT, *(p.relative_to(root).as_posix() for p in further if p.is_file())})
 
 
@@ -95,10 +95,12 @@ def describe_code(root="."):
     Returns
     -------
     dict
-        ``sources`` (sha256 of the running package's sources), ``revision`` and ``directory`` (SWHIDs, None outside a
-        git checkout).
+        ``sources`` (sha256 of the running package's sources), ``revision`` and ``directory`` (SWHIDs, None if `root` is
+        not the top folder of a git checkout).
     """
-    revision, tree = git(root, "rev-parse", "HEAD"), git(root, "rev-parse", "HEAD^{tree}")
+    found = git_commit(root)
+    revision = found and found["commit"]
+    tree = revision and git(root, "rev-parse", f"{revision}^{{tree}}")
     return {
         "sources": Sources().digest(),
         "revision": f"swh:1:rev:{revision}" if revision else None,

@@ -59,6 +59,8 @@ def make_checkout(root):
         shutil.copy(ROOT / name, root / name)
     shutil.copytree(ROOT / "workflow", root / "workflow")
     files = {
+        "studies/mq/rules.smk": 'include: "inputs.smk"\n',
+        "studies/mq/inputs.smk": "MQ = config['mq']\n",
         "results/claims.csv": "claim,verdict\nmq-1,yes\n",
         TABLE: "policy,hit_ratio\nlru,0.25\nmq,0.5\n",
         "results/site/a page.html": "<p>",
@@ -118,6 +120,7 @@ def different(archive, checkout):
 def test_results_site_and_sources_are_archived(checkout):
     names = archived_files(checkout)
     assert {"results/claims.csv", TABLE, "results/site/a page.html", "results/manifest.json"} <= set(names)
+    assert {"workflow/Snakefile", "studies/mq/rules.smk", "studies/mq/inputs.smk"} <= set(names)
     assert not [name for name in names if "traces/" in name or "runs/" in name or "partial" in name]
 
 
@@ -446,6 +449,16 @@ def test_forged_code_is_different(archive, checkout, changes, told):
     else:
         assert found.verdict == "not compared" and "commit swh:1:rev:0, but this is not a git checkout" in found.detail
     assert METADATA in different(archive, checkout)
+
+
+def test_the_commit_of_a_repository_around_the_checkout_is_not_taken_for_its_own(checkout):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "other")):
+        subprocess.run(["git", "-C", str(checkout.parent), *identity, *arguments], check=True, capture_output=True)
+    code = describe_code(checkout)
+    assert (code["revision"], code["directory"]) == (None, None)
+    own = describe_code(checkout.parent)
+    assert own["revision"].startswith("swh:1:rev:") and own["directory"].startswith("swh:1:dir:")
 
 
 def test_the_commit_is_compared_in_a_git_checkout(archive, checkout, monkeypatch):
