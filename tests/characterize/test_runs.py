@@ -201,6 +201,13 @@ def test_an_address_is_downloaded_and_verified(address, tmp_path):
         runs.fetch("mine", row | {"sha256": "1" * 64}, str(tmp_path / "other"))
 
 
+def test_an_interrupted_download_is_kept_outside_the_folder_that_snakemake_deletes(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(runs, "download", lambda url, sha256, path, partial: kept.append((path, partial)))
+    runs.fetch("mine", ROW | {"source": "https://nowhere.invalid/x.parquet"}, str(tmp_path / "raw" / "mine"))
+    assert kept == [(tmp_path / "raw" / "mine" / "x.parquet", f"{tmp_path}/raw/mine.x.parquet.part")]
+
+
 def test_a_mirror_takes_the_place_of_an_address(tmp_path):
     copy = tmp_path / "mirror" / "mine" / "x.parquet"
     copy.parent.mkdir(parents=True)

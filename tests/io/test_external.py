@@ -167,6 +167,14 @@ def test_an_interrupted_download_is_resumed(server, tmp_path):
     assert server.ranges == ["bytes=1000-"]
 
 
+def test_a_partial_download_may_be_kept_elsewhere(server, tmp_path):
+    partial = tmp_path / "kept" / "one.part"
+    partial.parent.mkdir()
+    partial.write_bytes(CONTENT[:1000])
+    assert external.download(server.url, SHA256, tmp_path / "new" / "one.gz", partial).read_bytes() == CONTENT
+    assert server.ranges == ["bytes=1000-"] and not partial.exists()
+
+
 def test_a_download_that_differs_leaves_nothing(server, tmp_path):
     with pytest.raises(InputError, match="differs from the registered file"):
         external.download(server.url, "0" * 64, tmp_path / "one.gz")

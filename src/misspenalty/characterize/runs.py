@@ -38,7 +38,8 @@ TABLES = ("profile", "over_time", "request_sizes", "runs", "reuse", "frequency",
 def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = None) -> Path:
     """Get and verify the raw file of a row whose source is not a path: copy it from the mirror, or download it.
 
-    An interrupted download is resumed.
+    An interrupted download is resumed. What has arrived is kept next to the folder, because Snakemake deletes the
+    folder of a job that did not finish.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def fetch(name: str, row: Mapping[str, Any], folder: str, mirror: str | None = N
     if copy is not None and copy.is_file():
         _check_sum(copy, entry.sha256)
         return _copied(copy, target, entry.file_name)
-    return download(entry.source, entry.sha256, target)
+    return download(entry.source, entry.sha256, target, f"{folder}.{entry.file_name}.part")
 
 
 def _copied(source: Path, target: Path, file_name: str) -> Path:

@@ -208,8 +208,15 @@ def open_register(path="data/external.yaml", *, mirror=None):
     return Register(files, path.parent / "external", Path(mirror) if mirror else None)
 
 
-def download(url, sha256, path):
-    """Download a file, or the rest of a partial download, and verify it; a partial file is called ``<name>.part``.
+def download(url, sha256, path, partial=None):
+    """Download a file, or the rest of a partial download, and verify it.
+
+    Parameters
+    ----------
+    url, sha256 : str
+    path : path-like
+    partial : path-like, optional
+        The file that keeps a partial download; by default, ``<name>.part`` next to `path`.
 
     Raises
     ------
@@ -219,9 +226,10 @@ def download(url, sha256, path):
     import pooch  # imported only here, since the import takes longer than most commands
 
     path = Path(path)
-    partial = path.with_name(path.name + ".part")
+    partial = Path(partial or path.with_name(path.name + ".part"))
     pooch.get_logger().setLevel("WARNING")  # pooch announces every download
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (path.parent, partial.parent):
+        folder.mkdir(parents=True, exist_ok=True)
 
     def resume(url, output_file, _):
         _download_rest(url, partial)
