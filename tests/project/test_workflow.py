@@ -118,6 +118,11 @@ def test_rules_that_judge_depend_on_the_code_of_the_claims(script, rules):
     assert len(texts) == rules and all("code=judging(" in text for text in texts)
 
 
+def test_the_page_of_a_trace_depends_on_its_template():
+    """The digest of its code includes no Typst."""
+    assert '.with_name("page.typ")' in sections(read_rules()["trace_page"][1])["params"]
+
+
 def test_every_script_and_caption_is_used():
     rules = "\n".join(path.read_text() for path in RULES)
     outside = (ROOT / "Makefile").read_text() + (WORKFLOW / "Snakefile").read_text()

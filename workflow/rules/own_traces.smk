@@ -3,6 +3,7 @@
 # None of this belongs to a full run.
 from misspenalty.characterize.rows import read_rows
 from misspenalty.characterize.runs import TABLES as TRACE_TABLES
+from misspenalty_studies.common.reporting.provenance import file_digest
 
 try:
     OWN_TRACES = read_rows(config["traces"]) if Path(config["traces"]).exists() else {}
@@ -82,6 +83,9 @@ rule trace_page:
         "../../environment.yml"
     params:
         code=CODE.digest("misspenalty.characterize.page"),
+        template=file_digest(
+            CODE.path_of("misspenalty.characterize.page").with_name("page.typ")
+        ),
     script:
         "../scripts/trace_page.py"
 
