@@ -124,6 +124,14 @@ def test_the_plugin_is_locked_and_not_a_requirement_of_the_project():
     )
 
 
+def test_the_profile_and_the_guide_give_the_same_commands_and_defaults():
+    text = (PROFILE / "config.yaml").read_text()
+    commands = [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#     ")]
+    guide = (ROOT / "docs" / "how-to" / "cluster.md").read_text()
+    assert len(commands) == 3 and [command for command in commands if command not in guide] == []
+    assert commands[-1].split()[-2:] == yaml.safe_load(text)["default-resources"]
+
+
 def test_slurm_test_refuses_without_root(monkeypatch):
     done = subprocess.run(
         [sys.executable, "-c", "import os, slurm; os.geteuid = lambda: 1000; slurm.prepare()"],
