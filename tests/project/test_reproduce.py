@@ -49,6 +49,26 @@ rule manifest:
 """
 
 
+WITH_TRACE = """
+rule all:
+    input: "results/traces/a.trace", "results/mq.csv", "results/manifest.json"
+rule compile_trace:
+    input: "raw.csv"
+    output: directory("results/traces/a.trace")
+    shell: "mkdir -p {output} && cp {input} {output}/ids && cp {input} {output}/writes"
+rule mq_table:
+    input: "results/traces/a.trace"
+    output: "results/mq.csv"
+    shell: "cp {input}/ids {output}"
+rule manifest:
+    input: "results/traces/a.trace", "results/mq.csv"
+    output: "results/manifest.json"
+    run:
+        from misspenalty_studies.common.reporting.provenance import build_manifest, write_manifest
+        write_manifest(build_manifest(["raw.csv"], input), output[0])
+"""
+
+
 def prepare(folder, snakefile):
     (folder / "Snakefile").write_text(snakefile)
     for study in ("mq", "sarc"):
@@ -152,6 +172,25 @@ def test_a_deleted_table_is_made_again(complete):
     code, text = finish(start(complete))
     assert code == 0 and "results/mq.csv is not what the last run wrote" in text
     assert (complete / "results" / "mq.csv").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("damage", ["change", "delete"])
+def test_a_damaged_file_of_a_compiled_trace_is_made_again(tmp_path, damage):
+    """Snakemake takes a folder that exists for complete."""
+    folder = prepare(tmp_path, WITH_TRACE)
+    (folder / "raw.csv").write_text("1\n")
+    code, text = finish(start(folder))
+    assert code == 0, text
+    ids = folder / "results" / "traces" / "a.trace" / "ids"
+    if damage == "change":
+        change(ids, "9\n")
+    else:
+        ids.unlink()
+    code, text = finish(start(folder))
+    assert code == 0, text
+    assert "results/traces/a.trace/ids is not what the last run wrote" in text and "compile_trace" in text
+    assert ids.read_text() == "1\n" and ids.with_name("writes").read_text() == "1\n"
+    assert finish(start(folder)) == (0, "Nothing to be done: all results are up to date.\n")
 
 
 def test_an_input_that_changed_without_its_time_is_found(complete):

@@ -21,6 +21,7 @@ import csv
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -106,13 +107,22 @@ def unlock(command):
         sys.exit(f"{done.stdout}\nThe run did not start. Fix the error above; `make reproduce` then resumes from here.")
 
 
+def delete_output(name):
+    """Delete an output; a file of a compiled trace is deleted with its folder, which Snakemake makes as a whole."""
+    folder = next((path for path in Path(name).parents if path.suffix == ".trace"), None)
+    if folder is None:
+        Path(name).unlink(missing_ok=True)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def undo_changes(manifests, journal):
     """Make Snakemake rebuild what changed since the last run, complete or stopped: delete outputs, and touch inputs."""
     known = [journal.read(supplement=len(manifests) > 1)] if manifests else []
     for found in [*filter(None, map(read_manifest, manifests)), *known]:
         for name in changed_files(found["outputs"]):
             print(f"{name} is not what the last run wrote, so it will be made again", flush=True)
-            Path(name).unlink(missing_ok=True)
+            delete_output(name)
             journal.drop(name)
         for name in changed_files(found["inputs"]):
             if Path(name).is_file():
