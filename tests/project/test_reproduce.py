@@ -1,5 +1,6 @@
 """`make reproduce` shows progress per study, and the same command resumes after any kill."""
 
+import errno
 import json
 import os
 import re
@@ -122,6 +123,16 @@ def test_a_killed_run_goes_on_with_the_same_command(folder):
     assert code == 0, text
     assert "this run resumes it" in text
     assert (folder / "sarc.txt").read_text() == "whole\n"
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_run(tmp_path, monkeypatch, capsys):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fcntl.flock", flock)
+    with runpy.run_path(str(SCRIPT))["only_run"]():
+        assert "cannot be locked (No locks available)" in capsys.readouterr().err
 
 
 def test_an_error_is_shown_with_the_way_to_continue(folder):

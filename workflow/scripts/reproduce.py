@@ -70,13 +70,18 @@ LOOK = "Read results/paper.pdf first; results/claims.csv has every claim; `make 
 
 @contextlib.contextmanager
 def only_run():
-    """Lock this folder for one `make reproduce`; exit if another one has locked it."""
+    """Lock this folder for one `make reproduce`; exit if another one has locked it.
+
+    On a file system without such locks, as some clusters have, only Snakemake's own lock remains.
+    """
     STATE.mkdir(exist_ok=True)
     with open(STATE / "reproduce.lock", "w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             sys.exit(f"Another `make reproduce` is running in {Path.cwd()}: wait for it, or stop it first.")
+        except OSError as error:
+            print(f"This folder cannot be locked ({error.strerror}): do not start a second run in it.", file=sys.stderr)
         yield
 
 
