@@ -89,6 +89,16 @@ def test_missing_compiler_is_reported(checkout):
     assert not (checkout / ".venv").exists()
 
 
+def test_an_environment_has_pip_even_if_uv_cannot_fetch_it(checkout, monkeypatch):
+    (checkout / "bin").mkdir()
+    stand_in(checkout / "bin" / "uv", 'case "$1" in venv) exit 2;; esac')
+    monkeypatch.setenv("PATH", f"{checkout / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    done = make(checkout, "environment", f"PYTHON={sys.executable}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "with uv" in done.stdout
+    subprocess.run([checkout / ".venv" / "bin" / "python", "-m", "pip", "--version"], check=True)
+
+
 @pytest.fixture
 def uv(tmp_path_factory, monkeypatch):
     """Install uv, which no other test needs, unless it is installed."""
