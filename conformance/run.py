@@ -27,8 +27,8 @@ RUNS = 30  # runs of a cache whose outcomes depend on chance, in each of the two
 
 def build_python():
     """Make an environment with the pinned libraries, and return the adapter's command."""
-    if not (BUILD / "python").is_dir():
-        subprocess.run([sys.executable, "-m", "venv", BUILD / "python"], check=True)
+    if not (BUILD / "python" / "bin" / "pip").exists():  # pip comes last
+        subprocess.run([sys.executable, "-m", "venv", "--clear", BUILD / "python"], check=True)
     python = BUILD / "python" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "python" / "requirements.txt"], check=True)
     return [str(python), str(HERE / "python" / "adapter.py")]
@@ -130,6 +130,8 @@ def main():
     parser.add_argument("--caches", help="comma-separated; the rows of the others are kept (default: all)")
     options = parser.parse_args()
     languages = options.languages.split(",")
+    if unknown := [name for name in languages if name not in BUILDS]:
+        parser.error(f"argument --languages: unknown: {', '.join(unknown)}; expected some of {','.join(BUILDS)}")
     for language in languages:
         tool, build = BUILDS[language]
         if not (HERE / language).is_dir() or shutil.which(tool) is None:

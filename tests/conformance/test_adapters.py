@@ -136,3 +136,11 @@ def test_rows_of_other_caches_are_kept_and_those_of_lost_ones_dropped(monkeypatc
     run._write("python", [{"language": "python", "cache": "b", "n": 2}], {"a", "b"})
     table = [(row["language"], row["cache"], row["n"]) for row in json.loads(run.RESULTS.read_text())]
     assert table == [("go", "a", 1), ("python", "a", 1), ("python", "b", 2)]
+
+
+def test_an_unknown_language_is_refused():
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "run.py"), "--languages", "pyton,go"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "unknown: pyton; expected some of python,go,javascript,rust,java" in done.stderr
