@@ -166,6 +166,7 @@ play: build  ## build the site's page "Press play", in build/play: the package a
 
 site: build docs play $(VENV)/.lab  ## build the site of the archived results, in results/site/index.html: claims, figures, files, notebooks, documentation
 	$(BIN)/snakemake --cores $(CORES) --quiet all --allowed-rules index study_readings readings -- readings
+	rm -rf build/notebooks
 	$(BIN)/python tools/notebooks.py --html build/notebooks
 	$(BIN)/python -m misspenalty_studies.common.site --out results/site --with notebooks=build/notebooks --with docs=build/docs \
 	  --with play=build/play

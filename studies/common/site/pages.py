@@ -18,7 +18,7 @@ from misspenalty_studies.common.claims import claims_of, conclusion, headline, l
 from misspenalty_studies.common.judge import headlines
 from misspenalty_studies.common.plan import paths_of
 from misspenalty_studies.common.reporting.jobs import caption_of, function_of, read_tables
-from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest, git
+from misspenalty_studies.common.reporting.provenance import Sources, checkout_folders, file_digest, git_commit
 from misspenalty_studies.common.site.charts import charts
 from misspenalty_studies.common.site.inputs import (
     REMADE,
@@ -432,8 +432,9 @@ class _Site:
 
 
 def commit_of(root):
-    """Return the commit of the git checkout that a folder belongs to, or ``unknown`` if it belongs to none."""
-    return git(root, "rev-parse", "HEAD") or "unknown"
+    """Return the commit of a git checkout, or ``unknown`` if `root` is not the top folder of one."""
+    found = git_commit(root)
+    return found["commit"] if found else "unknown"
 
 
 def claim_page(claim):

@@ -4,6 +4,7 @@ of a phone, too."""
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.site.__main__ import main
-from misspenalty_studies.common.site.pages import build_site
+from misspenalty_studies.common.site.pages import build_site, commit_of
 from misspenalty_studies.common.study import studies
 
 STUDY = "vlog"
@@ -35,6 +36,15 @@ def page(browser):
 
 def claims(site):
     return pd.read_csv(site / "data" / "claims.csv", dtype=str, keep_default_na=False)
+
+
+def test_the_commit_of_a_repository_around_the_checkout_is_not_named(tmp_path):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "other")):
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+    (tmp_path / "unpacked").mkdir()
+    assert commit_of(tmp_path / "unpacked") == "unknown"
+    assert re.fullmatch("[0-9a-f]{40}", commit_of(tmp_path))
 
 
 def test_every_claim_has_a_page_with_its_statement_line_and_rows(site):
