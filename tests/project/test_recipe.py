@@ -29,6 +29,12 @@ def test_recipe_is_of_this_release():
     assert RECIPE["about"]["license"] == PROJECT["project"]["license"]
 
 
+def test_recipe_builds_only_the_library():
+    remove, install = RECIPE["build"]["script"]
+    assert remove == "rm -rf studies" and " -m pip install . " in install
+    assert "if import('fs').is_dir('studies')" in (ROOT / "meson.build").read_text()
+
+
 def test_recipe_requires_what_the_package_requires():
     python = {"python": PROJECT["project"]["requires-python"]}
     assert asked("run") == python | declared(PROJECT["project"]["dependencies"])
