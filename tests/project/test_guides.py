@@ -1,11 +1,13 @@
 """The changes that the guides show work in a copy of the tree, from the first run to the verdict."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pandas as pd
+import pytest
 import yaml
 from small import RUN, python_of, small_tree
 
@@ -89,3 +91,11 @@ def test_the_sample_study_is_made_drawn_and_judged_and_lives_in_its_folder(tmp_p
     assert set(judged["verdict"].values()) == {"reproduced"} and len(judged["verdict"]) == 3
     assert float(judged["obtained"]["mine.example.four"]) == 10
     run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "studies/mine/tests"], tree)
+
+
+@pytest.mark.parametrize("page", ["setting", "study", "table-figure-claim"])
+def test_a_guide_builds_the_package_before_it_runs_what_was_edited(page):
+    """The installed package would write the settings as they were, and a run would be refused."""
+    text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text()
+    blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if ".venv/bin/" in block]
+    assert blocks and all("make build" in block.partition(".venv/bin/")[0] for block in blocks)
