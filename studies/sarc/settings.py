@@ -11,7 +11,7 @@ from misspenalty.policies import find_policy
 from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
 from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, nearest, setting
 from misspenalty_studies.common.settings.types import Identifier, Label, Number, Positive, Seed, Unique
-from misspenalty_studies.sarc.fit import STEPS, ranges_of, targets_of
+from misspenalty_studies.sarc.fit import AGAIN, STEPS, ranges_of, targets_of
 from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, load_shark
 from misspenalty_studies.sarc.sensitivity import variations
 
@@ -274,8 +274,14 @@ class SarcSettings(Settings):
                 raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
         ranges = ranges_of(fits)
         _check_start({name: start["value"] for name, start in self.fit.plain().items()}, ranges, "fit")
+        coarse = [name for step in AGAIN.values() for name in STEPS[step][0]]
         for start in self.fit_starts:
             _check_start(start, ranges, "fit_starts")
+            for name in start:
+                if name not in coarse:
+                    raise SettingError(
+                        f"the search for {name} starts from `fit` only; expected {', '.join(coarse)}", "fit_starts"
+                    )
 
 
 def _check_start(values, ranges, where):

@@ -286,6 +286,10 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"fit_starts": [{"degree": 64}]}, r"sarc\.fit_starts: degree starts at 64; expected 4 to 32"),
         ({"fit_starts": [{"degre": 8}]}, r"sarc\.fit_starts: 'degre' is not fitted; did you mean degree\?"),
         (
+            {"fit_starts": [{"degree": 8, "controller_us": 150}]},
+            r"sarc\.fit_starts: the search for controller_us starts from `fit` only; expected load_factor, ",
+        ),
+        (
             {"short": {"warm_up_minutes": 1, "phase_minutes": 2, "discarded_minutes": 2}},
             r"sarc\.short: phase_minutes is 2, discarded_minutes 2; expected",
         ),
