@@ -92,6 +92,22 @@ def test_waits():
     assert math.isnan(sarc.wait(1.0, 1)) and math.isnan(sarc.wait(sarc.SATURATED, 1))
 
 
+def test_the_testbeds_are_those_of_the_studies():
+    """What the what-if repeats of MQ's and SARC's machines must be as in their files, which may be edited."""
+    testbed, shark = (yaml.safe_load((ROOT / f"studies/{study}/machine.yaml").read_text()) for study in ("mq", "sarc"))
+    repeated = {
+        "terminals": mq.TERMINALS,
+        "storage_servers": mq.SERVERS,
+        "disks": mq.DEVICES,
+        "network_mb_per_s": mq.OWN_MBIT_PER_S / 8,
+        "block_bytes": mq.BYTES,
+        "think_time_us": 0,
+        "database_cpus": 1,
+    }
+    assert {name: testbed[name]["value"] for name in repeated} == repeated
+    assert shark["drive"]["value"] == sarc.OWN_DRIVE
+
+
 def test_mq_is_priced_as_it_was_simulated(rates, found):
     checks = list(rates.checks(found))
     assert checks
