@@ -1,7 +1,8 @@
 // The script of the page "Press play": it passes the reader's choices to the worker and shows the answers.
 "use strict";
 
-const worker = new Worker("worker.js", { type: "module" });
+// Chromium throws an error for a worker of a page opened as a file, for which the end of this script shows a message
+const worker = location.protocol === "file:" ? {} : new Worker("worker.js", { type: "module" });
 const waiting = new Map();
 let calls = 0;
 worker.onmessage = ({ data: { id, value, error } }) => {
@@ -26,9 +27,10 @@ const form = document.querySelector("form.play");
 const fields = form.elements;
 const status = document.querySelector("[role=status]");
 const opened = new Map(); // what is known of each trace that was opened, by name
-const BY_BYTES = ["fifo", "lru", "clock", "sieve"]; // policies that are defined for objects of different sizes
+const BY_BYTES = ["fifo", "lru", "clock", "sieve"]; // chosen for objects of different sizes, if a chosen policy is not defined for them
 const FIRST = ["lru", "mq", "arc", "opt"];
 let manifest;
+let sized = []; // policies that are defined for objects of different sizes
 let rows = [];
 
 function say(text) {
@@ -85,11 +87,17 @@ function restore() {
     if (![...fields[name].options].some((option) => option.value === given.get(name))) throw new Error(`the address names ${name} "${given.get(name)}", which this page does not have`);
     fields[name].value = given.get(name);
   }
-  const asked = given.has("policy") ? given.get("policy").split(",").filter(Boolean) : FIRST;
+  if (!given.has("policy")) return;
+  const asked = given.get("policy").split(",").filter(Boolean);
   const known = [...form.querySelectorAll("input[name=policy]")].map((box) => box.value);
   const odd = asked.filter((name) => !known.includes(name));
   if (odd.length) throw new Error(`the address names policy "${odd[0]}", which this page does not have`);
   choose(asked);
+}
+
+// Requests at the times of the trace need neither a number nor an interval
+function offer_amount() {
+  fields.amount.disabled = fields.load.value === "times";
 }
 
 // The command that makes the same table
@@ -248,7 +256,7 @@ async function own(file) {
   opened.set(name, { ...about, file: file.name, format: given.form, block_size: given.block_size });
   [...fields.trace.options].filter((option) => option.value.startsWith("own_")).forEach((option) => option.remove());
   fields.trace.add(new Option(`${file.name}: ${about.references.toLocaleString("en")} references (stays on this machine)`, name, false, true));
-  if (by_bytes(about)) choose(chosen().some((policy) => !BY_BYTES.includes(policy)) ? BY_BYTES : chosen());
+  if (by_bytes(about)) choose(chosen().some((policy) => !sized.includes(policy)) ? BY_BYTES : chosen());
   say(`${about.text}.`);
 }
 
@@ -268,6 +276,7 @@ async function alone(work) {
     fail(error.message);
   } finally {
     controls.forEach((control) => { control.disabled = false; });
+    offer_amount();
   }
 }
 
@@ -296,6 +305,8 @@ async function load() {
     label.append(` ${one.name}`);
     label.title = one.summary;
   }
+  choose(FIRST);
+  sized = about.sized;
   for (const one of about.formats) fields.format.add(new Option(one, one));
   const drives = document.querySelector("#devices");
   for (const one of manifest.drives) drives.append(new Option(one.title, one.name));
@@ -303,7 +314,7 @@ async function load() {
   manifest.claims.forEach((claim, place) => list.add(new Option(`${VERDICTS[claim.verdict]}: ${claim.statement}`, place)));
   fields.load.addEventListener("change", () => {
     fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
-    fields.amount.disabled = fields.load.value === "times";
+    offer_amount();
   });
   form.addEventListener("submit", (event) => { event.preventDefault(); guarded(run); });
   fields.trace.addEventListener("change", clear);

@@ -158,9 +158,11 @@ def _whole(text):
 
 
 def about():
-    """Return the lists that the page shows: policies with their summaries, and formats; and the version of Python."""
+    """Return the lists that the page shows: policies with their summaries, and formats; the policies that are defined
+    for objects of different sizes; and the version of Python."""
     return {
         "policies": [{"name": name, "summary": known.summary} for name, known in misspenalty.policies().items()],
         "formats": list(misspenalty.traces.formats()),
+        "sized": list(SIZED),
         "python": sys.version.split()[0],
     }

@@ -2,7 +2,7 @@
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
 const fetched = async (path) => {
-  const answer = await fetch(path);
+  const answer = await fetch(path).catch((error) => { throw new Error(`${path}: ${error.message}`); });
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${answer.statusText}`);
   return new Uint8Array(await answer.arrayBuffer());
 };
@@ -32,7 +32,7 @@ async function placed(name, bytes) {
   return path;
 }
 
-const drives = new Map();
+const drives = new Set(); // names of the drives that are loaded
 const actions = {
   about: () => run("about", {}),
   async shipped({ name, path, ...about }) {
@@ -40,13 +40,15 @@ const actions = {
     return run("open_shipped", { name, path: place, ...about });
   },
   async own({ name, file, form, block_size }) {
-    return run("open_file", { name, path: await placed(file.name, new Uint8Array(await file.arrayBuffer())), form, block_size });
+    const content = await file.arrayBuffer().catch((error) => {
+      throw new Error(`${file.name}: cannot be read, as a folder or a very large file cannot be (${error.message})`);
+    });
+    return run("open_file", { name, path: await placed(file.name, new Uint8Array(content)), form, block_size });
   },
   async drive({ name, path }) {
-    if (!drives.has(name)) {
-      drives.set(name, fetched(path).then((bytes) => placed(`${name}.bin`, bytes)).then((place) => run("add_drive", { name, path: place })));
-    }
-    return drives.get(name);
+    if (drives.has(name)) return;
+    await run("add_drive", { name, path: await placed(`${name}.bin`, await fetched(path)) });
+    drives.add(name);
   },
   plan: (values) => run("plan", values),
   async replay(values) {

@@ -144,6 +144,15 @@ def test_a_page_that_cannot_load_says_why(browser, address, missing, said):
     page.close()
 
 
+def test_a_page_opened_as_a_file_says_how_to_open_it(browser, folder):
+    page, problems = browser.new_page(), []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto((folder / "play" / "index.html").as_uri())
+    page.get_by_text("make site-serve").wait_for()
+    assert problems == []
+    page.close()
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_misses_equal_native_ones(page, traces, policy):
     assert traces
@@ -214,6 +223,15 @@ def compared(page, name, trace, policy, device, load="clients", amount="4"):
 
 def put(page, device):
     page.evaluate("(name) => call('drive', manifest.drives.find((one) => one.name === name))", device)
+
+
+def test_a_drive_that_could_not_be_fetched_is_fetched_again(browser, address):
+    page = opened(browser, address, policy="lru", size="1%")
+    page.route("**/hp97560.bin", lambda route: route.fulfill(status=404), times=1)
+    drive = page.evaluate("manifest.drives.find((one) => one.name === 'hp97560')")
+    assert "hp97560.bin: 404" in refused(page, "drive", **drive)
+    assert refused(page, "drive", **drive) == ""
+    page.close()
 
 
 @pytest.mark.parametrize("policy", TIMED)
@@ -297,6 +315,9 @@ def test_settings_live_in_the_address(page, address, browser):
     odd = opened(browser, address, policy="lruu")
     assert "lruu" in status(odd) and odd.locator("table.results").is_hidden()
     odd.close()
+    timed = opened(browser, address, policy="lru", size="1%", device="5ms", load="times")
+    assert timed.locator("input[name=amount]").is_disabled() and timed.locator("input[name=size]").is_enabled()
+    timed.close()
 
 
 def test_a_readers_own_file_causes_no_request(page):
@@ -341,6 +362,9 @@ def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
     assert page.locator("table.results tbody tr").first.locator("td").nth(1).inner_text() == "1"
     assert "--by-objects" in page.locator(".command code").inner_text()  # by default, sizes would be in bytes
     page.fill("input[name=device]", "")
+    page.evaluate("choose(['gdsf', 'lru'])")
+    assert "4 replays of 40 references" in dropped(page, "web.csv", text.encode())
+    assert sorted(page.evaluate("chosen()")) == ["gdsf", "lru"]
 
 
 def test_a_claim_is_judged_as_archived(page):
@@ -364,6 +388,7 @@ def test_a_link_to_a_claim_judges_it(browser, address):
     loaded(page)
     assert "MQ leads LRU by 12.65 points" in page.locator(".judged").inner_text()
     assert "right direction, as archived" in page.locator(".judged").inner_text()
+    assert page.locator("input[name=policy]:checked").count() > 1  # so that Play works, too
     page.close()
 
 
