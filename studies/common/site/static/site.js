@@ -48,7 +48,8 @@ function filter(form) {
   }
 
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    if (form.elements[name]) form.elements[name].value = value;
+    const field = fields.find((one) => one.name === name);
+    if (field && (!field.options || [...field.options].some((option) => option.value === value))) field.value = value;
   }
   more.addEventListener("click", () => { most = Infinity; apply(); });
   form.addEventListener("input", apply);

@@ -80,11 +80,17 @@ def test_the_filters_of_claims_are_kept_in_the_address(site, page):
     shown = page.locator("table.claims tbody tr:visible").count()
     assert 0 < shown < everything == len(claims(site))
     assert page.locator("form output").inner_text() == f"{shown} claims"
+    page.reload()
+    assert page.url.endswith("#verdict=reproduced")
+    assert page.locator("table.claims tbody tr:visible").count() == shown
     page.fill("input[name=words]", "no such words")
     assert page.locator("table.claims tbody tr:visible").count() == 0
     page.goto(page.url.split("#")[0] + "#verdict=reproduced&study=vlog")
     page.reload()
     assert page.locator("table.claims tbody tr:visible").count() == shown
+    page.goto(page.url.split("#")[0] + "#length=1&verdict=unknown&role=")
+    page.reload()
+    assert page.url.endswith("#role=") and page.locator("select[name=verdict]").input_value() == ""
 
 
 def test_each_part_of_the_bar_leads_to_the_claims_it_counts(site, page):
