@@ -180,6 +180,26 @@ def test_no_page_is_wider_than_a_phone(site, page, path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_the_table_of_files_has_its_heads_on_a_phone_and_shows_keys_a_whole_digest(site, page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"file://{site}/files.html")
+    assert page.locator("table.made thead").bounding_box()["x"] >= 0
+    row = page.locator("table.made tbody tr").first
+    cut = "(digest) => getComputedStyle(digest).textOverflow + ' ' + getComputedStyle(digest).whiteSpace"
+    assert row.locator(".digest").evaluate(cut) == "ellipsis nowrap"
+    row.locator("a").focus()
+    assert row.locator(".digest").evaluate(cut) == "ellipsis normal"
+
+
+def test_the_number_of_the_marked_line_can_be_read_in_the_dark(site, page):
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"file://{site}/claim/{claims(site)['id'][0]}.html")
+    color = "(one) => getComputedStyle(one).color"
+    mark = page.locator(".code mark").first
+    assert mark.locator("span").evaluate(color) == mark.evaluate(color)
+    assert mark.locator("span").evaluate(color) != page.locator(".code code > span").first.evaluate(color)
+
+
 def test_two_builds_are_equal_to_the_byte(root, site, tmp_path):
     build_site(tmp_path / "again", root, extras={"docs": root / "docs"})
     files = sorted(path.relative_to(site) for path in site.rglob("*") if path.is_file())
