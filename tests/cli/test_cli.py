@@ -316,6 +316,7 @@ def test_the_help_of_every_command_fits_a_screen(monkeypatch):
     assert {path: text.count("\n") for path, text in helps.items() if text.count("\n") > 50} == {}
     widest = {path: max(map(len, text.split("\n"))) for path, text in helps.items()}
     assert {path: width for path, width in widest.items() if width > 100} == {}
+    assert "TRACE --size SIZE" in helps["simulate",] and not [path for path, text in helps.items() if "{}" in text]
     assert "--columns" not in helps["curve",] and "'misspenalty trace options'" in helps["curve",]
 
 

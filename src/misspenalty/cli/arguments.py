@@ -36,7 +36,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
         optional = any(action.option_strings and not action.required for action in actions)
         parts = ["%(prog)s", *(["[options]"] if optional else [])]
         for action in actions:
-            value = action.metavar or "{" + ",".join(map(str, action.choices or ())) + "}"
+            choices = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
+            value = action.metavar or choices
             if action.option_strings and action.required:
                 parts.append(f"{action.option_strings[-1]} {value}")
             elif not action.option_strings:
