@@ -143,6 +143,14 @@ def test_page_and_data_set(made, tmp_path):
     assert set(curves["trace"]) == {"mine"} and len(curves) == len(made["curves"])
 
 
+@pytest.mark.parametrize(("load", "loop", "told"), [("as traced", "open", True), ("clients=16", "closed", False)])
+def test_the_page_calls_a_device_overloaded_only_in_an_open_loop(made, tmp_path, load, loop, told):
+    made["profile"].to_csv(tmp_path / "profile.csv", index=False)
+    facts = page.read_profile(tmp_path / "profile.csv") | {"load": load}
+    times = made["penalty"].assign(load=loop, queue_us=0.95 * made["penalty"]["mean_us"])
+    assert ("overloaded" in page.contents(facts, made["best"], times)["note"]) == told
+
+
 def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
     untimed = pd.DataFrame({"window": [0, 1], "fastest": np.nan})
     timed = pd.DataFrame({"window": [0, 1], "fastest": "arc", "start_s": [0, 0.5]})

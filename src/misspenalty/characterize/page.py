@@ -16,7 +16,7 @@ from misspenalty.replay.profile import describe
 from misspenalty.traces.trace import format_bytes
 
 TEMPLATE = Path(__file__).with_name("page.typ")
-OVERLOADED = 10  # a device is overloaded if its queue's part of the mean time is over this many times the rest
+OVERLOADED = 10  # an open loop overloads a device if its queue's part of the mean time is over this many times the rest
 HEAD = ["Cache", "Footprint", "Most hits", "Hit ratio", "LRU", "OPT", "Of the gap", "Fastest", "Mean"]
 
 
@@ -89,7 +89,8 @@ def contents(facts, best, times):
         note += " Cache sizes are in bytes, hit ratios are of requests. OPT: a bound that no cache can exceed."
     if times["layout"].iloc[0] == "packed":
         note += " Blocks are packed on the drive in order of address, as their addresses lie beyond its end."
-    if (times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])).any():
+    queued = times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])
+    if (queued & (times["load"] == "open")).any():  # in a closed loop, many clients always queue
         note += (
             " The device is overloaded: most of the time is spent in its queue. Choose a faster one or a lower speed."
         )
