@@ -120,6 +120,7 @@ async function run() {
   const device = fields.device.value.trim();
   const begin = performance.now();
   const about = await open(trace);
+  if (device && fields.load.value === "times" && !about.has_times) throw new Error("the trace has no times on this page: let requests come from clients, or from outside");
   const drive = manifest.drives.find((one) => one.name === device.toLowerCase());
   if (drive) await call("drive", drive);
   const wanted = { trace, by_bytes: by_bytes(about) && !device, device: drive?.name ?? device };

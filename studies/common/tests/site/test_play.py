@@ -317,6 +317,7 @@ def test_settings_live_in_the_address(page, address, browser):
     odd.close()
     timed = opened(browser, address, policy="lru", size="1%", device="5ms", load="times")
     assert timed.locator("input[name=amount]").is_disabled() and timed.locator("input[name=size]").is_enabled()
+    assert "the trace has no times" in status(timed) and timed.locator(".command").is_hidden()
     timed.close()
 
 
