@@ -14,7 +14,7 @@ import pytest
 import misspenalty
 from misspenalty.cli.main import main
 from misspenalty.record import tracer
-from misspenalty.record.files import PROBED
+from misspenalty.record.files import PROBED, SETTINGS
 
 
 def missing():
@@ -65,6 +65,25 @@ def test_without_root_or_bpftrace_it_says_so(monkeypatch):
     monkeypatch.setattr(tracer, "TRACEFS", ("/nowhere",))
     with pytest.raises(tracer.CaptureError, match="mount -t tracefs"):
         tracer.check()
+
+
+def test_a_kernel_without_a_trace_point_is_refused_with_a_remedy(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    monkeypatch.setattr(tracer, "TRACEFS", (str(tmp_path),))
+    (tmp_path / "events").mkdir()
+    with pytest.raises(tracer.CaptureError, match=r"mm_filemap_fault: record on a newer one, Linux 6\.12 or newer"):
+        tracer.check(*PROBED)
+    with pytest.raises(tracer.CaptureError, match=r"block_bio_queue: record on a newer one$"):
+        tracer.check("block/block_bio_queue")
+
+
+def test_older_and_newer_bpftrace_are_given_the_same_settings(monkeypatch, tmp_path):
+    given = {}
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: given.update(options["env"]))
+    tracer.start("files.bt", 1, tmp_path / "lines", tmp_path / "log", settings=SETTINGS)
+    assert given["BPFTRACE_STRLEN"] == given["BPFTRACE_MAX_STRLEN"] == "128"
+    assert given["BPFTRACE_MAP_KEYS_MAX"] == given["BPFTRACE_MAX_MAP_KEYS"] == "65536"
 
 
 def test_a_command_is_recorded(live, tmp_path, capfd):

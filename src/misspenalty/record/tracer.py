@@ -18,6 +18,11 @@ ATTACH_SECONDS = 5
 DRAIN_SECONDS = 3  # wait for the buffers to drain when a recording ends
 STARTED = ("Attaching", "Attached")  # first word of the line that bpftrace, older or newer, writes when it starts
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
+SINCE = {"filemap/mm_filemap_fault": "6.12"}  # trace point that older kernels lack -> the first Linux that has it
+RENAMED = {  # environment variable of bpftrace -> its name since bpftrace 0.20, which ignores the other one
+    "BPFTRACE_STRLEN": "BPFTRACE_MAX_STRLEN",
+    "BPFTRACE_MAP_KEYS_MAX": "BPFTRACE_MAX_MAP_KEYS",
+}
 
 
 class CaptureError(MissPenaltyError):
@@ -41,7 +46,8 @@ def check(*events):
         raise CaptureError("the kernel's trace points are not available: mount -t tracefs none /sys/kernel/tracing")
     for event in events:
         if not any((root / "events" / event).is_dir() for root in roots):
-            raise CaptureError(f"this kernel has no trace point {event}")
+            since = f", Linux {SINCE[event]} or newer" if event in SINCE else ""
+            raise CaptureError(f"this kernel has no trace point {event}: record on a newer one{since}")
 
 
 def now():
@@ -86,18 +92,20 @@ def start(probe, argument, output, log, *, buffering="full", settings=None):
     buffering : str
         Buffering of the output; see bpftrace's option ``-B``.
     settings : mapping of str to str
-        Environment variables for bpftrace.
+        Environment variables for bpftrace, by their names before bpftrace 0.20.
 
     Returns
     -------
     subprocess.Popen
     """
     command = ["bpftrace", "-B", buffering, str(PROBES / probe), str(argument)]
+    given = dict(settings or {})
+    given |= {RENAMED[name]: value for name, value in given.items() if name in RENAMED}
     library = ctypes.CDLL(None)
     with open(output, "w") as lines, open(log, "w") as said:
         return subprocess.Popen(
             command,
-            env={**os.environ, **(settings or {})},
+            env=os.environ | given,
             stdin=subprocess.DEVNULL,
             stdout=lines,
             stderr=said,
