@@ -25,6 +25,7 @@ const call = (action, values = {}) => new Promise((resolve, reject) => {
 
 const form = document.querySelector("form.play");
 const fields = form.elements;
+const list = document.querySelector("select[name=claim]");
 const status = document.querySelector("[role=status]");
 const opened = new Map(); // what is known of each trace that was opened, by name
 const BY_BYTES = ["fifo", "lru", "clock", "sieve"]; // chosen for objects of different sizes, if a chosen policy is not defined for them
@@ -242,7 +243,7 @@ function asked() {
   const id = new URLSearchParams(location.hash.slice(1)).get("claim");
   const place = manifest.claims.findIndex((claim) => claim.id === id);
   if (place < 0) return null;
-  document.querySelector("select[name=claim]").value = place;
+  list.value = place;
   document.querySelector("form.judge").scrollIntoView();
   return manifest.claims[place];
 }
@@ -311,8 +312,11 @@ async function load() {
   for (const one of about.formats) fields.format.add(new Option(one, one));
   const drives = document.querySelector("#devices");
   for (const one of manifest.drives) drives.append(new Option(one.title, one.name));
-  const list = document.querySelector("select[name=claim]");
   manifest.claims.forEach((claim, place) => list.add(new Option(`${VERDICTS[claim.verdict]}: ${claim.statement}`, place)));
+}
+
+// What is asked for while the page loads waits until it is loaded and has run
+function listen() {
   fields.load.addEventListener("change", () => {
     fields.amount.value = fields.load.value === "interval" ? "300us" : "4";
     offer_amount();
@@ -348,18 +352,19 @@ async function load() {
     say("A page opened as a file may not load what it needs. Serve the site: make site-serve, then http://127.0.0.1:8000/play/");
     return;
   }
+  listen();
+  last = load();
   try {
-    await load();
-  } catch (error) {
+    await guarded(async () => {
+      const claim = asked();
+      if (claim) return judge(claim);
+      restore();
+      return run();
+    });
+  } catch (error) { // the page could not be loaded; an error of the run is shown already
     fail(error.message);
     document.body.dataset.failed = error.message;
     return;
   }
-  const claim = asked();
-  await guarded(async () => {
-    if (claim) return judge(claim);
-    restore();
-    return run();
-  });
   document.body.dataset.ready = "";
 })();

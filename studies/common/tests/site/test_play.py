@@ -153,6 +153,19 @@ def test_a_page_opened_as_a_file_says_how_to_open_it(browser, folder):
     page.close()
 
 
+def test_play_waits_if_it_is_pressed_while_the_page_loads(browser, address):
+    page, held = browser.new_page(), []
+    page.route("**/manifest.json", held.append)
+    with page.expect_request("**/manifest.json"):
+        page.goto(address)
+    page.click("form.play button[type=submit]")
+    page.wait_for_timeout(500)
+    assert page.url == address and len(held) == 1
+    held[0].continue_()
+    loaded(page).get_by_text("24 replays of").wait_for(timeout=120_000)
+    page.close()
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_misses_equal_native_ones(page, traces, policy):
     assert traces
