@@ -155,4 +155,8 @@ def test_claims_are_cards_on_a_phone(whole, browser):
     row = page.locator("table.claims tbody tr:visible").nth(3)
     box = row.locator("td").nth(2).bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    sort = page.get_by_role("button", name="Verdict")
+    assert sort.bounding_box()["x"] < 0
+    sort.focus()  # the keys must not reach what cannot be seen
+    assert sort.bounding_box()["x"] >= 0
     page.close()
