@@ -31,6 +31,7 @@ import misspenalty
 from misspenalty.characterize.figures import profile
 from misspenalty.plotting.curve import hit_ratio, response_time
 from misspenalty.replay import characteristics
+from misspenalty.replay.cache_size import block_bytes_of
 from misspenalty.traces.trace import format_bytes
 from misspenalty_studies.common.notebook import root
 
@@ -57,6 +58,7 @@ ENOUGH = 0.8  # share of the largest possible saving with which you are content
 
 # %%
 trace = misspenalty.open_trace(TRACE, FORMAT, BLOCK_BYTES)
+block = block_bytes_of(trace)  # None for objects of different sizes, whose caches have sizes in bytes
 trace
 
 # %% [markdown]
@@ -70,7 +72,8 @@ profile(
     characteristics.runs(trace),
     characteristics.reuse_distances(trace),
     characteristics.frequencies(trace),
-    trace.block_bytes,
+    block or trace.block_bytes,
+    objects=block is None,
 )
 
 # %% [markdown]
@@ -81,7 +84,7 @@ profile(
 
 # %%
 curve = misspenalty.hit_ratio_curve(trace, [*POLICIES, "opt"], SHARES)
-hit_ratio(curve, trace.block_bytes)
+hit_ratio(curve, block)
 
 # %% [markdown]
 # ## 3. How many milliseconds?
@@ -90,7 +93,7 @@ hit_ratio(curve, trace.block_bytes)
 
 # %%
 times = misspenalty.penalty(trace, POLICIES, SHARES, DEVICE, clients=CLIENTS)
-response_time(times, trace.block_bytes)
+response_time(times, block)
 
 
 # %% [markdown]
@@ -139,14 +142,16 @@ pd.DataFrame({"policy": ["yours", "CLOCK", "LRU", "OPT"], "hit ratio, %": [100 *
 # The answer is the smallest cache that reaches the share `ENOUGH` of that saving, with the policy that is best there:
 
 # %%
-means = times.pivot(index="cache_blocks", columns="policy", values="mean_us") / 1000
+unit = "cache_blocks" if block else "cache_bytes"
+means = times.pivot(index=unit, columns="policy", values="mean_us") / 1000
 none = times["mean_us"].max() / 1000  # usually the worst policy in the smallest cache
 target = none - ENOUGH * (none - means.min(axis=None))
 size = means.index[means.min(axis=1) <= target][0]
 policy = means.loc[size].idxmin()
-chosen = times[(times["policy"] == policy) & (times["cache_blocks"] == size)].iloc[0]
+chosen = times[(times["policy"] == policy) & (times[unit] == size)].iloc[0]
+space = size * (block or 1)
 print(f"Policy: {policy.upper()}")
-print(f"Size: {format_bytes(size * trace.block_bytes)}, {size / trace.blocks:.0%} of the footprint")
+print(f"Size: {format_bytes(space)}, {space / trace.footprint_bytes:.0%} of the footprint")
 print(f"Mean wait of a read: {means.loc[size, policy]:.2f} ms on {DEVICE}, where 99 % wait at most "
       f"{chosen['p99_us'] / 1000:.1f} ms")  # fmt: skip
 print(f"LRU of the same size: {means.loc[size].get('lru', np.nan):.2f} ms; a cache of {SHARES[0]}: up to {none:.2f} ms")

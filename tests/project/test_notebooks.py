@@ -181,6 +181,19 @@ def test_running_a_notebook_changes_nothing(tmp_path, path):
     assert nbformat.writes(nbformat.from_dict(content)) + "\n" == path.read_text()
 
 
+def test_the_notebook_on_your_trace_answers_for_objects_of_different_sizes(tmp_path):
+    lines = "".join(f"{n},{n * n % 37},{100 + n * n % 37 * 50}\n" for n in range(300))
+    (tmp_path / "web.csv").write_text(f"time,key,size\n{lines}")
+    content = json.loads((ROOT / "notebooks" / "your_trace.ipynb").read_text())
+    (chosen,) = [cell for cell in content["cells"] if "parameters" in cell["metadata"].get("tags", [])]
+    chosen["source"] = ["TRACE, FORMAT, BLOCK_BYTES, DEVICE, CLIENTS = 'web.csv', None, None, '5ms', 1\n",
+                        "POLICIES, SHARES, ENOUGH = ['lru', 'arc'], ['5%', '50%'], 0.8"]  # fmt: skip
+    (tmp_path / "your_trace.ipynb").write_text(json.dumps(content))
+    cells = execute(tmp_path / "your_trace.ipynb")
+    assert not outputs(cells, "error")
+    assert "of the footprint" in "".join(outputs(cells, "stream"))
+
+
 def joined(found):
     """Return the outputs with joined lines, and without pictures' bytes, which depend on versions of libraries."""
     made = json.loads(json.dumps(found))
