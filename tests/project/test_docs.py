@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from pages import LANGUAGES, blocks, run
 
-from misspenalty.cli.main import main
+from misspenalty.cli.completion import commands
+from misspenalty.cli.main import main, parser
 from misspenalty.policies import known_policies
 from misspenalty.prefetch.predictors.registry import known_predictors
 
@@ -103,6 +104,14 @@ def test_every_command_has_a_page_that_shows_its_screen(capsys):
     assert pages.keys() == called and len(called) > 5
     silent = [name for name, text in pages.items() if f"$ misspenalty {name} " not in text]
     assert silent == ["record"]  # only root can run it
+
+
+def test_the_page_of_a_command_names_the_help_that_explains_its_options():
+    """The help of a command with subcommands lists these; the options are in the help of each subcommand."""
+    with_subcommands = {path[0] for path, _ in commands(parser()) if len(path) > 1}
+    pages = {path.stem: path.read_text() for path in (ROOT / "docs" / "commands").glob("*.md")}
+    named = {name: re.search(rf"`misspenalty {name}( [A-Z]+)? --help` explains", text) for name, text in pages.items()}
+    assert {name for name, found in named.items() if found[1]} == with_subcommands != set()
 
 
 def test_the_development_container_builds_what_the_container_file_describes():
