@@ -449,4 +449,4 @@ def test_the_command_line_says_what_a_capture_holds(tmp_path, capsys):
     assert main(["trace", "info", str(path.with_name("small_files.parquet"))]) == 2
     shutil.copy(path, tmp_path / "alone.parquet")
     assert main(["trace", "info", str(tmp_path / "alone.parquet")]) == 2
-    assert "alone_files.parquet: no such file" in capsys.readouterr().err
+    assert "alone_files.parquet: no such file; a capture is three files in one folder" in capsys.readouterr().err

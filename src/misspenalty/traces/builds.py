@@ -108,7 +108,8 @@ def _table(path, columns):
     """Return `columns` of a Parquet file as a frame, read one at a time; integers have 64 bits, or 32 if in
     `NARROW`."""
     if not os.path.exists(path):
-        raise InputError("no such file", path=path, remedy="a capture is three files in one folder")
+        remedy = "a capture is three files in one folder: name the one with the events, and no pipe"
+        raise InputError("no such file", path=path, remedy=remedy)
     try:
         with open_parquet(path, columns, read_dictionary=["kind"] if "kind" in columns else None) as parquet:
             if parquet.metadata.num_rows > MOST_ROWS:
