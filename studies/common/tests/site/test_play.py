@@ -155,7 +155,7 @@ def test_a_page_opened_as_a_file_says_how_to_open_it(browser, folder):
 
 def test_play_waits_if_it_is_pressed_while_the_page_loads(browser, address):
     page, held = browser.new_page(), []
-    page.route("**/manifest.json", held.append)
+    page.route("**/manifest.json", lambda route: held.append(route))
     with page.expect_request("**/manifest.json"):
         page.goto(address)
     page.click("form.play button[type=submit]")
