@@ -166,10 +166,12 @@ def _one(
             cache.replay_sizes(ids, own, outcome, refresh)
             hit = outcome[: len(ids)].view(bool)
             record(trace, writes, part, hit, outcomes)
-            if counted is not None:
-                hit, own = hit[counted], own[counted]
-            requests, hits = requests + len(hit), hits + int(np.count_nonzero(hit))
-            asked, found = asked + int(own.sum()), found + int(own[hit].sum())
+            if counted is None:
+                requests, asked = requests + len(hit), asked + int(own.sum())
+            else:
+                hit = hit & counted
+                requests, asked = requests + int(np.count_nonzero(counted)), asked + int((own * counted).sum())
+            hits, found = hits + int(np.count_nonzero(hit)), found + int((own * hit).sum())
             advance(part.stop - part.start)
         return [ByteResult(policy.name, size, requests, hits, asked, found, cache.refused, cache.evictions)]
 
@@ -208,7 +210,7 @@ def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_
         own = selected(trace, loading, everything, trace.bytes_of(everything))
         refreshed = writes == "refresh" and trace.write is not None and trace.request_bytes is not None
         intervals = Intervals(ids, own, counted, changes, _held(trace) if refreshed else None)
-        ones = own if counted is None else own[counted]
+        ones = own if counted is None else np.compress(counted, own)
         rows = []
         for size in sizes:
             refused = int(np.count_nonzero(own > size))

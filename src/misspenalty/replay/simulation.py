@@ -398,7 +398,7 @@ def _replay(
             asked, gone = ids.shape[0], kernel.evictions - before
         else:
             asked, answered = int(np.count_nonzero(counted)), int(np.count_nonzero(counted & hit.view(bool)))
-            gone = asked - answered if one_for_one else int(evicted[: ids.shape[0]][counted].sum())
+            gone = asked - answered if one_for_one else int(np.compress(counted, evicted[: ids.shape[0]]).sum())
         requests, found, evictions = requests + asked, found + answered, evictions + gone
         advance(part.stop - part.start)
     if isinstance(kernel, PythonPolicy):

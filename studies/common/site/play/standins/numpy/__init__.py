@@ -269,6 +269,11 @@ def flatnonzero(values):
     return stored(itertools.compress(itertools.count(), asarray(values).tolist()), _dtype(int64))
 
 
+def compress(condition, values):
+    """Return the values where a condition holds."""
+    return asarray(values)[condition]
+
+
 def count_nonzero(values):
     """Return the number of values other than 0."""
     values = asarray(values)
