@@ -130,6 +130,28 @@ cdef class Interner(Kernel):
         return np.array(<uint64_t[:self.size]>self.addresses)
 
 
+def new_blocks(const uint32_t[::1] ids, uint64_t seen):
+    """Return which references are the first to their block; bool, same length.
+
+    Parameters
+    ----------
+    ids : uint32, shape (n,)
+        Dense ids, numbered in order of first use.
+    seen : int
+        Number of blocks referenced before, which is the id of the next new block.
+    """
+    result = np.empty(ids.shape[0], np.bool_)
+    cdef uint8_t[::1] out = result.view(np.uint8)
+    cdef Py_ssize_t i
+    cdef bint new
+    with nogil:
+        for i in range(ids.shape[0]):
+            new = ids[i] >= seen
+            seen += new
+            out[i] = new
+    return result
+
+
 def generations(
     const uint32_t[::1] ids, const int64_t[::1] time, const int64_t[::1] life, const uint8_t[::1] write,
     int64_t[::1] ends, uint32_t[::1] generation, uint8_t[::1] alive,

@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 
 from misspenalty.errors import InputError, ParameterError, check_whole
 from misspenalty.io.files import temporary_folder
+from misspenalty.traces._compile import new_blocks
 from misspenalty.traces.columns import BY_BLOCK, COLUMNS, check_block
 from misspenalty.traces.compression import check_path, unreadable
 from misspenalty.traces.meta import META, VERSION, RequestSizes, checksum, meta_checksum, write_meta
-from misspenalty.traces.numbering import CHUNK, Numbering, new_blocks
+from misspenalty.traces.numbering import CHUNK, Numbering
 from misspenalty.traces.reader import Format, Requests, find_format
 from misspenalty.traces.reading import Reading, check_heeded, counted
 from misspenalty.traces.selection import MOST_REFERENCES

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from misspenalty.io.threads import map_in_threads
-from misspenalty.traces._compile import Interner
+from misspenalty.traces._compile import Interner, new_blocks
 from misspenalty.traces.splitmix import GOLDEN
 
 IN_MEMORY = 7 << 20  # maximum number of distinct blocks in one table, which then takes half a gigabyte
@@ -142,26 +142,6 @@ class Shards:
             file.close()
             Path(file.name).unlink()
         (self.folder / "order").unlink()
-
-
-def new_blocks(ids: np.ndarray, seen: int) -> np.ndarray:
-    """Return which references are the first to their block; bool, same length.
-
-    Parameters
-    ----------
-    ids : uint32, shape (n,)
-        Dense ids, numbered in order of first use.
-    seen : int
-        Number of blocks referenced before, which is the id of the next new block.
-
-    Examples
-    --------
-    >>> new_blocks(np.array([1, 2, 0, 2, 3], np.uint32), 2).tolist()
-    [False, True, False, False, True]
-    """
-    new: np.ndarray = ids >= seen
-    new[1:] &= ids[1:] > np.maximum.accumulate(ids[:-1])
-    return new
 
 
 def shard_of(addresses: np.ndarray) -> np.ndarray:
