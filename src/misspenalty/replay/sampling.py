@@ -38,8 +38,8 @@ FEWEST = 20  # smallest number of sampled blocks for which a cache must have roo
 
 def check_sampled_sizes(sizes: Any, rate: float) -> None:
     """Raise a `ParameterError` if a cache has room for so few sampled blocks that its hit ratio is noise."""
-    smallest = min(sizes, default=FEWEST / rate)
-    if smallest * rate < FEWEST:
+    smallest = min(sizes, default=None)
+    if smallest is not None and smallest * rate < FEWEST:
         least = np.ceil(FEWEST / smallest * 1000) / 1000
         remedy = f"use a sample of at least {least:g}" if least < 1 else "leave out sample"
         raise ParameterError(
