@@ -334,6 +334,11 @@ def test_options_of_raw_traces_are_explained_by_their_own_command(capsys, tmp_pa
     assert status == 0 and json.loads(out)["hits"] == 1
 
 
+def test_a_size_given_twice_names_the_best_policies_once(capsys, arc):
+    status, out, _ = run(capsys, "curve", arc, "--policy", "lru,fifo,lru", "--size", "4,2KB", "--quiet")
+    assert status == 0 and out.splitlines()[-1] == "best at 4: lru (and fifo), 44.44 %"
+
+
 @pytest.mark.parametrize(
     "times, shown",
     [

@@ -75,3 +75,10 @@ def test_the_text_of_a_scan_has_no_knee():
     trace = Trace.from_blocks(range(9))
     lines = text(trace, hit_ratio_curve(trace, "lru")).splitlines()
     assert lines[3:5] == ["knees (where a further block is worth at most half as much)", "  none"]
+
+
+def test_the_text_of_writes_has_no_hit_ratio():
+    trace = Trace.from_blocks([1, 2, 1], write=[True] * 3)
+    lines = text(trace, hit_ratio_curve(trace, "lru")).splitlines()
+    assert lines[1] == "lru: 0 requests, 0 cold misses, hit ratio at most -"
+    assert [line.rpartition("%  ")[2] for line in lines if "%  " in line] == ["hit ratio -"] * 5

@@ -176,7 +176,7 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
     policies = online["policy"].nunique()
     winners: dict[str, int] = {}
     for value, rows in online.groupby(size, sort=True):
-        best = rows[rows["hits"] == rows["hits"].max()]["policy"].tolist()
+        best = list(dict.fromkeys(rows[rows["hits"] == rows["hits"].max()]["policy"]))  # a size may be given twice
         for name in best:
             winners[name] = winners.get(name, 0) + 1
         if policies > 1:

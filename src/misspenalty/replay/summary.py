@@ -77,7 +77,7 @@ def text(trace: Trace, table: pd.DataFrame) -> str:
     lines = [
         repr(trace)[1:-1],
         f"{table['policy'].iloc[0]}: {requests:,} requests, {cold:,} cold misses,"
-        f" hit ratio at most {table['hit_ratio'].max():.2%}",
+        f" hit ratio at most {_percent(table['hit_ratio'].max())}",
         "",
         "knees (where a further block is worth at most half as much)",
         *_lines(trace, knees(table)),
@@ -97,6 +97,11 @@ def _lines(trace: Trace, rows: pd.DataFrame) -> list[str]:
     block_bytes = block_bytes_of(trace)
     return [
         f"  {size:>12,} {'objects' if block_bytes is None else f'blocks  {format_bytes(size * block_bytes):>9}'}"
-        f"  {size / trace.blocks:>8.2%}  hit ratio {ratio:.2%}"
+        f"  {size / trace.blocks:>8.2%}  hit ratio {_percent(ratio)}"
         for size, ratio in zip(rows["cache_blocks"], rows["hit_ratio"], strict=True)
     ] or ["  none"]
+
+
+def _percent(ratio: float) -> str:
+    """Return a hit ratio as text; it is not a number if no request counts."""
+    return "-" if np.isnan(ratio) else f"{ratio:.2%}"
