@@ -52,6 +52,12 @@ def test_a_block_may_have_many_tokens():
         assert table["token_hit_ratio"].tolist() == [0.5, 0.5, 0.25]
 
 
+def test_policies_have_the_names_that_other_tables_give_them():
+    prompts = Prompts(None, np.array([16]), np.ones(1), np.array([1]), np.array([1]), 16)
+    for table in (time_to_first_token, prefix_hit_ratio_curve):
+        assert table(prompts, ["LRU", "belady"], 4)["policy"].tolist() == ["lru", "opt"]
+
+
 @pytest.mark.parametrize(("policy", "place", "missing"), [([], "dram", "policy"), ("lru", [], "place")])
 def test_no_policy_or_place_is_no_table(policy, place, missing):
     asked = Prompts(None, np.array([16]), np.ones(1), np.array([1]), np.array([1]), 16)
@@ -82,6 +88,8 @@ def test_the_command(capsys):
         (policy, device, 3) for policy in ("lru", "opt") for device in ("dram", "ssd")
     ]
     assert rows[0]["token_hit_ratio"] == pytest.approx((48 + 32) / 129)
+    assert main([*asked, "--device", " dram , ssd", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == rows
     assert main([*asked, "--device", "dram", "--warm-up", "1", "--tflops", "5000"]) == 0
     assert "token hit ratio" in capsys.readouterr().out
 

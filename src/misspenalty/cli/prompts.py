@@ -45,7 +45,7 @@ def penalty(options):
         prompts,
         parse_policies(options.policy),
         given.sizes,
-        options.device.split(","),
+        [device.strip() for device in options.device.split(",")],
         server=Server() if options.tflops is None else Server(tflops=options.tflops),
         warm_up=_warm_up(options, prompts),
     )

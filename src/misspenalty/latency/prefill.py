@@ -17,6 +17,7 @@ import numpy as np
 
 from misspenalty.errors import ParameterError, check_positive, check_whole, did_you_mean, listed
 from misspenalty.io.later import pd
+from misspenalty.policies.registry import find_policy
 from misspenalty.replay.cache_size import CacheSize
 from misspenalty.replay.prefix import hit_tokens, prefix_hits, prefix_sizes
 from misspenalty.traces.prompts import Prompts, as_prompts
@@ -164,7 +165,7 @@ def time_to_first_token(
                 total = computing + loading
                 rows.append(
                     {
-                        "policy": name,
+                        "policy": find_policy(name).name,
                         "cache_blocks": size,
                         "device": device,
                         "requests": len(tokens),
