@@ -6,6 +6,8 @@ import json
 import lzma
 import subprocess
 import sys
+import threading
+import time
 from collections import OrderedDict
 from pathlib import Path
 
@@ -312,6 +314,25 @@ def test_no_policy_hits_more_than_the_best_schedule(paths, capacity):
 def test_the_optimum_of_prompts_of_one_block_is_belady_s_with_bypassing(blocks, capacity):
     hits = prefix_hits(asked([[block] for block in blocks]), "opt", capacity)
     assert hits.sum() == simulate(blocks, "opt_bypass", capacity).hits
+
+
+def test_an_error_ends_the_other_replays(monkeypatch):
+    begun, used = threading.Event(), []
+
+    def fails(cache, prompt):
+        begun.wait(60)
+        raise ValueError("no such block")
+
+    def runs_on(cache, prompt):
+        begun.set()
+        used.append(prompt)
+        time.sleep(0.01)
+
+    monkeypatch.setattr("misspenalty.replay.prefix.OptimalTree.use", fails)
+    monkeypatch.setattr("misspenalty.replay.prefix._Kernel.use", runs_on)
+    with pytest.raises(ValueError, match="no such block"):
+        prefix_hit_ratio_curve(asked([[1]] * 1000), ["opt", "lru"], 4, threads=2)
+    assert 0 < len(used) < 1000
 
 
 def test_no_policy_is_no_table():

@@ -8,16 +8,17 @@ Hits are counted before a prompt's own blocks are used, so a block never hits be
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from misspenalty.errors import ParameterError, check_flag, check_whole, listed
 from misspenalty.io.later import pd
-from misspenalty.io.threads import map_in_threads
+from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.policies.registry import Definition, find_policy
 from misspenalty.replay.cache_size import CacheSize, CacheSizes, cache_sizes
 from misspenalty.replay.prefix_opt import OptimalTree
@@ -102,9 +103,8 @@ def prefix_hit_ratio_curve(
         )
     tokens = np.asarray(asked.input_tokens)
 
-    def one(cache: tuple[Definition, int]) -> dict[str, Any]:
-        definition, size = cache
-        prefix, held = given.hits(definition, size, tail_first)
+    def one(definition: Definition, size: int, advance: Callable[[int], Any]) -> dict[str, Any]:
+        prefix, held = given.hits(definition, size, tail_first, advance)
         hits, total = int(prefix[warm_up:].sum()), int(tokens[warm_up:].sum())
         served = int(hit_tokens(asked, prefix)[warm_up:].sum())
         values = (
@@ -113,7 +113,8 @@ def prefix_hit_ratio_curve(
         )  # fmt: skip
         return dict(zip(COLUMNS, values, strict=True))
 
-    return pd.DataFrame(map_in_threads(one, itertools.product(definitions, sizes), threads))
+    jobs = [functools.partial(one, definition, size) for definition, size in itertools.product(definitions, sizes)]
+    return pd.DataFrame(in_threads(jobs, lambda references: None, check_threads(threads)))
 
 
 def prefix_sizes(
@@ -192,8 +193,17 @@ class _Replay:
         """Return sizes of caches, in blocks."""
         return cache_sizes(self.trace, cache_blocks, block_bytes=self.block_bytes)
 
-    def hits(self, definition: Definition, size: int, tail_first: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Count each prompt's blocks that are in the cache: those before the first missing one, and all of them."""
+    def hits(
+        self,
+        definition: Definition,
+        size: int,
+        tail_first: bool,
+        advance: Callable[[int], Any] = lambda references: None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count each prompt's blocks that are in the cache: those before the first missing one, and all of them.
+
+        `advance` is called after each prompt with the number of its blocks; if it raises an exception, the replay ends.
+        """
         blocks, longest = self.trace.blocks, max(map(len, self.parts))
         cache = (
             OptimalTree(size, self.parts, blocks)
@@ -206,6 +216,7 @@ class _Replay:
             prefix[number] = held.index(False) if False in held else len(held)
             everywhere[number] = sum(held)
             cache.use(ids)
+            advance(len(ids))
         return prefix, everywhere
 
     def possible(self, warm_up: int) -> int:
