@@ -409,6 +409,7 @@ def test_save_and_open_again(tmp_path):
         assert not isinstance(values, np.memmap) and not values.flags.writeable
         assert np.array_equal(values, getattr(raw, column))
     assert (again.name, again.format, again.block_bytes) == ("c.parquet", "capture", 8192)
+    assert again == raw == open_trace(tmp_path / "c.parquet")
     first = {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
     raw.save(tmp_path / "c.trace")
     assert first == {path.name: path.read_bytes() for path in (tmp_path / "c.trace").iterdir()}
@@ -557,7 +558,28 @@ def test_a_copy_of_a_trace_is_frozen_and_counts_for_itself(copied):
     other = copied(trace)
     arrays = [getattr(other, name) for name in ("ids", "write", "time", "address", "object_bytes", "request_bytes")]
     assert [array.flags.writeable for array in arrays] == [False] * 6
-    assert other._known == {} and trace._known and other.reads == 2
+    assert other._known == {} and trace._known and other == trace and other.reads == 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"blocks": [1, 2, 2]},
+        {"blocks": [1, 3, 1]},
+        {"blocks": [1, 2], "time": [1, 2], "object_bytes": [5, 6]},
+        {"write": [True, False, False]},
+        {"time": [1, 2, 4]},
+        {"time": None},
+        {"block_bytes": 512},
+        {"name": "other"},
+        {"object_bytes": [5, 6, 8]},
+    ],
+)
+def test_traces_are_equal_if_everything_in_them_is(changed):
+    given = {"blocks": [1, 2, 1], "time": [1, 2, 3], "object_bytes": [5, 6, 7]}
+    trace = Trace.from_blocks(**given)
+    assert trace == Trace.from_blocks(**given) and trace != given
+    assert trace != Trace.from_blocks(**given | changed)
 
 
 @pytest.mark.parametrize(

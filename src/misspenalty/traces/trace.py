@@ -2,7 +2,7 @@
 
 import html
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from misspenalty.traces.meta import RequestSizes, write_meta
 from misspenalty.traces.reading import Reading
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Trace:
     """References to blocks, ready for a kernel; the arrays that a trace is made of become read-only.
 
@@ -70,6 +70,19 @@ class Trace:
     request_bytes: np.ndarray | None = None
     reading: Reading | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False)  # cached counts
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another trace has the same references, names and description, whatever is cached.
+
+        Examples
+        --------
+        >>> Trace.from_blocks([7, 8]) == Trace.from_blocks([7, 8]), Trace.from_blocks([7, 8]) == Trace.from_blocks([7])
+        (True, False)
+        """
+        if not isinstance(other, Trace):
+            return NotImplemented
+        compared = [each.name for each in fields(self) if each.compare]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in compared)
 
     @classmethod
     def from_blocks(
