@@ -33,6 +33,19 @@ def test_response_times_that_are_0_or_unknown_are_drawn(writes, warm_up):
     assert figure.axes[0].get_ylim() == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("trace", "sizes", "label"),
+    [
+        (BLOCKS, [1, 2], "Cache size"),
+        (OBJECTS, ["30B", "80B"], "Cache size"),
+        (OBJECTS, [1, 2], "Cache size (objects)"),
+    ],
+)
+def test_an_axis_says_what_sizes_count(trace, sizes, label):
+    for table in (hit_ratio_curve(trace, "lru", sizes), penalty(trace, "lru", sizes, "5ms")):
+        assert table.plot().axes[0].get_xlabel() == label
+
+
 def test_it_is_a_frame_for_everything_else():
     table = hit_ratio_curve(BLOCKS, "lru", [1, 2])
     plain = pd.DataFrame(table)

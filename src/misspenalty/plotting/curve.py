@@ -15,7 +15,7 @@ LONGEST_NAME = 40  # characters; longer names of traces are cut in titles
 
 
 @styled
-def hit_ratio(table, block_bytes=None, title=None):
+def hit_ratio(table, block_bytes=None, title=None, counted="blocks"):
     """Draw the hit-ratio curves of one or more policies.
 
     Parameters
@@ -24,8 +24,10 @@ def hit_ratio(table, block_bytes=None, title=None):
         From `misspenalty.hit_ratio_curve`, or several of these concatenated.
     block_bytes : int, optional
         Block size. If it is given, or the table has a column ``cache_bytes``, the sizes are in bytes (KB, MB, …, as
-        powers of 2**10), else in blocks.
+        powers of 2**10), else in blocks or objects.
     title : str, optional
+    counted : {"blocks", "objects"}
+        What is counted by sizes that are not in bytes.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def hit_ratio(table, block_bytes=None, title=None):
             error = 100 * rows["hit_ratio_error"].to_numpy()
             low, high = np.maximum(percent - error, 0), np.minimum(percent + error, 100)
             axes.fill_between(size, low, high, color=line["color"], alpha=0.25, linewidth=0)
-    _size_axis(axes, table["cache_blocks"].to_numpy() * scale, block_bytes)
+    _size_axis(axes, table["cache_blocks"].to_numpy() * scale, block_bytes, counted)
     highest = 100 * table["hit_ratio"].max()
     axes.set_ylim(0, 100 if not 0 < highest < LOW else 1.15 * highest)
     axes.set_ylabel("Hit ratio (%)")
@@ -61,16 +63,15 @@ def hit_ratio(table, block_bytes=None, title=None):
 
 
 @styled
-def response_time(table, block_bytes=None, title=None):
+def response_time(table, block_bytes=None, title=None, counted="blocks"):
     """Draw mean response time against cache size: one panel per device, one line per policy.
 
     Parameters
     ----------
     table : DataFrame
         From `misspenalty.penalty`.
-    block_bytes : int, optional
+    block_bytes, title, counted
         As in `hit_ratio`.
-    title : str, optional
 
     Returns
     -------
@@ -93,7 +94,7 @@ def response_time(table, block_bytes=None, title=None):
         for policy in policy_order(rows["policy"]):
             line = rows[rows["policy"] == policy].sort_values("cache_blocks")
             axes.plot(line["cache_blocks"] * scale, line["mean_us"] / unit, **_line(looks[policy], len(line)))
-        _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes)
+        _size_axis(axes, rows["cache_blocks"].to_numpy() * scale, block_bytes, counted)
         axes.set_ylim(0, 1.1 * top / unit if top > 0 else 1)  # NaN if no request counts
         axes.set_ylabel(f"Mean response time ({name})")
         axes.set_title(device)
@@ -124,8 +125,8 @@ def _line(line, points):
     return line | ({"marker": "_", "markersize": 9} if points == 1 and not line["marker"] else {})
 
 
-def _size_axis(axes, sizes, block_bytes):
-    """Make the axis logarithmic, and label round sizes (powers of two in bytes, of ten in blocks) or the only size."""
+def _size_axis(axes, sizes, block_bytes, counted):
+    """Make the axis logarithmic, and label round sizes (powers of two in bytes, else of ten) or the only size."""
     base = 2 if block_bytes else 10
     axes.set_xscale("log", base=base)
     octaves = np.log(sizes.max() / sizes.min()) / np.log(base)
@@ -135,4 +136,4 @@ def _size_axis(axes, sizes, block_bytes):
     axes.xaxis.set_major_locator(FixedLocator([sizes.min()]) if one else LogLocator(base=base, numticks=TICKS))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(size) if block_bytes else f"{size:,.0f}"))
-    axes.set_xlabel("Cache size" if block_bytes else "Cache size (blocks)")
+    axes.set_xlabel("Cache size" if block_bytes else f"Cache size ({counted})")

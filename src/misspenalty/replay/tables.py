@@ -24,9 +24,10 @@ class Plot:
             return pd.DataFrame(self._table).plot(*args, **settings)
         from misspenalty.plotting import curve  # importing Matplotlib takes longer than computing most curves
 
-        facts = self._table.attrs
+        facts, table = self._table.attrs, pd.DataFrame(self._table)
+        counted = "blocks" if facts["block_bytes"] else "objects"
         trace = SimpleNamespace(name=facts["name"], footprint_bytes=facts["footprint_bytes"])
-        return getattr(curve, facts["figure"])(pd.DataFrame(self._table), facts["block_bytes"], curve.title(trace))
+        return getattr(curve, facts["figure"])(table, facts["block_bytes"], curve.title(trace), counted)
 
 
 class Drawn(pd.DataFrame):
