@@ -186,6 +186,11 @@ def test_wrong_commands_are_refused(arguments, named, capsys):
     assert named in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("name", "policy"), [("Belady", "opt"), ("min", "opt"), (" W-TinyLFU", "wtinylfu")])
+def test_vectors_are_found_by_every_name_of_a_policy(name, policy):
+    assert conformance.load_suite(name).policy == policy
+
+
 def test_results_of_another_policy_are_refused(tmp_path, capsys):
     path = results(tmp_path, LRU, conformance.run_kernel("lru"))
     assert main(["conformance", "check", str(path), "--policy", "fifo"]) == 2

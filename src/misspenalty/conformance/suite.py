@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from misspenalty.errors import InputError, ParameterError, did_you_mean
+from misspenalty.policies.registry import ALIASES
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,7 @@ def load_suite(policy: str) -> Suite:
     Parameters
     ----------
     policy : str
+        A name in upper or lower case, or another name of the policy, such as ``belady``.
 
     Raises
     ------
@@ -214,8 +216,8 @@ def load_suite(policy: str) -> Suite:
     >>> suite.vectors[0].tests, suite.vectors[0].outcomes[0].hits
     ('a cache of one block', '010100010')
     """
-    name = policy.strip().lower()
-    known = policies()
+    name = str(policy).strip().lower()
+    name, known = ALIASES.get(name, name), policies()
     if name not in known:
         raise ParameterError(
             f"no vectors for {policy!r}{did_you_mean(name, known)}; there are some for {', '.join(known)}"
