@@ -151,6 +151,17 @@ def test_the_page_calls_a_device_overloaded_only_in_an_open_loop(made, tmp_path,
     assert ("overloaded" in page.contents(facts, made["best"], times)["note"]) == told
 
 
+def test_a_page_of_writes_has_no_hit_ratio(tmp_path):
+    made = runs.tables(str(TRACE), ROW | {"selection": "writes,first=500", "warm_up": ""})
+    for name, table in made.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    facts, best = page.read_profile(tmp_path / "profile.csv"), pd.read_csv(tmp_path / "best.csv")
+    content = page.contents(facts, best, made["penalty"])
+    assert [row[2:] for row in content["best"]["rows"]] == [[""] * 7] * len(best)
+    assert "only reads are counted" in content["note"]
+    assert not figures.penalty(made["penalty"]).legends and figures.curves(made["curves"]).legends
+
+
 def test_a_data_set_has_the_columns_of_every_trace(tmp_path):
     untimed = pd.DataFrame({"window": [0, 1], "fastest": np.nan})
     timed = pd.DataFrame({"window": [0, 1], "fastest": "arc", "start_s": [0, 0.5]})

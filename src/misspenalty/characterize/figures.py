@@ -212,5 +212,6 @@ def penalty(table):
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")
     axes.set(xlabel=f"Mean response time ({unit})", title=f"Response times, device {device}", xlim=(0, None))
-    figure.legend(loc="outside lower center", ncols=4)
+    if axes.patches:  # there are no bars if no request counts
+        figure.legend(loc="outside lower center", ncols=4)
     return figure

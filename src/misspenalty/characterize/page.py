@@ -71,13 +71,11 @@ def contents(facts, best, times):
         [
             format_bytes(row["cache_bytes"]),
             f"{row['cache_share']:.1%}",
-            policy_name(row["policy"]) + (f" (+{row['ties']})" if row["ties"] else ""),
-            f"{row['hit_ratio']:.2%}",
-            f"{row['lru']:.2%}",
-            f"{row['opt']:.2%}",
-            "" if pd.isna(row["of_gap"]) else f"{row['of_gap']:.0%}",
-            "" if pd.isna(row["fastest"]) else policy_name(row["fastest"]),
-            "" if pd.isna(row["mean_us"]) else format_us(row["mean_us"]),
+            "" if pd.isna(row["hit_ratio"]) else _best(row),
+            *(_cell(row[name], "{:.2%}".format) for name in ("hit_ratio", "lru", "opt")),
+            _cell(row["of_gap"], "{:.0%}".format),
+            _cell(row["fastest"], policy_name),
+            _cell(row["mean_us"], format_us),
         ]
         for _, row in best.iterrows()
     ]
@@ -87,6 +85,8 @@ def contents(facts, best, times):
     )
     if best["cache_blocks"].isna().all():
         note += " Cache sizes are in bytes, hit ratios are of requests. OPT: a bound that no cache can exceed."
+    if best["hit_ratio"].isna().all():
+        note += " No policy has hits, as all references after the warm-up are writes, and only reads are counted."
     if times["layout"].iloc[0] == "packed":
         note += " Blocks are packed on the drive in order of address, as their addresses lie beyond its end."
     queued = times["queue_us"] > OVERLOADED * (times["mean_us"] - times["queue_us"])
@@ -101,6 +101,16 @@ def contents(facts, best, times):
         "best": {"head": HEAD, "rows": rows},
         "note": note,
     }
+
+
+def _best(row):
+    """Return the name of the policy with the most hits, and how many others have as many."""
+    return policy_name(row["policy"]) + (f" (+{row['ties']})" if row["ties"] else "")
+
+
+def _cell(value, text):
+    """Return ``text(value)``; an empty text if the value is missing."""
+    return "" if pd.isna(value) else text(value)
 
 
 def arrival(load, loop):
