@@ -96,6 +96,14 @@ def test_a_class_does_not_have_the_name_of_another_policy(name):
         hit_ratio_curve(SHORT, type(name, (Mine,), {}), [1, 2, 3])
 
 
+@pytest.mark.parametrize("run", [simulate, hit_ratio_curve, lambda *given: penalty(*given, "5ms")])
+def test_two_classes_of_one_name_cannot_be_compared(run):
+    mine = type("Mine", (Mine,), {"__contains__": lambda self, block: block in self.cached})
+    assert run([1, 2, 1], [mine, "lru", mine], 2)["policy"].tolist() == ["Mine", "lru", "Mine"]
+    with pytest.raises(ParameterError, match="several classes are called Mine; give each policy a name of its own"):
+        run([1, 2, 1], [mine, "lru", type("Mine", (mine,), {})], 2)
+
+
 def test_a_default_may_be_a_list_and_a_docstring_blank(capsys, monkeypatch):
     monkeypatch.setattr(registry, "_policies", dict(known_policies()))
 

@@ -46,8 +46,7 @@ from misspenalty.io.later import pd
 from misspenalty.io.threads import check_threads, in_threads
 from misspenalty.latency._replay_timed import Foresight, PythonCache, Replay, following
 from misspenalty.latency.placement import find_target
-from misspenalty.policies import find_policy
-from misspenalty.policies.registry import settings_of
+from misspenalty.policies.registry import find_policies, settings_of
 from misspenalty.policies.sized import find_sized
 from misspenalty.replay.by_bytes import first_sizes
 from misspenalty.replay.cache_size import cache_sizes, check_size_changes
@@ -169,7 +168,7 @@ def penalty(
     check_size_changes(size_changes, given.in_bytes)
     if not (policies and devices):
         raise ParameterError(f"no {'device' if policies else 'policy'} given")
-    policies = [find_policy(name) for name in policies]
+    policies = find_policies(policies)
     settings = _settings(policies, parameters, given.in_bytes)
     if scheduler is not None:
         check_choice("scheduler", scheduler, disks.SCHEDULERS)

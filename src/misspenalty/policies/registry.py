@@ -485,3 +485,24 @@ def find_policy(policy: str | type | Definition) -> Definition:
             f"unknown policy {policy!r}{did_you_mean(name, known)}; known policies: {', '.join(known)}"
         )
     return known[name]
+
+
+def find_policies(policies: Iterable[str | type | Definition]) -> list[Definition]:
+    """Return the `Definition` of each policy, after checking that no two of them have the same name.
+
+    Raises
+    ------
+    ParameterError
+        As in `find_policy`; or two classes have one name, by which their results could not be told apart.
+
+    Examples
+    --------
+    >>> [policy.name for policy in find_policies(["ARC", "lru", "arc"])]
+    ['arc', 'lru', 'arc']
+    """
+    found = [find_policy(each) for each in policies]
+    classes: dict[str, Any] = {}
+    for each in found:
+        if classes.setdefault(each.name, each.reference) is not each.reference:
+            raise ParameterError(f"several classes are called {each.name}; give each policy a name of its own")
+    return found

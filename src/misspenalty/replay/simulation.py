@@ -14,7 +14,7 @@ from misspenalty.errors import ParameterError, check_choice, check_flag
 from misspenalty.io.later import pd
 from misspenalty.io.threads import Job, check_threads, in_threads
 from misspenalty.policies.python_policy import PythonPolicy
-from misspenalty.policies.registry import Definition, find_policy, settings_of
+from misspenalty.policies.registry import Definition, find_policies, find_policy, settings_of
 from misspenalty.prefetch.sequential.prefetcher import track_cache
 from misspenalty.replay.by_bytes import as_table, replay_bytes
 from misspenalty.replay.cache_size import UNITS, CacheSize, cache_sizes, check_size_changes
@@ -293,7 +293,7 @@ def _policies(
     asked: list[Any] = list(policy) if isinstance(policy, list | tuple) else [policy]
     if not asked:
         raise ParameterError("no policy given")
-    definitions = [find_policy(each) for each in asked]
+    definitions = find_policies(asked)
     return definitions, settings_of(definitions, parameters), several
 
 
