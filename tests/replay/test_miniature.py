@@ -1,6 +1,7 @@
 """Miniature caches on a sample come close to exact runs, LRU's equal the stack, and parameters are scaled."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from misspenalty import ParameterError, hit_ratio_curve, open_trace, simulate
@@ -72,6 +73,14 @@ def test_a_small_lru_cache_gives_what_the_stack_gives(trace, writes, warm_up):
     small, stack = (hit_ratio_curve(trace, policy, SIZES, **options) for policy in (Recent, "lru"))
     for column in ("requests", "hits", "misses", "hit_ratio", "cold_misses", "hit_ratio_error"):
         assert np.allclose(small[column], stack[column], rtol=1e-12), column
+
+
+def test_no_requests_have_no_hit_ratio_and_no_error():
+    writes = Trace.from_blocks(np.arange(5000) % 500, write=np.ones(5000, bool))
+    table = hit_ratio_curve(writes, ["lru", "arc"], 100, sample=0.5)
+    table = pd.concat([table, hit_ratio_curve(writes, "lru", [100, 200, 300], sample=0.5)])
+    assert table["requests"].tolist() == table["hits"].tolist() == [0] * 5
+    assert table[["hit_ratio", "hit_ratio_error"]].isna().all(axis=None)
 
 
 def test_a_refreshing_cache_can_be_sampled(trace):

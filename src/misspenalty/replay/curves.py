@@ -201,7 +201,7 @@ def _sampled(
     fills = whole.fills(depth) / np.maximum(np.minimum(depth, whole.stack.live), 1) * filling
     evictions, total = (np.maximum(np.round(each), 0).astype(np.int64) for each in (misses - fills, loads - filling))
     table = _table(sizes, requests, hits, ratio, cold_misses(trace, writes, warm_up), evictions, total)
-    return table.assign(hit_ratio_error=bar)
+    return table.assign(hit_ratio_error=bar if requests else float("nan"))
 
 
 def _estimate(

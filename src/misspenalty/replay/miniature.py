@@ -103,6 +103,6 @@ class Miniatures:
         row = Result(definition.name, size, requests, hits, cold, evictions, ghost_hits).row() | {
             "hit_ratio": found if requests else float("nan"),
             "total_evictions": total,
-            "hit_ratio_error": error_bar(uncut, others, at_own_rate),
+            "hit_ratio_error": error_bar(uncut, others, at_own_rate) if requests else float("nan"),
         }
         return pd.DataFrame([row])
