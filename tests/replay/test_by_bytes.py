@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from misspenalty import ParameterError, Trace, byte_hit_ratio_curve, hit_ratio_curve, open_trace, simulate
 from misspenalty.cli.main import main
 from misspenalty.policies.sized import SIZED
+from misspenalty.replay.by_bytes import replay_bytes
 from misspenalty.replay.byte_bounds import Intervals
 
 INPUTS = Path(__file__).parents[1] / "data" / "inputs"
@@ -228,6 +229,12 @@ def test_bounds_by_hand():
     assert intervals.at_least(10) == (2, 20)
     assert intervals.at_most(10) == (2, 25)
     assert intervals.at_most(20) == intervals.at_least(20) == (4, 40)
+
+
+def test_each_size_is_told_so_that_bounds_can_be_stopped_between_sizes():
+    trace, told = Trace.from_blocks([1, 2, 1], object_bytes=[5, 6, 5]), []
+    replay_bytes(trace, ["opt", "lru"], [8, 9], "replace", "count", 0, 1, {}, told.append)
+    assert told == [3] * 4
 
 
 def test_an_upper_bound_is_at_most_what_is_requested():

@@ -216,7 +216,7 @@ def _bounds(trace: Trace, sizes: Sequence[int], changes: str, writes: str, warm_
             refused = int(np.count_nonzero(own > size))
             for name, (hits, found) in zip(NAMES, (intervals.at_least(size), intervals.at_most(size)), strict=True):
                 rows.append(ByteResult(name, size, len(ones), hits, int(ones.sum()), found, refused, None))
-        advance(len(trace) * len(sizes))
+            advance(len(trace))
         return rows
 
     return run
