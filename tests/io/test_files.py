@@ -136,6 +136,14 @@ def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path, target):
     assert (tmp_path / "pipe").is_fifo() and names(tmp_path) == before
 
 
+@pytest.mark.parametrize("path", ["", ".", "..", "/", "x/.."])
+def test_a_path_without_a_name_is_not_written(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="without a name of its own; name what to write"), atomic_path(path):
+        pass
+    assert names(tmp_path) == []
+
+
 def test_a_name_as_long_as_the_file_system_takes(tmp_path):
     path = tmp_path / ("n" * 251 + ".csv")
     with atomic_path(path) as partial:

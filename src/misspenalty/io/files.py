@@ -35,8 +35,8 @@ def atomic_path(path):
     Raises
     ------
     InputError
-        The folder cannot be written to, the name is too long, the disk is full, or `path` is a device or a pipe, which
-        root would replace with a file.
+        The folder cannot be written to, the name is too long, the disk is full, or `path` has no name (``.``, ``/``) or
+        is a device or a pipe, which root would replace with a file.
 
     Examples
     --------
@@ -50,6 +50,8 @@ def atomic_path(path):
     path = Path(path)
     if _is_device(path):
         raise InputError("is a device or a pipe", path=path, remedy="name a file")
+    if path.name in ("", ".."):
+        raise InputError("is a folder without a name of its own", path=path, remedy="name what to write")
     digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]  # short even if the name is long
     prefix = f".{digest}.{_host()}."
     partial = path.with_name(f"{prefix}{os.getpid()}.partial{path.suffix}")
