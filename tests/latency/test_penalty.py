@@ -283,7 +283,7 @@ def test_rows_and_threads():
         ({"device": []}, "no device given"),
         ({"cache_blocks": []}, "no cache size given"),
         ({"policy": "best"}, "unknown policy 'best'"),
-        ({"speed": 1e-15}, "the last request arrives after"),
+        ({"speed": 1e-15}, "the last request arrives after .* s can be timed: raise the speed, shorten the interval"),
         ({"scheduler": "sptf"}, "'sptf', but only a disk has a queue to order, not 1ms; name a disk, or leave"),
         ({"scheduler": "sptf", "device": ["1ms", "dc_p3700"]}, "not 1ms, dc_p3700; name a disk, or leave out"),
         ({"write_through": True, "writes": "ignore"}, "writes is 'ignore', which leaves them out; set writes to count"),

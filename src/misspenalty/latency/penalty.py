@@ -279,7 +279,8 @@ def _load(trace, clients, think, speed, interval):
     last = float(arrival[-1]) / speed
     if last > LATEST:
         raise ParameterError(
-            f"the last request arrives after {last / 1e9:.3g} s; at most {LATEST // 10**9} s can be timed"
+            f"{trace.name}: the last request arrives after {last / 1e9:.3g} s; at most {LATEST // 10**9} s can be"
+            " timed: raise the speed, shorten the interval, or set clients"
         )
     if speed != 1:
         arrival = np.rint(arrival / speed)
