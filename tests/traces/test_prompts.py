@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from misspenalty import InputError, open_trace
+from misspenalty import InputError, ParameterError, open_trace
 from misspenalty.traces import formats, lines, prompts
-from misspenalty.traces.prompts import read_prompts
+from misspenalty.traces.prompts import Prompts, read_prompts
 
 
 def line(timestamp=0, input_length=1000, output_length=3, hash_ids=(0, 1), **more):
@@ -199,3 +199,19 @@ def test_sizes_of_blocks_that_contradict_are_refused(tmp_path, second, options, 
     path = write(tmp_path, line(**entry, block_size=64), line(5, **(entry | second)))
     with pytest.raises(InputError, match=message):
         read_prompts(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"count": [1, 1]}, "count adds up to 2 blocks; expected 3, all of them"),
+        ({"count": [2, 2]}, "count adds up to 4 blocks"),
+        ({"count": [3]}, "the columns have 2, 2, 1, 2 entries; expected one of input_tokens"),
+        ({"time": [0]}, "the columns have 2, 2, 2, 1 entries"),
+    ],
+)
+def test_prompts_whose_columns_do_not_fit_are_refused(changed, message):
+    given = {"time": [0, 5], "input_tokens": [16, 32], "output_tokens": [1, 1], "count": [1, 2], "blocks": [1, 1, 2]}
+    assert len(Prompts(**given, block_tokens=16)) == 2
+    with pytest.raises(ParameterError, match=message):
+        Prompts(**given | changed, block_tokens=16)

@@ -18,7 +18,7 @@ from os import PathLike
 
 import numpy as np
 
-from misspenalty.errors import InputError, check_choice, check_whole
+from misspenalty.errors import InputError, ParameterError, check_choice, check_whole
 from misspenalty.traces.compression import check_path
 from misspenalty.traces.lines import chunks
 from misspenalty.traces.reader import LONGEST_TIME
@@ -54,6 +54,11 @@ class Prompts:
         Unit of the timestamps in the file; empty if the prompts are not from a file, or the file has no timestamps.
     fractions : int
         Number of timestamps with a fraction.
+
+    Raises
+    ------
+    ParameterError
+        The columns differ in length, or the prompts have another number of blocks in total than there are.
     """
 
     time: np.ndarray
@@ -64,6 +69,16 @@ class Prompts:
     block_tokens: int
     unit: str = ""
     fractions: int = 0
+
+    def __post_init__(self):
+        columns = [self.input_tokens, self.output_tokens, self.count, *([] if self.time is None else [self.time])]
+        if len({len(column) for column in columns}) > 1:
+            raise ParameterError(
+                f"prompts: the columns have {', '.join(str(len(column)) for column in columns)} entries; expected one"
+                " of input_tokens, output_tokens, count and, if there are times, time for each prompt"
+            )
+        if (total := int(np.sum(self.count))) != len(self.blocks):
+            raise ParameterError(f"prompts: count adds up to {total} blocks; expected {len(self.blocks)}, all of them")
 
     def __len__(self):
         return len(self.count)
