@@ -176,12 +176,12 @@ def _conclusions(table: pd.DataFrame, texts: dict[int, str], offline: set[str]) 
     policies = online["policy"].nunique()
     winners: dict[str, int] = {}
     for value, rows in online.groupby(size, sort=True):
-        best = list(dict.fromkeys(rows[rows["hits"] == rows["hits"].max()]["policy"]))  # a size may be given twice
-        for name in best:
+        first, *others = dict.fromkeys(rows[rows["hits"] == rows["hits"].max()]["policy"])  # a size may be given twice
+        for name in (first, *others):
             winners[name] = winners.get(name, 0) + 1
         if policies > 1:
-            others = f" (and {', '.join(best[1:])})" if len(best) > 1 else ""
-            lines.append(f"best at {texts[value]}: {best[0]}{others}, {100 * rows['hit_ratio'].max():.2f} %")
+            also = f" (and {', '.join(others)})" if others else ""
+            lines.append(f"best at {texts[value]}: {first}{also}, {100 * rows['hit_ratio'].max():.2f} %")
     if online[size].nunique() >= 3:
         mean = online.groupby("policy")["hit_ratio"].mean()
         best = max(winners, key=lambda name: (winners[name], mean[name]))
