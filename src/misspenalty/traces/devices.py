@@ -20,27 +20,17 @@ class DeviceNumbers:
 
     def number(self, columns: list[pa.Array]) -> np.ndarray:
         """Return the number of each row, int64; several columns together name a device."""
-        coded = []
-        for column in columns:
-            column = flat(column)
-            coded.append(pc.dictionary_encode(column if is_text(column) else column.cast(pa.string())))
-        names = [texts(each.dictionary) for each in coded]
-        rows = np.stack([each.indices.to_numpy(zero_copy_only=False).astype(np.int64) for each in coded], 1)
-        if not len(rows):
-            return np.empty(0, np.int64)
-        key = rows[:, 0]
-        for place in range(1, rows.shape[1]):
-            key = key * len(names[place]) + rows[:, place]
-        _, first, which = np.unique(key, return_index=True, return_inverse=True)
-        numbers = np.empty(len(first), np.int64)
-        for place in np.argsort(first):
-            name = tuple(names[column][code].strip() for column, code in enumerate(rows[first[place]]))
-            if not all(name):
-                raise BadValueError(int(first[place]), "a device is missing")
-            numbers[place] = self._of(name, int(first[place]))
-        return numbers[which.ravel()]
+        rows, names = _numbered(columns[0])
+        for column in columns[1:]:
+            own, further = _numbered(column)
+            coded = pc.dictionary_encode(pa.array(rows * len(further) + own))
+            pairs = [divmod(pair, len(further)) for pair in coded.dictionary.to_pylist()]
+            rows, names = _indices(coded), [names[one] + further[other] for one, other in pairs]
+        return np.array([self._of(name, rows, place) for place, name in enumerate(names)], np.int64)[rows]
 
-    def _of(self, name: tuple[str, ...], row: int) -> int:
+    def _of(self, name: tuple[str, ...], rows: np.ndarray, place: int) -> int:
+        if not all(name):
+            raise BadValueError(_first(rows, place), "a device is missing")
         if name not in self.numbers:
             text = name[0]
             number = int(text) if len(name) == 1 and re.fullmatch(r"\d{1,5}", text) else MOST_DEVICES
@@ -50,10 +40,27 @@ class DeviceNumbers:
                 number = self.free
             if number >= MOST_DEVICES:
                 raise BadValueError(
-                    row,
+                    _first(rows, place),
                     f"more than {MOST_DEVICES} devices",
                     "fewer, or spaces of addresses: --columns space=… (columns=…)",
                 )
             self.numbers[name] = number
             self.used.add(number)
         return self.numbers[name]
+
+
+def _numbered(column: pa.Array) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    """Return the number of each row's name, in the order in which the names first occur, and the names."""
+    coded = pc.dictionary_encode(flat(column))
+    known = coded.dictionary
+    names = texts(known if is_text(known) else known.cast(pa.string()))
+    return _indices(coded), [(name.strip(),) for name in names]
+
+
+def _indices(coded: pa.DictionaryArray) -> np.ndarray:
+    indices: np.ndarray = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return indices
+
+
+def _first(rows: np.ndarray, place: int) -> int:
+    return int(np.flatnonzero(rows == place)[0])

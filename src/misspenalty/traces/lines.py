@@ -130,9 +130,10 @@ def chunks(path: Path, expected: str, longest: int = LONGEST_LINE) -> Iterator[t
                 raise InputError(what, path=path, line=number, expected=expected)
             rest = text[whole:]
             if whole:
-                _check_returns(text[:whole], path, line)
-                yield text[:whole], line
-                line += _count(text[:whole])
+                lines = text[:whole]
+                _check_returns(lines, path, line)
+                yield lines, line
+                line += _count(lines)
     if rest:
         _check_returns(rest, path, line)
         yield rest + b"\n", line
@@ -170,7 +171,7 @@ def _newlines(chunk: bytes, old: bool, path: Path) -> bytes:
 
 def _check_returns(text: bytes, path: Path, lines_before: int) -> None:
     """Raise an `InputError` if a carriage return is not part of a line ending."""
-    returns = text.count(b"\r")
+    returns = text.count(b"\r") if b"\r" in text else 0
     if returns and returns != text.count(b"\r\n") + text.endswith(b"\r"):
         place = next(i for i in range(len(text)) if text[i] == 13 and text[i + 1 : i + 2] not in (b"\n", b""))
         raise InputError(
@@ -298,7 +299,7 @@ def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[in
     import pyarrow.csv as csv_reader
 
     names = [str(place) for place in range(len(layout.names))]
-    if not text.strip():
+    if not text or text.isspace():
         return {place: pa.array([], kind) for place, kind in kinds.items()}
     table = csv_reader.read_csv(
         pa.py_buffer(text),
