@@ -133,7 +133,7 @@ def check_size_changes(size_changes: str, in_bytes: bool) -> None:
 
 def _text(size: Any) -> str:
     if isinstance(size, numbers.Real) and not isinstance(size, numbers.Integral) and 0 < float(size) <= 1:
-        percent = f"{100 * float(size):{'.9g' if size >= 0.001 else '.9f'}}"  # at most nine decimals, no exponent
+        percent = f"{100 * float(size):{'.9g' if float(size) >= 0.001 else '.9f'}}"  # at most nine decimals, no exponent
         return f"{percent.rstrip('0').rstrip('.') if '.' in percent else percent}%"
     return size if isinstance(size, str) else f"{size}"
 

@@ -289,7 +289,7 @@ class ObjectBytes:
             while (part := np.fromfile(ids, np.uint32, CHUNK)).size:
                 asked = np.fromfile(sizes, np.int64, part.size)
                 new = new_blocks(part, seen)
-                objects.write(asked[new].data)
+                objects.write(np.compress(new, asked).data)
                 objects.flush()
                 seen += int(np.count_nonzero(new))
                 known = np.memmap(self.folder / "object_bytes", np.int64, "r", shape=(seen,))
