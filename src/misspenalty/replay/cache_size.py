@@ -133,7 +133,8 @@ def check_size_changes(size_changes: str, in_bytes: bool) -> None:
 
 def _text(size: Any) -> str:
     if isinstance(size, numbers.Real) and not isinstance(size, numbers.Integral) and 0 < float(size) <= 1:
-        percent = f"{100 * float(size):{'.9g' if float(size) >= 0.001 else '.9f'}}"  # at most nine decimals, no exponent
+        share = float(size)
+        percent = f"{100 * share:{'.9g' if share >= 0.001 else '.9f'}}"  # at most nine decimals, no exponent
         return f"{percent.rstrip('0').rstrip('.') if '.' in percent else percent}%"
     return size if isinstance(size, str) else f"{size}"
 
