@@ -153,8 +153,9 @@ def test_sample_is_repeatable_and_tells_sizes_of_its_own(zipf):
 
 
 @pytest.mark.parametrize("sample", [0.009, 0.036, 0.616])
-def test_a_sample_of_any_share_has_a_curve_over_its_own_sizes(zipf, sample):
+def test_a_sample_of_any_share_has_a_curve_over_its_own_sizes(zipf, sample, monkeypatch):
     """The smallest size that a user may name, 20 blocks of the sample, is rounded down for these shares."""
+    monkeypatch.setattr(sampling, "FEWEST", 20)
     assert sampling.FEWEST / sample * sample < sampling.FEWEST
     assert hit_ratio_curve(zipf, "lru", sample=sample)["cache_blocks"].iloc[0] == 1
 

@@ -77,7 +77,7 @@ class Prompts:
                 f"prompts: the columns have {', '.join(str(len(column)) for column in columns)} entries; expected one"
                 " of input_tokens, output_tokens, count and, if there are times, time for each prompt"
             )
-        if (total := int(np.sum(self.count))) != len(self.blocks):
+        if (total := int(np.asarray(self.count).sum())) != len(self.blocks):
             raise ParameterError(f"prompts: count adds up to {total} blocks; expected {len(self.blocks)}, all of them")
 
     def __len__(self):
