@@ -370,6 +370,8 @@ def test_other_names_of_policies_and_files_with_one_class(tmp_path):
         parse_policies("lru,")
     (path := tmp_path / "mine.py").write_text("class Mine:\n    def access(self, block): return False\n")
     assert parse_policies(str(path))[0].__name__ == "Mine"
+    first, _, second = parse_policies(f"{path}:Mine,lru,{path}:Mine")
+    assert first is second, "one class, so that both rows are those of one policy"
     path.write_text("x = 1\n")
     with pytest.raises(ParameterError, match=r"mine.py has no class with a method access"):
         parse_policies(str(path))

@@ -251,7 +251,8 @@ def parse_policies(text):
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ParameterError(f"--policy {text!r} has an empty name; expected names with commas between them")
-    return [load_class(name) if names_class(name) else find_policy(name).name for name in names]
+    own = {name: load_class(name) for name in dict.fromkeys(names) if names_class(name)}
+    return [own[name] if name in own else find_policy(name).name for name in names]
 
 
 def names_class(text):
