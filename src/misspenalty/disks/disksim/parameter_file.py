@@ -101,8 +101,8 @@ class _Parser:
         if match is None:
             return [name]
         numbers = range(int(match[2]), int(match[3]) + 1)
-        if len(numbers) > MOST_INSTANCES:
-            self.fail(f"range {name!r}", f"at most {MOST_INSTANCES} names")
+        if not 0 < len(numbers) <= MOST_INSTANCES:
+            self.fail(f"range {name!r}", f"1 to {MOST_INSTANCES} names")
         return [f"{match[1]}{number}" for number in numbers]
 
     def node(self, words):
