@@ -92,7 +92,7 @@ def test_zero_delays_are_replayed_and_negative_ones_refused():
     requests = Requests(np.array([0, 800]), np.array([8, 8], np.int32), np.zeros(2, np.uint8), np.array([0, 0]))
     assert (replay(kind, requests).simulated > 0).all()
     requests.delay[1] = -1
-    with pytest.raises(ParameterError, match="request 2: time -1 ns; expected 0 to"):
+    with pytest.raises(ParameterError, match="request 2: delay -1 ns; expected 0 to"):
         replay(kind, requests)
 
 

@@ -65,8 +65,8 @@ cdef int check(
             else:
                 most -= times[i]
     if wrong >= 0:
-        order = "; times must not decrease" if rising else ""
-        raise ParameterError(f"request {wrong + 1}: time {times[wrong]} ns; expected {least} to {most}{order}")
+        what, order = ("time", "; times must not decrease") if rising else ("delay", "")
+        raise ParameterError(f"request {wrong + 1}: {what} {times[wrong]} ns; expected {least} to {most}{order}")
     return 0
 
 
