@@ -48,9 +48,10 @@ def read_rules():
 
 
 def simulations():
-    """Return the names of the simulations that the studies declare, even if their input files are missing."""
+    """Return the names of the simulations that the studies declare, even if their input files are missing, and of the
+    tables about claims."""
     text = "\n".join(path.read_text() for path in RULES)
-    return set(re.findall(r'^plan\.simulation\(\s*"(\w+)"', text, re.MULTILINE))
+    return set(re.findall(r'^(?:plan\.s|    S)imulation\(\s*"(\w+)"', text, re.MULTILINE))
 
 
 def grouped_rules():
