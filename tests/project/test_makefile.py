@@ -1,4 +1,5 @@
-"""Test the messages of `make` on a machine that lacks something, the list of targets, and `make clean`."""
+"""Test the messages of `make` on a machine that lacks something, the list of targets, how the environment and the
+package are made, `make verify`, and `make clean`."""
 
 import hashlib
 import os

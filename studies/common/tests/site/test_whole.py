@@ -120,7 +120,7 @@ def test_keys_alone_reach_the_content_a_filter_and_a_download(whole, browser):
 
 
 def test_without_a_network_every_page_is_whole(whole, browser):
-    """Offline, a page of each kind must show its heading and request nothing but files."""
+    """Offline, pages of the results must show their headings and request nothing but files."""
     context = browser.new_context(offline=True)
     page, asked = context.new_page(), []
     page.route(
