@@ -184,6 +184,8 @@ def test_the_table_of_files_has_its_heads_on_a_phone_and_shows_keys_a_whole_dige
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"file://{site}/files.html")
     assert page.locator("table.made thead").bounding_box()["x"] >= 0
+    ends = page.locator("table.made .number").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert ends and max(ends) <= 390  # the last digit of a size must not lie outside the screen
     row = page.locator("table.made tbody tr").first
     cut = "(digest) => getComputedStyle(digest).textOverflow + ' ' + getComputedStyle(digest).whiteSpace"
     assert row.locator(".digest").evaluate(cut) == "ellipsis nowrap"
