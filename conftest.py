@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# pytest runs one worker per processor: in each of the many processes that the tests start, threads of BLAS only wait,
+# which takes processor time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The time that an example takes depends on the machine, but no test may fail because the machine is busy, or because
 # the code runs with sanitizers.
 settings.register_profile("untimed", deadline=None)

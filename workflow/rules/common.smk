@@ -1,4 +1,5 @@
 # Read and check the configuration, and create the plans to which every study's rule file adds. This file has no rules.
+import os
 import re
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from misspenalty_studies.common.study import studies
 from misspenalty_studies.common.configuration import checked
 from snakemake.exceptions import WorkflowError
 from snakemake.iocontainers import Wildcards
+
+# Jobs run beside one another, and models in threads of their own: threads of BLAS only wait, which takes processor time,
+# and sums may be rounded differently for another number of them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Files given on the command line come last, because they override the default one. Whether the settings fit the data is
 # checked once, before the first job.
