@@ -349,6 +349,12 @@ def test_fbr_sections_have_to_fit():
         find_policy("fbr").check({"f_new": 0.6, "f_old": 0.6})
 
 
+def test_mq_refuses_a_factor_of_a_life_time_that_is_given():
+    with pytest.raises(ParameterError, match="mq: life_time_factor is 2 and life_time is 50; expected only one"):
+        find_policy("mq").check({"life_time": 50, "life_time_factor": 2})
+    assert find_policy("mq").check({"life_time": 50})["life_time_factor"] == 1
+
+
 def test_fbr_old_section_holds_a_block_at_least():
     """Even if the new section is to take the whole cache, the old section keeps one block."""
     ids = np.random.default_rng(3).zipf(1.3, 2000) % 30

@@ -25,6 +25,7 @@ Deviations and decisions, where the paper is silent:
 
 from collections import OrderedDict
 
+from misspenalty.errors import ParameterError
 from misspenalty.policies._mq import MQ as Kernel
 from misspenalty.policies.registry import Parameter, Reference, register
 
@@ -46,7 +47,22 @@ PARAMETERS = (
 )
 
 
-@register("mq", Kernel, PARAMETERS)
+def check(life_time, life_time_factor, **others):
+    """Refuse a factor that would have no effect.
+
+    Raises
+    ------
+    ParameterError
+        A factor multiplies the estimated lifeTime, but `life_time` is given, so that nothing is estimated.
+    """
+    if life_time is not None and life_time_factor != 1:
+        raise ParameterError(
+            f"mq: life_time_factor is {life_time_factor:g} and life_time is {life_time}; expected only one of them,"
+            " because the factor multiplies the lifeTime that is estimated without life_time"
+        )
+
+
+@register("mq", Kernel, PARAMETERS, check=check)
 class MQ(Reference):
     """Multi-Queue: LRU queues by log2 of the access count, with expiry and a history."""
 
