@@ -185,14 +185,19 @@ def _stream(used, times, fetch, register, background):
 
 
 def _shifted(used, times, register, clients):
-    """Return a stream of the same hot fetches for each client, each with another starting point."""
+    """Return a stream of the same hot fetches for each client, each with another starting point.
+
+    A client that has made the last fetch does the work after it, and goes on with the first fetch.
+    """
     fetch = used["page"].to_numpy() > 0
     stream = _stream(used, times, fetch, register, False)
     n = len(stream.page)
-    return [
-        Stream(np.roll(stream.page, -at), np.append(np.roll(stream.before[:n], -at), 0), register)
-        for at in (client * n // clients for client in range(clients))
-    ]
+    streams = []
+    for at in (client * n // clients for client in range(clients)):
+        before = stream.before[:n].copy()
+        before[0] += stream.before[n] if at else 0
+        streams.append(Stream(np.roll(stream.page, -at), np.append(np.roll(before, -at), 0), register))
+    return streams
 
 
 def _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, iterations):

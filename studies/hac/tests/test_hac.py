@@ -15,6 +15,7 @@ from misspenalty_studies.hac import conditions as hac_conditions
 from misspenalty_studies.hac import further as hac_further
 from misspenalty_studies.hac import layouts as hac_layouts
 from misspenalty_studies.hac import measured as hac_measured
+from misspenalty_studies.hac import prices
 from misspenalty_studies.hac import projections as hac_projections
 from misspenalty_studies.hac import runs as hac_runs
 from misspenalty_studies.hac import tables as hac
@@ -133,6 +134,15 @@ def test_a_shared_server_has_seen_the_cold_iteration(sweeps, costs, name):
         assert (found.hit_pct, found.us["disk"]) == (100, 0)
     cold = penalty(fetches(sweeps, name), POINTS[name], costs, clients=2, cold=True)
     assert cold.hit_pct < 100
+
+
+def test_a_client_does_the_work_after_the_last_fetch_before_it_starts_again():
+    """By hand: work of 1, 2 and 4 before the fetches of pages 7, 8 and 9, and of 8 after the last one."""
+    used = pd.DataFrame({"page": [0, 7, 0, 8, 9, 0]})
+    times = pd.DataFrame({"hit": [1, 0, 2, 4, 0, 8], "conversion": 0, "replacement": 0})
+    first, second = prices._shifted(used, times, 0, 2)
+    assert (first.page.tolist(), second.page.tolist()) == ([7, 8, 9], [8, 9, 7])
+    assert (first.before.tolist(), second.before.tolist()) == ([1, 2, 4, 0], [2, 4, 1 + 8, 0])
 
 
 def test_penalty_refuses_a_run_without_fetches(data, costs):
