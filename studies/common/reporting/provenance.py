@@ -17,7 +17,7 @@ from misspenalty.errors import InputError, ParameterError
 from misspenalty.io.files import atomic_path
 
 # meson.build is left out: it is not installed, and a wheel must have the same digest as its checkout
-SOURCES = {".py", ".pyx", ".pxd", ".h"}
+SOURCES = {".py", ".pyx", ".pxd", ".h", ".yaml"}
 PACKAGES = (
     "misspenalty", "numpy", "pandas", "pyarrow", "scipy", "matplotlib", "pyyaml", "jsonschema", "cython", "meson",
     "meson-python", "snakemake", "jupytext", "typst",
@@ -39,7 +39,8 @@ class Sources:
 
     A function depends on its module and on every module of these packages that its module imports, directly or
     indirectly, including compiled ones. A module that imports by a computed name (a registry) depends on everything in
-    its folder. Tests are ignored.
+    its folder. The library's YAML files, which describe formats, are sources of the package in whose folder they are.
+    Tests are ignored.
 
     Parameters
     ----------
@@ -61,9 +62,9 @@ class Sources:
         for package, folder in self._folders.items():
             for path in sorted(p for p in folder.rglob("*") if p.suffix in SOURCES and p.is_file()):
                 parts = (package, *path.relative_to(folder).with_suffix("").parts)
-                if "tests" in parts:
-                    continue
-                name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+                if "tests" in parts or (path.suffix == ".yaml" and package != "misspenalty"):
+                    continue  # the rules name a study's YAML files as inputs
+                name = ".".join(parts[:-1] if parts[-1] == "__init__" or path.suffix == ".yaml" else parts)
                 relative = f"{package}/{path.relative_to(folder).as_posix()}"
                 texts[relative] = text = path.read_bytes()
                 self._paths.setdefault(name, []).append(relative)

@@ -52,6 +52,12 @@ def test_kernels_of_a_registry_are_among_the_sources():
     assert {"_mq.pyx", "_arc.pyx", "mq.py"} <= names
 
 
+def test_a_compiled_trace_depends_on_the_descriptions_of_formats():
+    named = {path.name for path in SOURCES.files("misspenalty.traces.open_trace")}
+    assert {"__init__.py", "spc.yaml"} <= named
+    assert not [path for path in SOURCES.files() if path.suffix == ".yaml" and "studies" in path.parts]
+
+
 @pytest.fixture
 def package(tmp_path):
     for name, text in {
