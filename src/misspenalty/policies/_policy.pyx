@@ -1,6 +1,5 @@
 """Base of the replacement kernels."""
 
-from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
 from misspenalty._kernel cimport SLICE, Kernel, check_signals
@@ -68,39 +67,37 @@ cdef class Policy(Kernel):
         self.check_unused()
         return 0 <= block < self.blocks and self.holds(block)
 
-    @property
-    def one_for_one(self):
-        """Whether every miss from now on evicts one block: the cache is full, and the policy loads every missed block."""
-        return not self.varies and self.resident >= self.capacity
-
     def replay(
-        self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None, uint32_t[::1] evicted=None
+        self, const block_t[::1] ids, uint8_t[::1] hit, const uint8_t[::1] refresh=None, const uint8_t[::1] counted=None
     ):
         """Replay references with the GIL released; set ``hit[i]`` to whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` is set to the
-        number of blocks that the reference evicted. Ctrl-C stops the replay between two slices of references.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. Hits and evictions are counted
+        for the references with ``counted[i]`` set, by default for all; the evictions are added to
+        `counted_evictions`. Ctrl-C stops the replay between two slices of references.
 
         Returns
         -------
         int
-            Number of hits among these references.
+            Number of hits among the counted references.
 
         Raises
         ------
         IndexError
-            `hit`, `refresh` or `evicted` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
+            `hit`, `refresh` or `counted` is shorter than `ids`, or an id is not below `blocks`; nothing was replayed.
         OverflowError
             There are more references in total than the kernel's clock can count; nothing was replayed.
         """
         cdef Py_ssize_t begin = 0, part, n = ids.shape[0]
+        cdef const uint8_t* refreshes = NULL
+        cdef const uint8_t* counts = NULL
         cdef int64_t hits = 0
         if hit.shape[0] < n:
             raise IndexError(f"hit has length {hit.shape[0]}, must be at least {n}")
         if refresh is not None and refresh.shape[0] < n:
             raise IndexError(f"refresh has length {refresh.shape[0]}, must be at least {n}")
-        if evicted is not None and evicted.shape[0] < n:
-            raise IndexError(f"evicted has length {evicted.shape[0]}, must be at least {n}")
+        if counted is not None and counted.shape[0] < n:
+            raise IndexError(f"counted has length {counted.shape[0]}, must be at least {n}")
         if n > MOST_REFERENCES - self.requests:
             raise OverflowError(f"{n} references after {self.requests}; at most {MOST_REFERENCES} can be replayed")
         if n:
@@ -108,23 +105,24 @@ cdef class Policy(Kernel):
             with self, nogil:
                 while begin < n:
                     part = min(n - begin, <Py_ssize_t>SLICE)
-                    if evicted is not None:
-                        run_counting(self, &ids[begin], NULL if refresh is None else &refresh[begin], part, &hit[begin],
-                                     &evicted[begin])
-                    elif refresh is None:
-                        self.run(&ids[begin], part, &hit[begin])
-                    else:
-                        run_refreshing(self, &ids[begin], &refresh[begin], part, &hit[begin])
+                    if refresh is not None:
+                        refreshes = &refresh[begin]
+                    if counted is not None:
+                        counts = &counted[begin]
+                    run_counting(self, &ids[begin], refreshes, counts, part, &hit[begin])
                     self.requests += part
-                    hits += hits_in(&hit[begin], part)
+                    hits += hits_in(&hit[begin], counts, part)
                     begin += part
                     check_signals()
         return hits
 
 
 cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit) noexcept nogil:
-    """Replay references, skipping marked ones whose block is not in the cache."""
+    """Replay references, skipping marked ones whose block is not in the cache; `refresh` is NULL if none is marked."""
     cdef Py_ssize_t begin = 0, i
+    if refresh == NULL:
+        policy.run(ids, n, hit)
+        return
     for i in range(n):
         if refresh[i]:
             if begin < i:
@@ -140,41 +138,43 @@ cdef void run_refreshing(Policy policy, const block_t* ids, const uint8_t* refre
 
 
 cdef void run_counting(
-    Policy policy, const block_t* ids, const uint8_t* refresh, Py_ssize_t n, uint8_t* hit, uint32_t* evicted
+    Policy policy, const block_t* ids, const uint8_t* refresh, const uint8_t* counted, Py_ssize_t n, uint8_t* hit
 ) noexcept nogil:
-    """Replay references and count the evictions of each.
+    """Replay references, and add the evictions of the marked ones to `counted_evictions`; NULL marks all.
 
-    Unless the policy `varies`, a miss in a full cache evicts exactly one block.
-
-    `refresh` is NULL or marks references to skip if their block is not in the cache.
+    Unless the policy `varies`, a miss in a full cache evicts exactly one block. If it does, each stretch of references
+    that all count, or do not, is replayed on its own.
     """
-    cdef Py_ssize_t i, room = policy.capacity - policy.resident
-    cdef int64_t before
-    if not policy.varies:
-        if refresh == NULL:
-            policy.run(ids, n, hit)
-        else:
-            run_refreshing(policy, ids, refresh, n, hit)
+    cdef Py_ssize_t begin = 0, i, room = policy.capacity - policy.resident
+    cdef int64_t before = policy.evictions
+    if counted == NULL:
+        run_refreshing(policy, ids, refresh, n, hit)
+        policy.counted_evictions += policy.evictions - before
+    elif policy.varies:
+        for i in range(1, n + 1):
+            if i == n or counted[i] != counted[begin]:
+                before = policy.evictions
+                run_refreshing(policy, &ids[begin], NULL if refresh == NULL else &refresh[begin], i - begin, &hit[begin])
+                if counted[begin]:
+                    policy.counted_evictions += policy.evictions - before
+                begin = i
+    else:
+        run_refreshing(policy, ids, refresh, n, hit)
         for i in range(n):
-            evicted[i] = 0
             if not hit[i] and (refresh == NULL or not refresh[i]):
-                evicted[i] = room <= 0
+                policy.counted_evictions += counted[i] & (room <= 0)
                 room -= 1
-        return
-    for i in range(n):
-        before = policy.evictions
-        if refresh == NULL:
-            policy.run(&ids[i], 1, &hit[i])
-        else:
-            run_refreshing(policy, &ids[i], &refresh[i], 1, &hit[i])
-        evicted[i] = <uint32_t>(policy.evictions - before)
 
 
-cdef inline int64_t hits_in(const uint8_t* hit, Py_ssize_t n) noexcept nogil:
+cdef inline int64_t hits_in(const uint8_t* hit, const uint8_t* counted, Py_ssize_t n) noexcept nogil:
     cdef int64_t hits = 0
     cdef Py_ssize_t i
-    for i in range(n):
-        hits += hit[i]
+    if counted == NULL:
+        for i in range(n):
+            hits += hit[i]
+    else:
+        for i in range(n):
+            hits += hit[i] & counted[i]
     return hits
 
 

@@ -43,11 +43,9 @@ class PythonPolicy:
         Address of each dense id; ``access`` is given addresses.
     """
 
-    one_for_one = False  # a policy may count evictions itself, see `_policy.Policy`
-
     def __init__(self, name: str, policy: Any, capacity: int, address: np.ndarray) -> None:
         self.name, self.policy, self.capacity, self.address = name, policy, capacity, address
-        self.blocks, self.requests, self.misses = len(address), 0, 0
+        self.blocks, self.requests, self.misses, self.counted_evictions = len(address), 0, 0, 0
         self._claims, self._found = Claims(capacity, len(address)), np.empty(1, np.uint8)
         self._said = -1  # id of the block that the policy has just said it holds; -1 = none
 
@@ -66,47 +64,50 @@ class PythonPolicy:
         return check_whole(f"policy {self.name}: {name}", value, 0, MAX_COUNT)
 
     def replay(
-        self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None, evicted: np.ndarray | None = None
+        self, ids: np.ndarray, hit: np.ndarray, refresh: np.ndarray | None = None, counted: np.ndarray | None = None
     ) -> int:
         """Replay references; set ``hit[i]`` to whether ``ids[i]`` was in the cache.
 
-        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. ``evicted[i]`` is set to the
-        number of blocks that the reference evicted.
+        A reference with ``refresh[i]`` set is ignored unless its block is in the cache. Hits and evictions are counted
+        for the references with ``counted[i]`` set, by default for all; the evictions are added to
+        `counted_evictions`.
 
         Returns
         -------
         int
-            Number of hits among these references.
+            Number of hits among the counted references.
 
         Raises
         ------
         ParameterError
             A method of the policy raised an exception; ``access`` returned neither a boolean nor an integer,
-            contradicted ``__contains__``, or claimed a hit that a cache of this capacity cannot have; `evicted` is
-            given and the policy's own count of evictions is not a whole number from 0 on; or `refresh` is given and the
-            policy has no ``__contains__``.
+            contradicted ``__contains__``, or claimed a hit that a cache of this capacity cannot have; the policy's own
+            count of evictions is not a whole number from 0 on; or `refresh` is given and the policy has no
+            ``__contains__``.
         """
         if refresh is not None and not hasattr(self.policy, "__contains__"):
             raise ParameterError(
                 f"policy {self.name} has no `__contains__`, which writes='refresh' needs; give the class a method"
                 " __contains__(block), or choose another rule for writes"
             )
-        hits = 0
         accessed = np.ones(len(ids), bool)
+        before = self.evictions
         for number, block in enumerate(self.address[ids].tolist()):
-            before = 0 if evicted is None else self.evictions
             refreshes = refresh is not None and refresh[number]
             if refreshes and not self._ask("__contains__", block):
                 hit[number] = accessed[number] = False
             else:
                 hit[number] = found = self.reference(block, refreshes)
-                hits += found
                 self.misses += not found
-            if evicted is not None:
-                evicted[number] = max(self.evictions - before, 0)
+            if counted is not None:
+                evicted, before = self.evictions - before, self.evictions
+                self.counted_evictions += evicted if counted[number] else 0
+        if counted is None:
+            self.counted_evictions += self.evictions - before
         self.requests += len(ids)
         self._check(np.ascontiguousarray(ids[accessed]), hit[: len(ids)][accessed])
-        return hits
+        marked = hit[: len(ids)] if counted is None else hit[: len(ids)] & counted
+        return int(np.count_nonzero(marked))
 
     def access(self, number: int) -> bool:
         """Reference the block of this id; return whether it was in the cache."""

@@ -385,25 +385,17 @@ def _replay(
     kernel = _kernel(trace, definition, size, prefetch, parameters, future)
     cold = cold_misses(trace, writes, warm_up) if cold is None else cold
     outcome = np.empty(SLICE, np.uint8)
-    evicted = np.empty(SLICE, np.int32)  # libCacheSim's LIRS has -1 where it finds a block that it counted as evicted
-    requests = found = evictions = 0
+    requests = found = 0
     for part, ids, counted in slices(trace, writes, warm_up, SLICE):
         refresh = trace.write[part].view(np.uint8) if writes == "refresh" and trace.write is not None else None
-        before, one_for_one = kernel.evictions, kernel.one_for_one
-        each = None if counted is None or one_for_one else evicted.view(np.uint32)
-        answered = kernel.replay(ids, outcome, refresh, each)
-        hit = outcome[: ids.shape[0]]
-        record(trace, writes, part, hit, hits)
-        if counted is None:
-            asked, gone = ids.shape[0], kernel.evictions - before
-        else:
-            asked, answered = int(np.count_nonzero(counted)), int(np.count_nonzero(counted & hit.view(bool)))
-            gone = asked - answered if one_for_one else int(np.compress(counted, evicted[: ids.shape[0]]).sum())
-        requests, found, evictions = requests + asked, found + answered, evictions + gone
+        found += kernel.replay(ids, outcome, refresh, None if counted is None else counted.view(np.uint8))
+        requests += len(ids) if counted is None else int(np.count_nonzero(counted))
+        record(trace, writes, part, outcome[: len(ids)], hits)
         advance(part.stop - part.start)
     if isinstance(kernel, PythonPolicy):
         kernel.check_size()
-    return Result(definition.name, size, requests, found, cold, evictions, kernel.ghost_hits, kernel.evictions)
+    counts = kernel.counted_evictions, kernel.ghost_hits, kernel.evictions
+    return Result(definition.name, size, requests, found, cold, *counts)
 
 
 def _bar(references: int, progress: bool, policy: str) -> AbstractContextManager[Any]:
