@@ -252,11 +252,12 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.lab: $(VENV)/.%: requirements-%.lock | $(VE
 	@touch $@
 
 # A compiled kernel left among the sources would be installed over the one built here, so such files are deleted first. The wheel
-# is kept next to its time stamp, so that a deleted folder build or another environment's wheel cannot take its place.
+# is kept next to its time stamp, so that a deleted folder build or another environment's wheel cannot take its place. MAKEFLAGS
+# is empty because ninja would report an error about make's job server, which it cannot reach through pip.
 TAG = cp$$($(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')
 $(VENV)/.wheel: $(VENV)/.compilers $(SOURCES)
 	@echo "Building the package"; find src studies -name '*.so' -delete; rm -rf $(VENV)/wheels
-	@$(TOOLS) $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --no-cache-dir \
+	@$(TOOLS) MAKEFLAGS= $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --no-cache-dir \
 	  --wheel-dir $(VENV)/wheels --config-settings=build-dir=build/wheel-$(TAG) . || { rm -rf build/wheel-$(TAG); exit 1; }
 	@touch $@
 
