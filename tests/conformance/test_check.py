@@ -118,12 +118,19 @@ def test_a_check_that_ran_nothing_does_not_pass():
         ('{"id": "lru/01", "hits": "01", "evicted": [1]}\n', "evicted: expected blocks by the number"),
         ('{"id": "lru/01", "hits": "01", "evicted": {"1": 2}}\n', "evicted: expected blocks by the number"),
         ('{"id": "lru/01", "hits": "01", "evicted": {"1": [2.5]}}\n', "evicted: expected blocks by the number"),
+        ("[" * 100_000 + "\n", "line 1: not a result: maximum recursion depth"),
     ],
 )
 def test_damaged_results_are_refused(tmp_path, text, named):
     (tmp_path / "r.jsonl").write_text(text)
     with pytest.raises(InputError, match=named):
         conformance.read_results(tmp_path / "r.jsonl")
+
+
+def test_the_blocks_that_a_reference_evicted_may_be_in_any_order(tmp_path):
+    (tmp_path / "r.jsonl").write_text('{"id": "lru/01", "hits": "01", "evicted": {"1": [9, 10, 2]}}\n')
+    (result,) = conformance.read_results(tmp_path / "r.jsonl")
+    assert result.evicted == {1: [2, 9, 10]}
 
 
 def test_unknown_policies_are_refused():

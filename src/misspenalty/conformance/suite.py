@@ -290,7 +290,7 @@ def read_results(path: str | Path) -> list[Result]:
                 raise ValueError(f"a {type(record).__name__} instead of an object")
             if "id" in record:
                 found.append(_result(record))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"not a result: {error}",
                 path=path,
@@ -313,7 +313,7 @@ def _result(record: dict[str, Any]) -> Result:
         return result
     try:
         evicted = {
-            int(number): [operator.index(block) for block in blocks] for number, blocks in result.evicted.items()
+            int(number): sorted(operator.index(block) for block in blocks) for number, blocks in result.evicted.items()
         }
     except (AttributeError, TypeError, ValueError):
         raise ValueError('evicted: expected blocks by the number of the reference, as in {"2": [1]}') from None
