@@ -258,6 +258,24 @@ def test_a_seek_table_may_have_one_point(capsys, made, tmp_path):
     assert [mechanics.seek(distance) for distance in (0, 1, 3, 9)] == [0, 2_500_000, 2_500_000, 2_500_000]
 
 
+HPL = "Seek type = hplplus10, HPL seek equation values = [ 4.5, 1.0, 0.5, 2.0, 0.1, -1 ]"
+TEN = ", First ten seek times = [ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ]"
+
+
+def test_a_computed_seek_curve_begins_with_its_ten_measured_times(made):
+    """A seek over 5 cylinders is the first of the line if that begins at 4.5."""
+    model = MODEL.replace("Seek type = extracted, Full seek curve = made.seek", HPL + TEN)
+    seek = importer.from_disksim(made(model=model))["mechanics"]["seek"]
+    assert seek["first_ms"] == list(range(1, 11)) and seek["long_from"] == 5
+
+
+@pytest.mark.parametrize("ten", ["", TEN.replace(", 10", ""), TEN.replace("10 ]", "10, 11 ]"), TEN.replace("10", "x")])
+def test_a_computed_seek_curve_without_its_ten_measured_times_is_refused(made, ten):
+    model = MODEL.replace("Seek type = extracted, Full seek curve = made.seek", HPL + ten)
+    with pytest.raises(InputError, match="First ten seek times are malformed; expected ten numbers"):
+        importer.from_disksim(made(model=model))
+
+
 def test_a_drive_may_have_one_cylinder(made):
     """Its seek curve still says how long a head switch takes: as long as a seek over one cylinder."""
     model = MODEL.replace("cylinders = 10", "cylinders = 1").replace("= 9,", "= 0,").replace("= 8.0", "= 20.0")

@@ -8,6 +8,7 @@ them; those without effect in the model (statistics, host-side queues) are ignor
 cache is then complete once it is there, but in DiskSim's code, every write is.
 """
 
+import math
 import re
 from pathlib import Path
 
@@ -319,7 +320,9 @@ def _seek(part, path):
             raise InputError("HPL seek equation values are malformed", path=path, expected="six numbers")
         long_from, short, root, long, line, one = values
         first = part.list("First ten seek times") if kind == "hplplus10" else [one] if one != -1 else []
-        seek = {"short_ms": short, "short_sqrt_ms": root, "long_from": int(long_from), "long_ms": long}
+        if kind == "hplplus10" and (len(first) != 10 or not all(isinstance(ms, int | float) for ms in first)):
+            raise InputError("First ten seek times are malformed", path=path, expected="ten numbers")
+        seek = {"short_ms": short, "short_sqrt_ms": root, "long_from": math.ceil(long_from), "long_ms": long}
         return seek | {"long_cylinder_ms": line} | ({"first_ms": first} if first else {})
     raise InputError(f"seek type {kind!r}", path=path, expected="extracted, hpl or hplplus10")
 
