@@ -11,15 +11,13 @@ does not offer are left out.
 
 import argparse
 import json
-import shutil
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from run import BUILDS, RESULTS
+from run import BUILDS, RESULTS, available, languages
 
 import misspenalty
 from misspenalty import conformance
@@ -35,23 +33,24 @@ def main():
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("traces", nargs="*", metavar="NAME=FILE", type=named, help="traces that Miss Penalty can read")
-    parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
+    parser.add_argument("--languages", default=",".join(BUILDS), type=languages, help="comma-separated (default: all)")
     parser.add_argument("--caches", help="comma-separated; the rows of the others are kept (default: all)")
     options = parser.parse_args()
     differing = [row for row in json.loads(RESULTS.read_text()) if row["first_vector"]]
     if options.caches:
-        differing = [row for row in differing if row["cache"] in options.caches.split(",")]
+        asked, known = options.caches.split(","), [row["cache"] for row in differing]
+        if unknown := [name for name in asked if name not in known]:
+            parser.error(
+                f"argument --caches: no difference is known of {', '.join(unknown)}; expected some of {','.join(known)}"
+            )
+        differing = [row for row in differing if row["cache"] in asked]
     with tempfile.TemporaryDirectory() as folder:
         replays = [_replay(name, misspenalty.open_trace(path), folder) for name, path in options.traces]
         replays += [
             _replay(Path(vector.file).stem, Trace.from_blocks(conformance.load_trace(vector)), folder, vector.capacity)
             for vector in conformance.load_suite("lru").long
         ]
-        for language in options.languages.split(","):
-            tool, build = BUILDS[language]
-            if shutil.which(tool) is None:
-                print(f"{language} is left out because {tool} is not installed", file=sys.stderr)
-                continue
+        for language, build in available(options.languages):
             command = build()
             for cache in (row for row in differing if row["language"] == language):
                 _write([row for replay in replays if (row := cost(command, cache, replay))])

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-from run import BUILD, BUILDS, HERE
+from run import BUILD, BUILDS, HERE, available, languages
 
 FOLDERS = {"rust": HERE / "rust" / "examples"}  # where Cargo looks for them; other languages use `reproductions`
 ANSWER = r"[01]+|(?:over |under )?\d+ hits"
@@ -90,13 +90,9 @@ def command(language, path):
 def main():
     """Run the command line; return exit status 1 if a program does not print what its first line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
+    parser.add_argument("--languages", default=",".join(BUILDS), type=languages, help="comma-separated (default: all)")
     status = 0
-    for language in parser.parse_args().languages.split(","):
-        tool, build = BUILDS[language]
-        if shutil.which(tool) is None:
-            print(f"{language} is left out because {tool} is not installed", file=sys.stderr)
-            continue
+    for language, build in available(parser.parse_args().languages):
         build()
         for path in reproductions(language):
             expected = says(path)

@@ -76,6 +76,24 @@ BUILDS = {  # by language: the tool it needs, and the function that builds its a
 }
 
 
+def languages(text):
+    """Split names of languages at commas, as an argparse type."""
+    names = text.split(",")
+    if unknown := [name for name in names if name not in BUILDS]:
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; expected some of {','.join(BUILDS)}")
+    return names
+
+
+def available(names):
+    """Yield each of these languages whose tool is installed, with the function that builds its adapter."""
+    for name in names:
+        tool, build = BUILDS[name]
+        if shutil.which(tool) is None:
+            print(f"{name} is left out because {tool} is not installed", file=sys.stderr)
+        else:
+            yield name, build
+
+
 def check_cache(command, listed):
     """Run one cache twice, compare each run with the vectors, and return the row."""
     name, library, version, policy, kind = listed.split("\t")
@@ -126,26 +144,25 @@ def _hits(text, vector):
 def main():
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--languages", default=",".join(BUILDS), help="comma-separated (default: all)")
+    parser.add_argument("--languages", default=",".join(BUILDS), type=languages, help="comma-separated (default: all)")
     parser.add_argument("--caches", help="comma-separated; the rows of the others are kept (default: all)")
     options = parser.parse_args()
-    languages = options.languages.split(",")
-    if unknown := [name for name in languages if name not in BUILDS]:
-        parser.error(f"argument --languages: unknown: {', '.join(unknown)}; expected some of {','.join(BUILDS)}")
-    for language in languages:
-        tool, build = BUILDS[language]
-        if not (HERE / language).is_dir() or shutil.which(tool) is None:
-            print(f"{language} is left out because {tool} is not installed", file=sys.stderr)
-            continue
+    asked = options.caches.split(",") if options.caches else None
+    found = set()
+    for language, build in available(options.languages):
         command = build()
         listed = subprocess.run([*command, "list"], capture_output=True, text=True, check=True).stdout.splitlines()
+        offered = {line.partition("\t")[0] for line in listed}
+        found |= offered
         rows = []
         for line in sorted(listed):
-            if options.caches and line.partition("\t")[0] not in options.caches.split(","):
+            if asked and line.partition("\t")[0] not in asked:
                 continue
             rows.append({"language": language} | check_cache(command, line))
             print(language, rows[-1]["cache"], f"{rows[-1]['passed']} of {rows[-1]['vectors']}", flush=True)
-        _write(language, rows, {line.partition("\t")[0] for line in listed})
+        _write(language, rows, offered)
+    if missing := [name for name in asked or () if name not in found]:
+        parser.error(f"argument --caches: unknown: {', '.join(missing)}; expected some of {','.join(sorted(found))}")
 
 
 def _write(language, rows, offered):

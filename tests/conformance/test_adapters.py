@@ -138,9 +138,30 @@ def test_rows_of_other_caches_are_kept_and_those_of_lost_ones_dropped(monkeypatc
     assert table == [("go", "a", 1), ("python", "a", 1), ("python", "b", 2)]
 
 
-def test_an_unknown_language_is_refused():
+@pytest.mark.parametrize(
+    ("script", "options", "told"),
+    [
+        ("run.py", "--languages pyton,go", "unknown: pyton; expected some of python,go,javascript,rust,java"),
+        ("costs.py", "--languages pyton,go", "unknown: pyton; expected some of python,go,javascript,rust,java"),
+        ("reproduce.py", "--languages pyton,go", "unknown: pyton; expected some of python,go,javascript,rust,java"),
+        ("costs.py", "--caches hashicorp.2q", "no difference is known of hashicorp.2q; expected some of hashicorp.2Q,"),
+    ],
+)
+def test_an_unknown_language_or_cache_is_refused(script, options, told):
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "run.py"), "--languages", "pyton,go"], capture_output=True, text=True, check=False
+        [sys.executable, str(FOLDER / script), *options.split()], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
-    assert "unknown: pyton; expected some of python,go,javascript,rust,java" in done.stderr
+    assert done.returncode == 2 and told in done.stderr
+
+
+def test_a_cache_that_no_language_has_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.syspath_prepend(FOLDER)
+    import run
+
+    lister = [sys.executable, "-c", r"print('a.LRU\ta\t1\tlru\tcertain')"]
+    monkeypatch.setattr(run, "BUILDS", {"python": (sys.executable, lambda: lister)})
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "libraries.json")
+    monkeypatch.setattr(sys, "argv", ["run.py", "--caches", "b.LRU"])
+    with pytest.raises(SystemExit, match="2"):
+        run.main()
+    assert "argument --caches: unknown: b.LRU; expected some of a.LRU" in capsys.readouterr().err
