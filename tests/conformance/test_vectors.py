@@ -150,6 +150,17 @@ def test_the_generator_notices_a_changed_file(tmp_path, monkeypatch, capsys):
     assert conformance_vectors.main() == 0 and (tmp_path / "a.json").read_text() == "new\n"
 
 
+def test_the_guide_says_which_short_vectors_a_lirs_fails_that_forgets_an_evicted_block():
+    def run(capacity, trace, parameters, details):
+        return conformance.answer_reference(forgetful, capacity, trace, parameters, False)
+
+    forgetful = wrong_version("lirs", "drops_history")
+    findings = conformance.check_run(replace(SUITES["lirs"], long=[]), run).findings
+    *first, last = [f"`{finding.vector.id}`" for finding in findings if finding.result == "differs"]
+    guide = (Path(__file__).parents[2] / "docs/how-to/conformance.md").read_text()
+    assert f"for instance, fails {', '.join(first)} and {last} of the short vectors" in guide
+
+
 def test_the_guide_says_how_many_vectors_there_are():
     root = Path(__file__).parents[2]
     suites = [json.loads(path.read_text()) for path in sorted((root / "data/conformance").glob("*.json"))]
