@@ -33,8 +33,8 @@ pd.options.display.precision = 2
 
 # %% [markdown]
 # `misspenalty disk list` lists the drives. A description of your own is a YAML file in the same format; with
-# `like: hp97560`, everything that it leaves out is taken from that drive. DiskSim's parameter files are imported with
-# `misspenalty disk import mine.parv mine.yaml`.
+# `like: hp97560`, everything that it leaves out, except its name, is taken from that drive. DiskSim's parameter files
+# are imported with `misspenalty disk import mine.parv mine.yaml`.
 #
 # <div style="border-left: 4px solid #e8702a; padding-left: 1em"><b>Change these</b></div>
 

@@ -7,6 +7,7 @@ import yaml
 
 from misspenalty import disks
 from misspenalty.cli.main import main
+from misspenalty.disks.drive import description
 from misspenalty.disks.requests import read_requests
 from misspenalty.errors import InputError, ParameterError
 
@@ -163,6 +164,21 @@ def test_a_description_may_be_like_another(capsys, tmp_path):
     path.write_text(yaml.safe_dump({"like": "hp97560", "name": "faster", "mechanics": {"rpm": 8004}}))
     row = json.loads(run(capsys, "info", str(path), "--json")[1])
     assert (row["rpm"], row["revolution_ms"], row["cylinders"]) == (8004, 7.496, 1962)
+
+
+def test_a_description_like_another_has_a_name_of_its_own(capsys, tmp_path):
+    path = tmp_path / "faster.yaml"
+    path.write_text(yaml.safe_dump({"like": "hp97560", "mechanics": {"rpm": 8004}}))
+    status, _, err = run(capsys, "info", str(path))
+    assert status == 2 and "faster.yaml: has no name; expected a name of its own, besides like: hp97560" in err
+
+
+def test_an_installed_description_is_not_like_itself(monkeypatch, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"like": "mine", "name": "mine"}))
+    monkeypatch.setattr(description, "_installed", lambda: {"mine": path})
+    with pytest.raises(InputError, match=r"mine\.yaml: like: 'mine' is this drive itself; expected another drive"):
+        disks.load("mine")
 
 
 def like(tmp_path, base, **changes):

@@ -264,6 +264,10 @@ def _read(path):
     if isinstance(data, dict) and "like" in data:
         if not isinstance(data["like"], str) or data["like"] not in names():
             raise InputError(f"like: {data['like']!r} is not an installed drive", path=path)
+        if _file(data["like"]) == path:
+            raise InputError(f"like: {data['like']!r} is this drive itself", path=path, expected="another drive")
+        if "name" not in data:  # tables would call the new drive by the other's name
+            raise InputError("has no name", path=path, expected=f"a name of its own, besides like: {data['like']}")
         data = _merged(copy.deepcopy(_packaged(data.pop("like")).data), data)
     data = check(data, path)
     return KINDS[data["kind"]](data, path)
@@ -290,7 +294,7 @@ def check(data, path=None):
     kind = kind if isinstance(kind, str) and kind in SCHEMAS else "disk"
     worst = worst_error(data, _schema(kind))
     if worst is not None:
-        place = ".".join(map(str, worst.absolute_path)) or "the whole"
+        place = ".".join(map(str, worst.absolute_path)) or "the description"
         raise InputError(f"{place}: {worst.message[:300]}", path=path, remedy=f"see data/drives/{SCHEMAS[kind]}")
     for place in _strange(data):
         raise InputError(f"{place}: not a finite number", path=path)
