@@ -1,4 +1,4 @@
-"""List the inputs that are fuzzed: trace formats, compiled traces, captures, drives, DiskSim's files, requests, YAML.
+"""List the inputs that are fuzzed: traces, captures, drives, DiskSim's files, requests, libraries' results, YAML.
 
 `targets.py` has the targets that read results.
 
@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import open_trace, simulate
+from misspenalty.conformance import read_results
 from misspenalty.disks import load
 from misspenalty.disks.disksim import importer
 from misspenalty.disks.requests import read_requests
@@ -259,6 +260,10 @@ REQUESTS = b"# made\n" + b"".join(
     b"%s Miss %d 8 %d.5 1000\n" % ((b"R", b"W")[n % 2], 8 * n, 9000 + n) for n in range(20)
 )
 
+RESULTS = b'{"library": "made", "version": "1"}\n' + b"".join(
+    b'{"id": "lru/%02d", "hits": "0011", "evicted": {"2": [%d, 10]}}\n' % (n, n) for n in range(1, 9)
+)
+
 
 def files(*names):
     return {Path(name).name: (ROOT / name).read_bytes() for name in names}
@@ -267,6 +272,12 @@ def files(*names):
 def read_drive(path):
     description = load(path)
     assert description.name
+
+
+def read_library(path):
+    for result in read_results(path):
+        assert result.hits and set(result.hits) <= {"0", "1"}
+        assert all(blocks == sorted(blocks) for blocks in (result.evicted or {}).values())
 
 
 def read_machine(path):
@@ -296,6 +307,7 @@ TARGETS |= {
         lambda: {"x.diskspecs": SPECS, "x.model": RUNS, "x.seek": SEEK},
     ),
     "disk_requests": Target(read_requests, lambda: {"seed": REQUESTS}),
+    "conformance_results": Target(read_library, lambda: {"seed": RESULTS}),
     "machine": Target(read_machine, lambda: files("studies/hac/machine.yaml")),
     "yaml": Target(read_yaml, lambda: files("environment.yml", "CITATION.cff")),
 }
