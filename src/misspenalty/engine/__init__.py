@@ -1,1 +1,1 @@
-"""Discrete-event engine that the composed systems share; kernels cimport it."""
+"""Provide the discrete-event engine that all simulated systems share; kernels cimport it."""

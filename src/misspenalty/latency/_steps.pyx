@@ -234,7 +234,7 @@ cdef class OPT(StepCache):
         self.latest[what] = step
 
     cdef void passed(self, uint32_t what, int64_t step) noexcept nogil:
-        """Set the next request only now: to a fetch that ends in the same step, a hit in that step is still to come."""
+        """Set the object's next request at the end of a step: a fetch that ends in this step still sees the old one."""
         if self.where[what] == T1:
             postpone(&self.f, what, self.following[step])
 

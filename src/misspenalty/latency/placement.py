@@ -38,7 +38,7 @@ class Target:
     sector_bytes : int
         Bytes of a sector; 0 for a fixed time.
     queued : bool
-        Whether a scheduler orders its queue, as only a disk's.
+        Whether it has a queue that a scheduler can order; only disks have one.
     """
 
     name: str

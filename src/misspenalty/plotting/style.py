@@ -111,7 +111,7 @@ _FURTHER = [("#7a3b00", "p", "--"), ("#3a7d44", "h", "-."), ("#a8324a", "*", ":"
 
 
 def policy_order(labels):
-    """Sort labels in the standard order: policies that use more information first; unknown ones last, by name."""
+    """Sort labels in the order in which all figures show policies; those without a style of their own last, by name."""
     known = list(_POLICIES)
     return sorted(set(labels), key=lambda label: (known.index(label) if label in known else len(known), label))
 

@@ -364,7 +364,7 @@ cdef class Flash(Kernel):
     cdef int64_t take_channel(self, int64_t die, int64_t t, int64_t units) noexcept nogil:
         """Move units over a die's channel, after the request's own earlier pages; return the end.
 
-        They do not wait for pages of older requests; those of writes occupy a channel for only a hundredth of the time.
+        They do not wait for pages of older requests.
         """
         cdef int64_t channel = die % self.s.channels
         if self.channel_stamp[channel] != self.request:
