@@ -277,7 +277,6 @@ def drives(folder):
                     mechanics["rpm"],
                     ns(mechanics["head_switch_ms"]),
                     ns(mechanics["write_settle_ms"]),
-                    geometry["heads"],
                 ],
                 "settings": kind.settings,
             }

@@ -46,13 +46,10 @@ cdef struct mechanics_t:
     int32_t shift                   # log2 of the blocks per bucket
     int32_t tracks_n                # number of tracks, without the closing entry
     int32_t cylinders
-    int32_t heads
 
 
 cdef struct place_t:
     int64_t angle                   # where the block begins, ticks
-    int64_t left                    # blocks from this one to the end of its run
-    int32_t run
     int32_t track
     int32_t sector                  # number on its track
     int32_t cylinder
@@ -93,14 +90,11 @@ cdef inline int64_t angle_of(const track_t* track, int32_t sector) noexcept nogi
 
 cdef inline void locate(const mechanics_t* m, int64_t lbn, place_t* place) noexcept nogil:
     """Fill in the place of a valid lbn."""
-    cdef int32_t run = find_run(m, lbn)
-    cdef const run_t* r = &m.runs[run]
+    cdef const run_t* r = &m.runs[find_run(m, lbn)]
     cdef const track_t* track = &m.tracks[r.track]
-    place.run = run
     place.track = r.track
     place.sector = r.sector + <int32_t>(lbn - r.lbn)
     place.cylinder = track.cylinder
-    place.left = m.runs[run + 1].lbn - lbn
     place.angle = angle_of(track, place.sector)
 
 

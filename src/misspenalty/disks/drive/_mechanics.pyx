@@ -41,13 +41,11 @@ cdef class Mechanics:
         Seek time by distance, ns; one per distance from 0 to cylinders - 1.
     rpm, head_switch, write_settle : int
         Revolutions per minute; the times in ns.
-    heads : int
-        Number of surfaces.
     """
 
     def __cinit__(
         self, unsigned char[::1] tracks not None, const unsigned char[::1] runs not None, const int32_t[::1] by_track not None,
-        const int64_t[::1] seeks not None, rpm, head_switch, write_settle, heads,
+        const int64_t[::1] seeks not None, rpm, head_switch, write_settle,
     ):
         cdef Py_ssize_t tracks_n = tracks.shape[0] // sizeof(track_t), runs_n = runs.shape[0] // sizeof(run_t)
         cdef const run_t* run = <const run_t*>&runs[0]
@@ -71,7 +69,6 @@ cdef class Mechanics:
         self.m.shift = shift
         self.m.tracks_n = <int32_t>(tracks_n - 1)
         self.m.cylinders = <int32_t>seeks.shape[0]
-        self.m.heads = heads
 
     @property
     def blocks(self):

@@ -360,7 +360,6 @@ def _mechanics(data):
         mechanics["rpm"],
         ns(mechanics["head_switch_ms"]),
         ns(mechanics["write_settle_ms"]),
-        geometry["heads"],
     )
 
 
