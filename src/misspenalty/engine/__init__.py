@@ -1,1 +1,1 @@
-"""Provide the discrete-event engine that all simulated systems share; kernels cimport it."""
+"""Provide the discrete-event engine that all systems with overlapping requests share; kernels cimport it."""
