@@ -119,7 +119,7 @@ def title(trace: Any) -> str:
 
 
 def _line(line, points):
-    """Return a line's keywords for its number of points: without markers if there are many, with one for a single."""
+    """Return a line's keywords: without markers if it has many points, with some marker if it has only one."""
     if points > MARKED:
         return line | {"marker": ""}
     return line | ({"marker": "_", "markersize": 9} if points == 1 and not line["marker"] else {})
