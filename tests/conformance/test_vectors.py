@@ -144,7 +144,7 @@ def test_the_generator_notices_a_changed_file(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(conformance_vectors, "make_files", lambda: {"a.json": "new\n"})
     monkeypatch.setattr(conformance_vectors, "DATA", tmp_path)
     monkeypatch.setattr("sys.argv", ["conformance_vectors.py", "--check"])
-    (Path(tmp_path) / "a.json").write_text("old\n")
+    (tmp_path / "a.json").write_text("old\n")
     assert conformance_vectors.main() == 1 and "a.json" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["conformance_vectors.py"])
     assert conformance_vectors.main() == 0 and (tmp_path / "a.json").read_text() == "new\n"

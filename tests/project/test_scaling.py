@@ -132,7 +132,7 @@ def test_the_profile_and_the_guide_give_the_same_commands_and_defaults():
     assert commands[-1].split()[-2:] == yaml.safe_load(text)["default-resources"]
 
 
-def test_slurm_test_refuses_without_root(monkeypatch):
+def test_slurm_test_refuses_without_root():
     done = subprocess.run(
         [sys.executable, "-c", "import os, slurm; os.geteuid = lambda: 1000; slurm.prepare()"],
         cwd=ROOT / "tools" / "qa",

@@ -253,7 +253,7 @@ def test_a_capture_without_a_mirror_stops_before_it_makes_anything(tmp_path, mir
     assert not (tmp_path / "work").exists()
 
 
-def test_the_capture_program_says_what_it_can_record(tmp_path):
+def test_the_capture_program_says_what_it_can_record():
     done = subprocess.run([sys.executable, str(PROGRAM), "capture", "x"], capture_output=True, text=True)
     assert done.returncode == 2
     assert all(name in done.stderr for name in FACTS)

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from misspenalty import InputError, ParameterError, Trace, hit_ratio_curve, open_trace, simulate
-from misspenalty.replay.profile import profile
 
 COLUMNS = {
     "Timestamp (us)": [5, 10, 30],
@@ -181,8 +180,3 @@ def test_dates_and_times_of_day_are_joined():
     days, hours = [datetime.date(2024, 5, 31), datetime.date(2024, 6, 1)], [datetime.time(23), datetime.time(1)]
     trace = Trace.from_table({"date": days, "time": hours, "key": [1, 2]})
     assert trace.time.tolist() == [0, 2 * 3600 * 10**9]
-
-
-def test_the_rate_counts_the_bytes_that_each_request_asks_for():
-    trace = Trace.from_blocks([7, 7], time=[0, 10**9], object_bytes=[1 << 20, 3 << 20])
-    assert profile(trace)["mb_per_s"] == 4.0

@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[4]
 PLACES = ROOT / "studies"
 PAPERS = {name: STUDIES[name] for name in ("mq", "sarc", "hac", "epcm", "vlog")}  # studies on traces of our own
 LEDGER = [claim for claim in load_ledger(ROOT) if claim.study in PAPERS]
-ENTERED = "4802cabc37f643d0bc0aa653475f4e07c28b988ac8eda8f3564c9389ee85a532"
 POINTS = {"T6": 0.16, "T1-": 5, "T1": 12, "T1+": 20}  # client caches of HAC's Figure 9, MB
 
 

@@ -70,7 +70,7 @@ def test_pictures_are_compared_by_pixel(tmp_path):
     assert compare_contents("a.png", one, b"x" * 9)[1].endswith("9 of the first 9 differ")
 
 
-def test_other_files_are_compared_by_byte(tmp_path):
+def test_other_files_are_compared_by_byte():
     assert compare_contents("a.pdf", b"abc", b"abdd") == (
         "different",
         "3 bytes archived, 4 here; 1 of the first 3 differ",
