@@ -50,7 +50,7 @@ def test_info(capsys):
 
 
 def test_a_source_may_hold_a_list(capsys):
-    """DiskSim leaves out no distance of any seek curve."""
+    """The column ``disksim`` holds the list of the distances that DiskSim's seek curve leaves out: an empty one."""
     status, out, _ = run(capsys, "info", "ibm18es", "--sources", "--json")
     assert status == 0
     assert {row["value"]: row["disksim"] for row in json.loads(out)}["mechanics.seek_left_out"] == []

@@ -104,7 +104,7 @@ def test_a_revolution_bounds_the_rotational_delay(name):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("name", ["hp97560", "cheetah9lp"])
-def test_shortest_positioning_never_loses_to_first_come(name, seed):
+def test_every_other_scheduler_positions_the_arm_sooner_than_first_come(name, seed):
     kind = disks.load(name).replace({"cache.caching": False, "cache.read_ahead": "none"})
     rng = np.random.default_rng(seed)
     lbn, count = rng.integers(0, kind.blocks - 1, 400), np.ones(400, np.int32)

@@ -47,7 +47,7 @@ def test_a_file_is_replaced_whole_or_kept(tmp_path):
 
 
 @pytest.mark.parametrize("exchange", [True, False])
-def test_a_folder_is_there_at_every_moment(tmp_path, monkeypatch, exchange):
+def test_a_folder_is_replaced_with_and_without_a_system_call_for_it(tmp_path, monkeypatch, exchange):
     path = tmp_path / "trace"
     path.mkdir()
     (path / "old").write_text("old")
@@ -124,7 +124,7 @@ def test_what_a_running_process_writes_is_left_alone(tmp_path):
 
 @pytest.mark.parametrize("target", [None, "pipe", "/proc/self/fd/1"])
 def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path, target):
-    """Root may write to /dev, where ``--records /dev/null`` or ``/dev/stdout`` made a file of the device."""
+    """Root may write to /dev: ``--records /dev/null`` or ``/dev/stdout`` would replace the device by a file."""
     os.mkfifo(tmp_path / "pipe")
     path = tmp_path / ("pipe" if target is None else "link")
     if target is not None:

@@ -174,7 +174,7 @@ def test_sarc_finds_its_size_between_the_two():
     assert hits["sarc"] >= 0.99 * max(hits.values())
 
 
-def test_every_policy_is_replayed_in_threads():
+def test_sarc_replays_equally_in_one_thread_and_in_three():
     trace = Trace.from_blocks(np.arange(5000) % 700)
     tables = [hit_ratio_curve(trace, "sarc", [10, 100, 650], threads=n, prefetch="sequential") for n in (1, 3)]
     assert tables[0].equals(tables[1])

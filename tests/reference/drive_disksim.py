@@ -34,9 +34,7 @@ class Drive(drive.Drive):
     writing: int = 0  # time until which the arm writes behind, ns
     sweep: tuple = None  # read-ahead on the arm's track: track, first sector, when it began
     swept: int = 0  # sectors of the sweep that have passed
-    passed: int = (
-        0  # sectors that passed under the head so far: each left DiskSim's platter 2^-24 of a revolution behind
-    )
+    passed: int = 0  # sectors that passed under the head; each leaves DiskSim's platter 2^-24 of a revolution behind
     reader: tuple = (0, 0, 0, 0)  # last read: first block, start of its transfer, blocks, end of the transfer
 
     def __post_init__(self):

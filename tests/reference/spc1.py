@@ -27,9 +27,9 @@ class Stream:
     """The position of one of a BSU's streams."""
 
     def __init__(self):
-        self.block = self.base = self.end = (
-            0  # next block of a run or last of a walk, first of the tree, end of the run
-        )
+        self.block = 0  # next of a run, or last of a walk
+        self.base = 0  # first block of the walk's tree
+        self.end = 0  # block at which the run ends
         self.repeat = None  # block that the walk's next write repeats
 
 

@@ -258,7 +258,7 @@ def test_components_add_up_and_percentiles_are_in_order(device, requests, size, 
 
 @settings(max_examples=30)
 @given(requests=REQUESTS, size=st.integers(1, 6))
-def test_a_device_twice_as_fast_never_makes_requests_of_lru_wait_longer_one_by_one(requests, size):
+def test_a_device_twice_as_fast_halves_the_mean_response_time_of_one_client(requests, size):
     """There is one client, so hits do not depend on time."""
     slow, fast = (penalty(made(requests), "lru", size, device, clients=1).iloc[0] for device in ("4ms", "2ms"))
     assert slow["hits"] == fast["hits"]

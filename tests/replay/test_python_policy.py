@@ -91,7 +91,7 @@ def test_options_that_a_class_without_a_kernel_would_not_heed_are_refused(option
 
 @pytest.mark.parametrize("name", ["lru", "opt"])
 def test_a_class_does_not_have_the_name_of_another_policy(name):
-    """With three sizes, a class called lru was once replaced by the curve of LRU."""
+    """Otherwise the curve of the built-in policy would replace that of the class."""
     with pytest.raises(ParameterError, match=f"class {name} has the name of another policy; rename the class"):
         hit_ratio_curve(SHORT, type(name, (Mine,), {}), [1, 2, 3])
 
@@ -279,7 +279,7 @@ class Contradicts(Over):
 SHORT = [1, 2, 1, 3, 1, 2, 4, 1]
 
 
-@pytest.mark.parametrize("run", [lambda *given: simulate(*given), lambda *given: hit_ratio_curve(*given)])
+@pytest.mark.parametrize("run", [simulate, hit_ratio_curve])
 @pytest.mark.parametrize(
     ("cls", "blocks", "message"),
     [

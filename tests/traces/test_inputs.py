@@ -285,7 +285,7 @@ def test_invalid_numbers_in_a_dialect_are_named(tmp_path, key, value, expected):
 
 @pytest.mark.parametrize("key", EVIDENCE)
 def test_columns_that_tell_a_dialect_are_in_every_row(tmp_path, key):
-    """Otherwise opening any file that fits the columns ended with a traceback."""
+    """Otherwise opening any file that fits the columns would end with a traceback."""
     right = 'summary: s\nsource: s\nexample: "1,2,3"\ncolumns: {block: a}\nseparator: ","\noptional: 1\n'
     (path := tmp_path / "mine.yaml").write_text(f'{right}fields: ["a:integer", b, c]\n{key}: [a]\n')
     assert load(path).evidence == {key: ["a"]}
@@ -377,6 +377,6 @@ def test_other_names_of_policies_and_files_with_one_class(tmp_path):
         parse_policies(str(path))
 
 
-def test_an_empty_warm_up_is_refused():
+def test_a_warm_up_that_is_no_number_is_refused():
     with pytest.raises(ParameterError, match="warm-up is '20x'; expected a number of references"):
         warm_up(open_trace(INPUTS / "12_sample_too_small.txt"), "20x")

@@ -90,7 +90,7 @@ def test_exponential_is_the_logarithm(bits):
     assert exponential(bits) == pytest.approx(-math.log(((bits >> 11) + 1) / 2**53), rel=1e-11, abs=1e-15)
 
 
-def test_runs_start_in_ten_or_thirty_hundredths_of_a_unit():
+def test_runs_of_sequential_streams_are_10_or_30_percent_of_a_unit_long():
     """NetApp's spc1.c, which follows the specification, has the same numbers."""
     assert {name: stream.run for name, stream in STREAMS.items() if stream.run} == {
         "ASU1-3": 10, "ASU2-3": 10, "ASU3-1": 30,

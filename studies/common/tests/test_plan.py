@@ -113,7 +113,7 @@ def test_a_simulation_without_inputs_writes_no_archived_table(plan):
 
 
 def test_an_unknown_part_is_refused(plan):
-    """Such a simulation was made with `make reproduce`; such a table or figure was never made."""
+    """Otherwise the files would never be made, or those of a simulation with the wrong command."""
     with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'further'"):
         outputs_of(plan, "fig1", part="first")
     with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'further'"):

@@ -314,7 +314,7 @@ def test_after_an_error_no_results_are_left_and_the_picker_shows_what_is_loaded(
     assert "bad.txt" not in page.locator("select[name=trace]").inner_text()
 
 
-def test_settings_live_in_the_address(page, address, browser):
+def test_settings_live_in_the_address(address, browser):
     first = opened(browser, address, trace="conversation", policy="lru,sieve", size="2%,64GB")
     assert first.locator("table.results tbody tr").count() >= 2
     again = browser.new_page()
@@ -413,7 +413,7 @@ def test_the_page_is_below_20_mb(folder):
     assert sizes.pop(folder / "play" / "traces" / "128mb.bin") > 1e6 and 5e6 < sum(sizes.values()) < 20e6
 
 
-def test_what_the_page_lists_is_what_was_built():
+def test_the_page_is_given_claims_directives_and_the_modules_that_it_imports():
     tool = runpy.run_path(str(ROOT / "tools" / "play.py"))
     claims = tool["claims"]()
     assert len(claims) == 15 and all(policy in POLICIES for claim in claims for policy in claim["policies"])
