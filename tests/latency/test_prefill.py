@@ -17,7 +17,7 @@ INPUTS = Path(__file__).parents[1] / "data" / "inputs"
 
 
 def test_formulas_by_hand():
-    """With one layer of width 1, n tokens take (n² + n) s; reusing 2 saves 6 s; loading takes 1 s a token."""
+    """With one layer of width 1, n tokens take (n² + n) s; reusing 2 saves 6 s; loading takes 1 s per token."""
     one = Server(layers=1, width=1, attention=1, linear=1, shared_heads=1, element_bytes=0.5, tflops=1e-12)
     assert one.prefill_s(np.array([3, 3]), np.array([0, 2])).tolist() == [12, 6]
     assert one.token_bytes == 1 and one.load_s(5, 1e-9) == 5

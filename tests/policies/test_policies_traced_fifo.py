@@ -108,7 +108,7 @@ def test_slru_demotes_what_protected_overflows():
     assert outcome("slru", 3, "AABBCDBA", protected=0.34) == "mhmhmmhm"
 
 
-def test_slru_climbs_one_segment_a_hit():
+def test_a_hit_moves_a_block_of_slru_up_by_one_segment():
     # four segments, the upper three of one block each. A hit twice is in the third, B hit once in the second; C D fill
     # the lowest, E evicts C, F evicts D; A, B are there. With one upper segment B would have sent A down and E evicted
     # it.

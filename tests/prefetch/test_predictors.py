@@ -76,7 +76,7 @@ def test_kernel_equals_reference_on_any_sequence(name, data):
     assert (rank, number, kernel.predictions()) == expected(name, ids, parameters)
 
 
-def test_walks_set_out_anew_where_a_halving_moves_them():
+def test_walks_start_again_where_a_halving_moves_them():
     ids = [int(file) for file in "221102100002202212220111121100102201120112011011201201201120112011201120112011201201"]
     parameters = {"partition": 16, "order": 12, "threshold": 0.5}
     kernel = make("epcm", 3, **parameters)
@@ -170,7 +170,7 @@ def test_a_full_partition_is_halved_and_purged_or_else_the_access_is_ignored():
     assert (kernel.halvings, kernel.ignored) == (1, 1)
 
 
-def test_extended_contexts_grow_by_a_node_a_recurrence():
+def test_extended_contexts_grow_by_one_node_per_recurrence():
     """After k <= 6 occurrences of ABCDEFZ, A predicts k files ahead: the number of occurrences bounds the chain."""
     kernel = make("epcm", 26, partition=16, order=12)
     for run in range(7):
@@ -358,7 +358,7 @@ def test_a_switch_is_on_or_off(name):
         find_predictor("epcm").check({name: 2})
 
 
-def test_accuracy_counts_what_was_foreseen():
+def test_accuracy_counts_what_was_predicted():
     result = measure_accuracy(letters("ABCABCABC"), "last_successor")
     assert (result.events, result.predicted, result.first, result.among) == (8, 5, 5, 5)
     assert result.memory == 12

@@ -132,7 +132,7 @@ def test_a_prefetched_track_has_no_counter_before_its_first_access():
 @pytest.mark.parametrize("policy", [*LISTED, "lru", "fifo"])
 @pytest.mark.parametrize("degree", [0, 1, 3, 8])
 @pytest.mark.parametrize("threshold", [2, 5])
-def test_a_stream_misses_once_a_group_without_triggers(policy, degree, threshold):
+def test_without_triggers_a_stream_misses_once_per_group(policy, degree, threshold):
     """The miss ratio must fall to 1 / (m + 1), as section II-B says."""
     length = 2000
     prefetch = {"degree": degree, "trigger": -1, "threshold": threshold}

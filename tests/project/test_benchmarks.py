@@ -68,7 +68,7 @@ def test_figure_of_speed_is_the_same_bytes_every_time(part, tmp_path):
     assert files[0] == files[1]
 
 
-def test_the_limit_touches_one_node_a_request(part):
+def test_the_limit_touches_one_node_per_request(part):
     trace = Trace.from_blocks([5, 9, 5, 5, 9])
     nodes, hit = np.zeros(2, np.uint32), np.empty(5, np.uint8)
     part("policies").touch(trace.ids, nodes, hit)

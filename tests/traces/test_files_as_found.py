@@ -236,7 +236,7 @@ def test_a_refusal_says_what_is_wrong_or_what_to_do(opened, content, message):
 )
 @pytest.mark.parametrize("options", [{"format": "u32le"}, {"columns": "key=1"}])
 def test_what_is_never_a_trace_is_refused_even_if_the_user_says_how_to_read_it(opened, content, message, options):
-    assert len(content) % 4 == 0  # as of numbers of 32 bits
+    assert len(content) % 4 == 0  # so that numbers of 32 bits could be read
     with pytest.raises(InputError, match=message):
         opened(content, **options)
 

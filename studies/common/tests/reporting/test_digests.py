@@ -22,7 +22,7 @@ FUNCTIONS = [
 ]
 LOADED = """
 import importlib, json, sys
-import misspenalty_studies.common.claims  # parent packages are imported too, but their code is not used
+import misspenalty_studies.common.claims  # so that what the parent packages load is not counted
 before = set(sys.modules)
 importlib.import_module({module!r})
 print(json.dumps(sorted(n for n in set(sys.modules) - before if n.startswith("misspenalty"))))
@@ -38,7 +38,7 @@ def test_what_python_loads_for_a_function_is_covered(function):
     covered = {path.with_suffix("") for path in SOURCES.files(function)}
     loaded = [FOLDERS[name.split(".")[0]].joinpath(*name.split(".")[1:]) for name in json.loads(done.stdout)]
     assert loaded
-    modules = [path for path in loaded if not path.is_dir()]  # parent packages are loaded, too, but have no code
+    modules = [path for path in loaded if not path.is_dir()]  # Python also loads the parent packages
     assert [path for path in modules if path not in covered] == []
 
 
