@@ -341,7 +341,7 @@ def test_sums_of_times_do_not_overflow():
 
 
 def test_a_long_queue_of_a_drive():
-    """A million reads at time 0 wait until their blocks are read; the 64-bit sum of latencies was once negative."""
+    """A million reads at time 0 wait until their blocks are read; their latencies add up to more than 2^63 ns."""
     n = 1_000_000
     names = np.random.default_rng(1).permutation(2_000_000)[:n]
     trace = Trace.from_blocks(names, time=np.zeros(n, int), block_bytes=512)
@@ -458,7 +458,7 @@ class AskedInterrupted(OwnLru):
 @pytest.mark.parametrize("policy", [Interrupted, AskedInterrupted])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_in_a_policy_in_python_is_not_lost(policy, threads):
-    """The interrupt must be raised; it was once printed and counted as a miss."""
+    """The interrupt must be raised, not printed and counted as a miss."""
     with pytest.raises(KeyboardInterrupt):
         misspenalty.penalty(np.arange(6), policy, [1, 2], "1ms", threads=threads)
 

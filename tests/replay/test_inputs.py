@@ -113,7 +113,7 @@ def test_masked_values_are_not_data():
 
 
 def test_a_time_above_63_bits_is_refused():
-    """Such a time was once read as -1, and must be refused."""
+    """As a signed number of 64 bits, the time below would be -1."""
     late = np.array([0, 2**64 - 1], np.uint64)
     with pytest.raises(ParameterError, match=f"column time is {2**64 - 1} at position 1; expected at most {2**63 - 1}"):
         Trace.from_blocks([1, 2], time=late)

@@ -108,7 +108,7 @@ def test_files_and_folders_are_described(tmp_path):
         ("a\tb\n1\t2\n", None, None, None),
     ],
 )
-def test_a_benchmark_file_says_what_it_can(tmp_path, text, wall, cpu, peak):
+def test_a_benchmark_file_gives_the_times_and_the_peak_that_it_has(tmp_path, text, wall, cpu, peak):
     path = tmp_path / "job.tsv"
     path.write_text(text)
     assert provenance.read_benchmark(path) == {"wall_s": wall, "cpu_s": cpu, "peak_rss_mb": peak}
