@@ -83,7 +83,7 @@ def test_while_it_compiles(number, after_s, tmp_path):
     run.wait_until(lambda: any(run.temporary.glob("*/*")))
     time.sleep(after_s)
     status, _, err, left = run.stop(number)
-    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]  # the last one if Python is exiting
+    assert (status, err) in [(0, ""), (128 + number, LINES[number]), (-number, "")]  # the last case: Python is exiting
     assert [path.name for path in left] == ["made"] if status == 0 else not {path.name for path in left} - {"made"}
     for made in left:
         assert len(open_trace(made)) == 300_000

@@ -1,4 +1,4 @@
-"""The changes that the guides show work in a copy of the tree, from the first run to the verdict."""
+"""Make the changes that the guides show in a copy of the tree, and test them from the first run to the verdict."""
 
 import json
 import re

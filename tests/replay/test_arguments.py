@@ -96,7 +96,7 @@ LONG = np.arange((1 << 20) + 100) % 100
     ids=["simulate", "curve", "sample", "bytes", "penalty"],
 )
 def test_a_number_of_numpy_counts_as_the_same_int(counted, kind):
-    """After the first slice, ``np.uint64(3) - 1048576`` once wrapped to a huge warm-up, and nothing was counted."""
+    """After the first slice, ``np.uint64(3) - 1048576`` would wrap to a huge warm-up, and nothing would be counted."""
     trace = Trace.from_blocks(LONG, write=LONG % 2 == 0)
     given, plain = counted(trace, kind(3)), counted(trace, 3)
     assert given.equals(plain) if isinstance(plain, pd.DataFrame) else given == plain

@@ -84,7 +84,7 @@ def test_columns_of_a_trace_have_its_length_and_type():
 
 
 def test_arrays_of_a_trace_are_frozen():
-    """Arrays must be read-only: an id that was changed after the trace was checked once crashed the kernel."""
+    """Arrays must be read-only: an id that is changed after the trace was checked could crash the kernel."""
     trace = Trace.from_blocks([5, 6, 5], write=[True, False, False], time=[0, 1, 2], object_bytes=[3, 4, 3])
     for column in (trace.ids, trace.write, trace.time, trace.address, trace.object_bytes):
         with pytest.raises(ValueError, match="read-only"):

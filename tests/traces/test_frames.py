@@ -122,7 +122,7 @@ def test_a_unit_of_times_is_refused_for_timestamps(tmp_path):
 
 @pytest.mark.parametrize("first", [2**64 - 1, 2**64 - 8191])
 def test_a_range_that_passes_64_bits_is_refused(opened, first):
-    """The end of such a range once wrapped around, which left only its first block."""
+    """In 64 bits, the end of such a range would wrap around, which would leave only its first block."""
     with pytest.raises(InputError, match=rf"line 3: .*8192 bytes from {first} on; expected an end below 2\*\*64"):
         opened(f"offset,size\n0,8192\n{first},8192\n")
     frame = pa.table({"offset": pa.array([0, first], pa.uint64()), "size": [8192, 8192]})

@@ -384,7 +384,7 @@ def test_a_file_of_blank_lines_is_recognised_at_once(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "contains no requests" in done.stderr  # recognising it once took very long
+    assert "contains no requests" in done.stderr
 
 
 def test_a_file_of_blank_lines_is_given_up(tmp_path, monkeypatch):
@@ -594,7 +594,7 @@ def test_traces_are_equal_if_everything_in_them_is(changed):
     ids=["strided", "reversed", "broadcast", "masked", "unaligned"],
 )
 def test_arrays_of_any_layout_make_a_trace(ids):
-    """A kernel takes arrays without gaps; others once ended in a traceback of the kernel."""
+    """A kernel takes only arrays without gaps, so others must be copied for it."""
     assert simulate(made(ids), "lru", 1).hits == penalty(made(ids), "lru", 1, "1ms").hits[0] == 4
 
 
@@ -613,7 +613,7 @@ def test_an_impossible_trace_is_refused(wrong, message):
 
 
 def test_sizes_whose_sum_passes_64_bits_are_refused(tmp_path):
-    """Sums once wrapped around: 20 objects of 2**60 bytes had a footprint of 4 EB, four of 2**62 one of 0 bytes."""
+    """In 64 bits, 20 objects of 2**60 bytes would have a footprint of 4 EB, and four of 2**62 bytes one of 0 bytes."""
     with pytest.raises(InputError, match=r"its sizes add up to 1.84e\+19 bytes; expected at most 2\*\*62"):
         Trace.from_blocks(range(4), object_bytes=[2**62] * 4)
     (path := tmp_path / "x.csv").write_text("key,size\n" + "".join(f"{key},{2**61}\n" for key in (1, 2, 1, 2)))

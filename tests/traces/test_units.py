@@ -211,7 +211,7 @@ def test_a_sixth_column_of_spc_that_cannot_be_decimals_is_another_column(opened)
 
 
 def test_a_column_that_a_format_uses_cannot_be_left_out(opened):
-    """The message about an unknown operation advises it only where it has an effect."""
+    """To leave the column out is advised only where this has an effect: in a table whose header names it."""
     lines = "".join(f"{i},k{i},17,213,4,{'touch' if i else 'get'},0\n" for i in range(2))
     with pytest.raises(InputError, match=r"say what it means with --operations touch=read [^,]*, or ignore; [^,]*$"):
         opened(lines, format="twitter")

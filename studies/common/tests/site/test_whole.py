@@ -1,4 +1,4 @@
-"""Test that the site with documentation and notebooks has no dead links, a header on each page, breaks no rule of
+"""Test the site with documentation and notebooks: it has no dead links and a header on each page, breaks no rule of
 axe-core, which checks the WCAG guidelines, and can be used by keyboard alone and without a network."""
 
 import re
