@@ -248,7 +248,7 @@ def workloads():
 @pytest.mark.parametrize("kind", workloads())
 @pytest.mark.parametrize("policy", ["lfu", "lru", "arc"])
 def test_error_bars_are_as_long_as_the_errors(policy, kind):
-    """Rms errors of 30 seeds may be at most 1.3 times the rms bars; clipping once halved the bars on loops."""
+    """Rms errors of 30 seeds may be at most 1.3 times the rms bars; clipped estimates would halve the bars on loops."""
     trace = Trace.from_blocks(workloads()[kind])
     sizes = [max(trace.blocks * share // 100, 1) for share in (20, 50, 80)]
     truth = hit_ratio_curve(trace, policy, sizes)["hit_ratio"].to_numpy()
