@@ -137,16 +137,26 @@ def test_descriptions_that_are_wrong_are_refused(capsys, tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"geometry.cylinders": 10}, {"mechanics.rpm": 0}, {"mechanics.seek": {"table_ms": [[2, 1.0], [1, 2.0]]}},
-     {"geometry.zones": []}, {"cache.segments": 0}, {"overheads.read_completion": -1}, {"geometry.heads": 10**9},
-     {"mechanics.seek": {"table_ms": [[1, float("nan")]]}}, {"mechanics.seek": {"table_ms": [["a", "b"], ["c", "d"]]}},
-     {"mechanics.seek": {"table_ms": [[1, [2]], [3, 4]]}}, {"mechanics.head_switch_ms": float("nan")},
-     {"bus.read_block_ms": float("nan")}, {"mechanics.head_switch_ms": float("inf")}],
-)  # fmt: skip
-def test_impossible_values_are_refused(change):
-    with pytest.raises(InputError):
-        disks.load("hp97560").replace(change)
+    ("key", "value", "said"),
+    [
+        ("geometry.cylinders", 10, "the last zone ends beyond cylinder 9"),
+        ("geometry.zones", [], r"geometry\.zones: \[\] should be non-empty"),
+        ("geometry.heads", 10**9, r"geometry\.heads: 1000000000 is greater than the maximum"),
+        ("mechanics.rpm", 0, r"mechanics\.rpm: 0 is less than the minimum"),
+        ("mechanics.seek", {"table_ms": [[2, 1.0], [1, 2.0]]}, "seek table: expected distances .* in rising order"),
+        ("mechanics.seek", {"table_ms": [[1, float("nan")]]}, r"table_ms\.0\.1: not a finite number"),
+        ("mechanics.seek", {"table_ms": [["a", "b"], ["c", "d"]]}, r"table_ms\.0\.0: 'a' is not of type 'integer'"),
+        ("mechanics.seek", {"table_ms": [[1, [2]], [3, 4]]}, r"table_ms\.0\.1: \[2\] is not of type 'number'"),
+        ("mechanics.head_switch_ms", float("nan"), "head_switch_ms: not a finite number"),
+        ("mechanics.head_switch_ms", float("inf"), "head_switch_ms: inf is greater than the maximum"),
+        ("bus.read_block_ms", float("nan"), "read_block_ms: not a finite number"),
+        ("cache.segments", 0, r"cache\.segments: 0 is less than the minimum"),
+        ("overheads.read_completion", -1, r"overheads\.read_completion: -1 is less than the minimum"),
+    ],
+)
+def test_impossible_values_are_refused(key, value, said):
+    with pytest.raises(InputError, match=said):
+        disks.load("hp97560").replace({key: value})
 
 
 def test_whole_numbers_may_have_a_point():
@@ -155,7 +165,7 @@ def test_whole_numbers_may_have_a_point():
 
 def test_unknown_keys_are_refused():
     for key in ("mechanics.nothing", "nothing", "mechanics.rpm.more", "mechanics.seek.nothing", ""):
-        with pytest.raises(ParameterError):
+        with pytest.raises(ParameterError, match=f"^'{key}' is not a key of a drive's description"):
             disks.load("hp97560").replace({key: 1})
 
 

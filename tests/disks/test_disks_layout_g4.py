@@ -82,9 +82,17 @@ def test_a_broken_layout_is_refused(made, old, new, said):
         importer.from_disksim(made(MODEL.replace(old, new)))
 
 
-@pytest.mark.parametrize("seek", ["", "1, 0.5\n", "1, 0.5, 0.02\nx, 1, 1\n", "1, 0.5, 0.02, 0.6, 0.7\n"])
-def test_a_broken_seek_curve_is_refused(made, seek):
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("seek", "said"),
+    [
+        ("", "line 1: does not begin with a seek curve"),
+        ("1, 0.5\n", "line 1: does not begin with a seek curve"),
+        ("1, 0.5, 0.02, 0.6, 0.7\n", "line 1: does not begin with a seek curve"),
+        ("1, 0.5, 0.02\nx, 1, 1\n", "line 2: 'x, 1, 1'; expected distance, milliseconds"),
+    ],
+)
+def test_a_broken_seek_curve_is_refused(made, seek, said):
+    with pytest.raises(InputError, match=said):
         importer.from_disksim(made(seek=seek))
 
 

@@ -293,5 +293,5 @@ def test_demerit_of_known_distributions():
     assert demerit(times, times + 0.5) == pytest.approx(0.5)
     assert demerit([0, 0, 0, 0], [0, 0, 0, 2]) == 1
     for wrong in (([], []), ([1], [1, 2])):
-        with pytest.raises(ParameterError):
+        with pytest.raises(ParameterError, match="expected equally many, at least one"):
             demerit(*wrong)

@@ -214,7 +214,7 @@ def test_hostile_input_ends_in_a_message(name):
     with pytest.raises(IndexError, match="shorter"):
         make(name, 5).feed(np.zeros(3, np.uint32), np.zeros(2, np.uint32), np.zeros(3, np.uint32))
     for ids in ([], [-1, 2], [2**40]):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match="the trace is empty or its ids are not dense"):
             measure_accuracy(ids, name)
     with pytest.raises(ParameterError, match=f"{name} has no parameter 'sides'"):
         measure_accuracy([0], name, sides=3)
