@@ -103,22 +103,22 @@ def test_the_schema_is_closed_and_described():
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "said"),
     [
-        {"catpures": {}},
-        {"mq": {"cahce_mb": [128]}},
-        {"mq": {"policies": {"arc": {"policy": "arc", "parametres": {}}}}},
-        {"mq": {"writes": ["sometimes"]}},
-        {"mq": {"cache_mb": [0]}},
-        {"vlog": {"fig1_utilisations": [1]}},
-        {"captures": {"a/b": "x.spc"}},
+        ({"catpures": {}}, "catpures: unknown key"),
+        ({"mq": {"cahce_mb": [128]}}, r"mq\.cahce_mb: unknown key"),
+        ({"mq": {"policies": {"arc": {"policy": "arc", "parametres": {}}}}}, r"mq\.policies\.arc\.parametres: unknown"),
+        ({"mq": {"writes": ["sometimes"]}}, r"mq\.writes\[0\]: 'sometimes'"),
+        ({"mq": {"cache_mb": [0]}}, r"mq\.cache_mb\[0\]: 0; expected"),
+        ({"vlog": {"fig1_utilisations": [1]}}, r"vlog\.fig1_utilisations\[0\]: 1; expected"),
+        ({"captures": {"a/b": "x.spc"}}, "captures: 'a/b' is not a valid name"),
     ],
 )
-def test_the_schema_for_editors_refuses_what_the_models_refuse(change):
+def test_the_schema_for_editors_refuses_what_the_models_refuse(change, said):
     assert worst_error(CONFIG, SCHEMA) is None
     wrong = merged(CONFIG, change)
     assert worst_error(wrong, SCHEMA) is not None
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=f"^{said}"):
         configuration.checked(wrong)
 
 
