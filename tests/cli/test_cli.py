@@ -214,7 +214,7 @@ def test_settings():
     assert parse_setting("kin=2.5e-1") == ("kin", 0.25)
 
 
-def test_installed_command_and_closed_pipe(arc):
+def test_installed_command_and_closed_pipe():
     command = [sys.executable, "-m", "misspenalty", "policies"]
     assert "mq" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert subprocess.run(f"{' '.join(command)} | true", shell=True, capture_output=True, text=True).stderr == ""

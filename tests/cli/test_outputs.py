@@ -115,7 +115,7 @@ def test_vectors_that_do_not_fit(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_spooled_pipe_that_does_not_fit(trace):
+def test_a_spooled_pipe_that_does_not_fit():
     done = subprocess.run(
         [*COMMAND, "trace", "info", "-"],
         input=TRACE.encode(),

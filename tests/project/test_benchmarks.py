@@ -99,7 +99,7 @@ def test_agreement_with_the_simulator_is_counted(part, shared_traces, capsys):
     assert "lirs: " in out
 
 
-def test_agreement_with_the_literature_is_scored(part, shared_traces, capsys, monkeypatch):
+def test_agreement_with_the_literature_is_scored(part, shared_traces, monkeypatch):
     agreement = part("agreement")
     few = {policy: agreement.LITERATURE[policy] for policy in ("LRU", "ARC", "MIN")}
     monkeypatch.setattr(agreement, "LITERATURE", few)

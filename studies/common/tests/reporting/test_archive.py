@@ -485,7 +485,7 @@ def test_what_every_archive_has_may_not_be_missing(archive, checkout, name):
     assert "is not in the archive" in different(archive, checkout)[name]
 
 
-def test_a_manifest_is_compared_as_far_as_runs_agree(archive, checkout, tmp_path):
+def test_a_manifest_is_compared_as_far_as_runs_agree(checkout, tmp_path):
     def manifest(**changes):
         described = describe_files([TABLE], checkout)
         return json.dumps(

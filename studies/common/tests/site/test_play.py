@@ -364,7 +364,7 @@ def test_a_run_keeps_its_choices_and_a_file_dropped_meanwhile_waits(page):
     assert "replays of 3 references" in status(page)
 
 
-def test_objects_with_sizes_are_replayed_by_bytes(page, tmp_path):
+def test_objects_with_sizes_are_replayed_by_bytes(page):
     text = "time,key,size\n" + "".join(f"{n},{n * n % 7},{100 + n % 5 * 50}\n" for n in range(40))
     assert "replays of 40 references" in dropped(page, "web.csv", text.encode())
     heads = page.locator("table.results thead").inner_text()
