@@ -1,8 +1,8 @@
 # Select the inputs and parameters of the MQ study's rules.
 from misspenalty_studies.common.claims import load_calibration
+from misspenalty_studies.mq.settings import CALIBRATED
 
 MQ = config["mq"]
-CALIBRATED = "calibrated"  # the stream behind a first level calibrated on Table 3
 VARIANT = "_calibrated"  # suffix of files made from this stream instead of the server's capture
 MQ_VARIANTS = {"": MQ["server"], VARIANT: CALIBRATED}
 MQ_CAPTURES = [  # without the capture over which first levels are simulated, unless it has another role, too

@@ -11,6 +11,7 @@ from misspenalty_studies.common.settings import Distinct, Name, Number, SettingE
 from misspenalty_studies.common.settings.types import Positive
 
 PARTS = ("server", "client")
+CALIBRATED = "calibrated"  # name of the stream behind a first level calibrated on Table 3
 Numbers = Annotated[list[Number], Field(min_length=1)]
 POLICIES = {
     "opt": {"policy": "opt"},
@@ -49,7 +50,10 @@ class PolicyRow(Settings):
 
     @model_validator(mode="after")
     def check_combinations(self):
-        """Check that every combination that the replay would try is valid."""
+        """Check that every combination that the replay would try is valid, and that no parameter is set twice."""
+        twice = [name for name in self.parameters or {} if name in (self.grid or {})]
+        if twice:
+            raise SettingError(f"{twice[0]} is set, and varied as well; keep it in one of parameters and grid", "grid")
         check_policy(self.policy, self.parameters, self.grid)
         return self
 
@@ -93,7 +97,11 @@ class MqSettings(Settings):
         "No claim tests Table 3's distances.",
         block=True,
     )
-    client: Name = setting("2mb", "Capture that shows the client's side of Figures 2 to 4.")
+    client: Name = setting(
+        "2mb",
+        "Capture of the client's side, for Figure 2 and a curve of Figure 4; the first levels of `first_level` are "
+        "simulated over it. Not the one of `server`.",
+    )
     cache_mb: Distinct[Positive] = setting(
         [128, 256, 512], "Storage caches of Table 4 and Figure 7, MB; all of them are among table2_mb.", "The paper's."
     )
@@ -118,14 +126,17 @@ class MqSettings(Settings):
     )
     warm_up: int = setting(
         0,
-        "References at the head of the trace that fill the cache and are not counted.",
+        "References at the head of the trace that fill the cache and are not counted in Tables 2 and 4, the LRU curve "
+        "and the sensitivity run. Table 3 and the simulated first levels count every reference, and Figure 7 has a "
+        "warm-up of its own (`warm_up_share` in studies/mq/machine.yaml).",
         "The paper's Table 2 follows from its Table 3 only if nothing was left out.",
         ge=0,
     )
     policies: dict[Name, PolicyRow] = setting(
         POLICIES,
         "Rows of Tables 2 and 3: label -> policy, its parameters, and a grid whose best combination is kept for "
-        "each size. Table 4 compares mq with lru, so these two are required.",
+        "each size. Table 4 and Figure 7 compare mq with lru, so these two are required, with the library's "
+        "parameters.",
         "The authors tried several settings of FBR and LFRU and reported the best, but do not name them. Histories are "
         "4 times the cache wherever the paper says so; 2Q's is half the cache.",
         notes={"lfu-in-cache": "LFU as commonly defined: a count ends when its block is evicted"},
@@ -167,6 +178,7 @@ class MqSettings(Settings):
         for label in ("mq", "lru"):
             if label not in self.policies:
                 raise SettingError(f"{label} is missing; add it, because Table 4 compares mq with lru", "policies")
+            _check_compared(label, self.policies[label])
         for name, values in self.sensitivity.items():
             with at("sensitivity", name):
                 check_policy("mq", None, {name: values})
@@ -184,13 +196,25 @@ class MqSettings(Settings):
         return self
 
     def check_captures(self, captures):
-        """Check that every role names one of the captures.
+        """Check that every role names one of the captures, and that no capture has the name of the calibrated stream.
 
         Raises
         ------
         SettingError
-            A role names none of the captures.
+            A role names none of the captures, server and client are the same, or a capture is called ``calibrated``.
         """
+        if CALIBRATED in captures:
+            raise SettingError(
+                f"{CALIBRATED!r} is the name of the stream behind the calibrated first level; give the capture another",
+                "captures",
+                CALIBRATED,
+            )
+        if self.client == self.server:
+            raise SettingError(
+                f"{self.client!r} is the server's capture, too; name another, because Figure 3 leaves the client's out",
+                "mq",
+                "client",
+            )
         names = {part: getattr(self, part) for part in PARTS} | {"calibrated": self.calibrated.capture}
         if self.calibrated.shorter:
             names["calibrated.shorter"] = self.calibrated.shorter
@@ -219,6 +243,18 @@ def check_policy(policy, parameters=None, grid=None):
             definition.check({**(parameters or {}), **dict(zip(grid, values, strict=True))})
     except ParameterError as error:
         raise ParameterError(f"{error}; `misspenalty policies` lists all policies and their parameters") from error
+
+
+def _check_compared(label, row):
+    """Check that a row of Table 4 is the policy of its name with the library's parameters, as other replays run it."""
+    definition = find_policy(label)
+    if row.policy != label or row.grid or definition.check(row.parameters or {}) != definition.check({}):
+        raise SettingError(
+            f"expected {label} with the library's parameters, because Figure 7 and the first levels run it with them; "
+            "add a row with another label",
+            "policies",
+            label,
+        )
 
 
 def _listed(sizes):

@@ -193,6 +193,7 @@ def test_impossible_policy_is_refused(entry, named):
             r"mq\.calibrated: 'nosuch' is not a capture",
         ),
         ({"client": "nosuch"}, r"mq\.client: 'nosuch'"),
+        ({"client": "128mb"}, r"mq\.client: '128mb' is the server's capture, too"),
         ({"sensitivity": {"nosuch": [1]}}, r"mq\.sensitivity\.nosuch: mq has no parameter 'nosuch'"),
         ({"sensitivity": {"queues": [4, 0]}}, r"mq\.sensitivity\.queues: .*queues is 0"),
         ({"cache_mb": [96, 128, 256]}, r"mq\.cache_mb: 96 MB .*add it to mq\.table2_mb"),
@@ -201,6 +202,21 @@ def test_impossible_policy_is_refused(entry, named):
         ({"cache_mb": [256, 512]}, r"mq\.cache_mb: database_cpu_us is fitted to the rate with 256 MB"),
         ({"cache_mb": [128, 128, 256]}, r"mq\.cache_mb: 128 is listed twice"),
         ({"policies": {"mq": {"policy": "mq"}}}, r"mq\.policies: lru is missing"),
+        (
+            {"policies": {"lru": {"policy": "lru"}, "mq": {"policy": "lru"}}},
+            r"mq\.policies\.mq: expected mq with the library's parameters",
+        ),
+        (
+            {"policies": {"lru": {"policy": "lru"}, "mq": {"policy": "mq", "parameters": {"history": 2}}}},
+            r"mq\.policies\.mq: expected mq with the library's parameters",
+        ),
+        (
+            {
+                "policies": CONFIG["mq"]["policies"]
+                | {"mine": {"policy": "mq", "parameters": {"queues": 4}, "grid": {"queues": [2, 8]}}}
+            },
+            r"mq\.policies\.mine\.grid: queues is set, and varied as well",
+        ),
         ({"writes": ["ignore"]}, r"mq\.writes: count must come first"),
         ({"writes": ["sometimes"]}, r"mq\.writes\[0\]: 'sometimes'; expected count, ignore or refresh"),
         ({"warm_up": -1}, r"mq\.warm_up: -1; expected a whole number, at least 0"),
@@ -211,6 +227,11 @@ def test_impossible_policy_is_refused(entry, named):
 def test_impossible_settings_of_mq_are_refused(changes, message):
     with pytest.raises(ParameterError, match=f"^{message}"):
         check("mq", **changes)
+
+
+def test_no_capture_has_the_name_of_the_calibrated_stream():
+    with pytest.raises(ParameterError, match=r"^captures\.calibrated: 'calibrated' is the name of the stream"):
+        configuration.checked(merged(CONFIG, {"captures": {"calibrated": "x.spc"}}), root=ROOT)
 
 
 SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
