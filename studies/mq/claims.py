@@ -1,11 +1,9 @@
 """Record the values that the Multi-Queue study's tables give for each statement of the paper."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from misspenalty.io.documents import read_yaml
 from misspenalty_studies.common.claims import Table, cross
+from misspenalty_studies.mq.captures import fact
 
 SIZES = (128, 256, 512)
 _ROWS = cross(cache_mb=SIZES, policy=("mq", "lru"))
@@ -90,7 +88,7 @@ def logged(table4, fig7, fit, facts, raw):
     share = fig7["miss_time_share_pct"]
     replayed = fig7[["cache_mb", "policy"]].merge(table4, on=["cache_mb", "policy"], how="left")["hit_ratio_pct"]
     apart = (fig7["timed_hit_ratio_pct"] - replayed).abs().max()
-    shared_buffers = read_yaml(facts)[Path(raw).name]["shared_buffers"]
+    shared_buffers = fact(facts, raw, "shared_buffers")
     row = fit.iloc[0]
     outcome = "ends at its bound: " if row["at_bound"] else ""
     fitted = f"fit {outcome}{row['reached']:.4f} for {row['target']:g} at {row['value_us']:.0f} us"

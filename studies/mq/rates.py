@@ -8,17 +8,16 @@ prediction.
 """
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import misspenalty
-from misspenalty.io.documents import read_yaml
 from misspenalty.io.threads import map_in_threads
 from misspenalty.replay.simulation import simulate
 from misspenalty_studies.common.claims.ledger import load_calibration
 from misspenalty_studies.common.machine import load_machine
+from misspenalty_studies.mq.captures import amount
 from misspenalty_studies.mq.runs import blocks_of
 from misspenalty_studies.mq.storage_server import calibration
 from misspenalty_studies.mq.storage_server.server import COMPONENTS, disks_of, outcomes, run, run_live
@@ -188,11 +187,16 @@ def recorded_reads(trace, facts, raw):
     Returns
     -------
     float
+
+    Raises
+    ------
+    InputError
+        `facts` lacks the capture's transactions or, if the trace has times, its duration.
     """
-    entry = read_yaml(facts)[Path(raw).name]
-    lasted = (int(trace.time[-1]) - int(trace.time[0])) / 1e9 if trace.time is not None else entry["duration_s"]
-    share = lasted / entry["duration_s"]
-    return trace.reads / (entry["transactions"]["all"] * (share if share < WHOLE else 1))
+    transactions, share = amount(facts, raw, "transactions", "all"), 1.0
+    if trace.time is not None:
+        share = (int(trace.time[-1]) - int(trace.time[0])) / 1e9 / amount(facts, raw, "duration_s")
+    return trace.reads / (transactions * (share if share < WHOLE else 1))
 
 
 def fig7(trace, facts, machine, calibration, raw, capture, cache_mb, seed, threads):

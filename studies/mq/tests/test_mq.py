@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import misspenalty
-from misspenalty import ParameterError
+from misspenalty import InputError, ParameterError
 from misspenalty.replay.simulation import simulate
 from misspenalty.traces import Trace
 from misspenalty_studies.common.machine import load_machine
@@ -217,6 +217,31 @@ def test_the_head_of_a_capture_has_its_share_of_the_transactions(tmp_path, busy)
         time = np.linspace(0, seconds * 1e9, len(busy)).astype(np.int64)
         timed = Trace(busy.ids, busy.write, time, busy.address, busy.block_bytes, "mine", busy.format)
         assert mq_rates.recorded_reads(timed, facts, "raw/mine.parquet") == pytest.approx(busy.reads / transactions)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "other.parquet: {}",
+            r"captures\.yaml: does not give transactions\.all of mine\.parquet; expected \{mine\.parq",
+        ),
+        ("mine.parquet: {transactions: 50}", r"does not give transactions\.all of mine\.parquet"),
+        ("mine.parquet: {transactions: {all: 0}}", r"mine\.parquet: transactions\.all is 0; expected a number above 0"),
+        ("mine.parquet: {transactions: {all: 50}}", r"does not give duration_s of mine\.parquet; .*config/README\.md"),
+    ],
+)
+def test_a_capture_without_its_facts_is_refused(tmp_path, busy, text, message):
+    (facts := tmp_path / "captures.yaml").write_text(text)
+    time = np.arange(len(busy), dtype=np.int64)
+    timed = Trace(busy.ids, busy.write, time, busy.address, busy.block_bytes, "mine", busy.format)
+    with pytest.raises(InputError, match=message):
+        mq_rates.recorded_reads(timed, facts, "raw/mine.parquet")
+
+
+def test_a_trace_without_times_is_taken_to_be_the_whole_capture(tmp_path, busy):
+    (facts := tmp_path / "captures.yaml").write_text("mine.spc: {transactions: {all: 50}}")
+    assert mq_rates.recorded_reads(busy, facts, "raw/mine.spc") == busy.reads / 50
 
 
 def test_more_than_half_of_the_re_accesses_are_as_near_as_the_caption_of_figure_2_says():
