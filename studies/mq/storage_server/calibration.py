@@ -88,7 +88,8 @@ def compatible(run_ratio, target, low, high, step=1):
     Parameters
     ----------
     run_ratio, target, low, high, step
-        Same as in `fit_database_cpu`; `target` with as many digits as printed.
+        Same as in `fit_database_cpu`. The decimals of `target` are taken to be those printed: 1.08 stands for 1.075 to
+        1.085. A number cannot have a printed zero at its end: 1.10 stands for 1.05 to 1.15.
 
     Returns
     -------

@@ -74,7 +74,6 @@ class ClosedLoopResult:
         Written blocks that were sent.
     elapsed_ns : int
         Length of the measurement.
-    terminals : int
     hit_ns, miss_ns, transaction_ns : dict of str to int
         Time that hits, misses and transactions (all their reads) spent in each of `COMPONENTS`; the think time
         between transactions is not included.
@@ -87,7 +86,6 @@ class ClosedLoopResult:
     misses: int
     writes: int
     elapsed_ns: int
-    terminals: int
     hit_ns: dict
     miss_ns: dict
     transaction_ns: dict
@@ -317,7 +315,6 @@ def _collect(server, testbed, references):
         "misses": misses,
         "writes": server.writes,
         "elapsed_ns": elapsed,
-        "terminals": testbed.terminals,
         **dict(zip(("hit_ns", "miss_ns", "transaction_ns"), spent, strict=True)),
         "utilisation": utilisation,
     }

@@ -98,8 +98,7 @@ class Reference:
             action()
         spent = [{name: part[name] for name in COMPONENTS} for part in self.spent]
         hits, misses, transactions = self.count
-        elapsed, terminals = self.end - self.begin, self.testbed.terminals
-        fields = (transactions, hits, misses, self.writes, elapsed, terminals, *spent, self.utilisation())
+        fields = (transactions, hits, misses, self.writes, self.end - self.begin, *spent, self.utilisation())
         if not self.cache:
             return ClosedLoopResult(*fields)
         hits, misses = self.outcome.count(HIT), self.outcome.count(MISS)
