@@ -8,6 +8,8 @@ is finished. Queueing, overlap of loading with computing, and the step that prod
 
 import numpy as np
 
+from misspenalty.errors import ParameterError
+
 KINDS = ("dram", "remote", "ssd")  # places of a second level
 GB = 1e9  # bytes
 TERA = 1e12
@@ -25,7 +27,7 @@ def load_gb_s(machine, kind):
         The server's own memory, another server's memory, the server's own flash drive.
     """
     ways = {"dram": (), "remote": (machine.network_gb_s,), "ssd": (machine.ssd_gb_s,)}
-    return min(machine.host_to_device_gb_s, *ways[kind]) if ways[kind] else machine.host_to_device_gb_s
+    return min((machine.host_to_device_gb_s, *ways[kind]))
 
 
 def operations(machine, tokens):
@@ -68,5 +70,17 @@ def least_gb_s(machine, prefix, gpu_tflops):
 
 
 def gpu_cache_tokens(machine):
-    """Return the number of tokens whose cache fits into the GPUs' memory next to the weights."""
-    return int((machine.gpus * machine.gpu_memory_gb - machine.weights_gb) * GB / token_bytes(machine))
+    """Return the number of tokens whose cache fits into the GPUs' memory next to the weights.
+
+    Raises
+    ------
+    ParameterError
+        The weights leave no room.
+    """
+    memory_gb = machine.gpus * machine.gpu_memory_gb
+    if memory_gb <= machine.weights_gb:
+        raise ParameterError(
+            f"weights of {machine.weights_gb:g} GB leave no room in {memory_gb:g} GB of GPU memory; change weights_gb, "
+            "gpus or gpu_memory_gb in studies/kvcache/machine.yaml"
+        )
+    return int((memory_gb - machine.weights_gb) * GB / token_bytes(machine))

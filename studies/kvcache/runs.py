@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from misspenalty import Trace, simulate
-from misspenalty.errors import InputError
 from misspenalty.io.threads import map_in_threads
 from misspenalty.traces.prompts import read_prompts
 from misspenalty_studies.common.machine import load_machine
@@ -97,12 +96,10 @@ def load_workload(path, settings):
     Raises
     ------
     InputError
-        As in `misspenalty.traces.prompts.read_prompts`; or the trace has no timestamps.
+        As in `misspenalty.traces.prompts.read_prompts`; it refuses a trace without timestamps if their unit is given.
     """
     path = Path(path)
     prompts = read_prompts(path, settings.timestamps, settings.block_tokens)
-    if prompts.time is None:
-        raise InputError("has no timestamps", path=path, expected="the arrival of each prompt, which the study times")
     name = path.name.split(".")[0].removesuffix("_trace")
     count = len(prompts)
     stated = min(round(settings.stated_share * count), count - 1)
@@ -142,9 +139,9 @@ def single(trace, settings, threads=1):
     dict of str to DataFrame
         ``workload``: one row of facts per part; ``hits``: one row per policy, size and part: ``workload, policy,
         cache_tokens, cache_blocks, part, references, hit_blocks, prefix_blocks, possible_blocks`` (in an unlimited
-        cache), ``input_tokens, hit_tokens, prefix_tokens, possible_tokens, request_share, possible_share``. The last
-        two are means over the requests: the share of a request's tokens that is in a contiguous prefix found in this
-        cache, and in an unlimited one.
+        cache), ``input_tokens, prefix_tokens, possible_tokens, request_share, possible_share``. The last two are means
+        over the requests: the share of a request's tokens that is in a contiguous prefix found in this cache, and in an
+        unlimited one.
     """
     settings = KvcacheSettings.model_validate(settings)
     workload = load_workload(trace, settings)
@@ -183,15 +180,12 @@ def _facts(workload):
 
 def counts(workload, policy, tokens, hits, unlimited):
     """Return the rows of `single` for one run, one row per part; `unlimited` marks the hits of an unlimited cache."""
-    prompts, covered = workload.prompts, workload.prompts.covered()
-    request = np.repeat(np.arange(len(prompts)), prompts.count)
     prefix_blocks, prefix_tokens = workload.prefix_blocks(hits), workload.prefix_tokens(hits)
-    hit_tokens = np.bincount(request, covered * hits, len(prompts))
     possible = workload.prefix_tokens(unlimited)
     rows = []
     for part, requests in workload.parts.items():
         blocks = workload.blocks_of(part)
-        length = prompts.input_tokens[requests]
+        length = workload.prompts.input_tokens[requests]
         rows.append(
             {
                 "workload": workload.name,
@@ -204,7 +198,6 @@ def counts(workload, policy, tokens, hits, unlimited):
                 "prefix_blocks": prefix_blocks[requests].sum(),
                 "possible_blocks": np.count_nonzero(unlimited[blocks]),
                 "input_tokens": length.sum(),
-                "hit_tokens": int(hit_tokens[requests].sum()),
                 "prefix_tokens": prefix_tokens[requests].sum(),
                 "possible_tokens": possible[requests].sum(),
                 "request_share": (prefix_tokens[requests] / length).mean(),

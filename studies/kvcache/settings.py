@@ -25,7 +25,7 @@ class KvcacheSettings(Settings):
     )
     timestamps: Literal["ms", "s"] = setting(
         "ms",
-        "Unit of the trace's timestamps.",
+        "Unit of the timestamps, of which every prompt of the trace has one.",
         "The Mooncake traces use milliseconds; other services release the same keys in seconds.",
     )
     block_tokens: int | None = setting(

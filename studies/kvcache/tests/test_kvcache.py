@@ -10,6 +10,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from misspenalty.errors import ParameterError
 from misspenalty.latency.prefill import PLACES, Server, bandwidth
 from misspenalty.plotting import style
 from misspenalty.traces.prompts import Prompts
@@ -89,6 +90,12 @@ def test_a_prefill_in_two_steps_takes_as_long_as_in_one():
         cost.prefill_s(VALUES, 900, 400) + cost.prefill_s(VALUES, 400, 0)
     )
     assert cost.load_gb_s(VALUES, "dram") == 128 and cost.load_gb_s(VALUES, "remote") == 100
+
+
+def test_weights_that_fill_the_memory_of_the_gpus_are_refused():
+    full = SimpleNamespace(**vars(VALUES) | {"weights_gb": VALUES.gpus * VALUES.gpu_memory_gb})
+    with pytest.raises(ParameterError, match="weights of 640 GB leave no room in 640 GB of GPU memory"):
+        cost.gpu_cache_tokens(full)
 
 
 # --- replays
