@@ -66,12 +66,18 @@ def bursts(seed=SEEDS["syn_bursts"], steps=20_000, objects=1_500, sessions=12):
 
 
 def read_steps(path):
-    """Read requests from a file in the authors' format: one line per step, ``step;object`` or empty.
+    """Read requests from a file in the authors' format: one line per step, from step 0 on, ``step;object`` or empty.
+
+    Returns
+    -------
+    int64 array
+        The object requested at each step, -1 for none.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line has another format, or an object's number does not fit into 64 bits.
+        The file cannot be read, a line has another format or is not that of its step, or an object's number does not
+        fit into 64 bits.
     """
     try:
         lines = Path(path).read_text("ascii").splitlines()
@@ -79,9 +85,10 @@ def read_steps(path):
         raise InputError(f"cannot be read: {error}", path=path, expected="lines of step;object") from error
     made = np.full(len(lines), -1)
     for number, line in enumerate(lines):
-        _, mark, name = line.partition(";")
-        if line and not (mark and name.isdecimal()):
-            raise InputError(f"{line[:80]!r}", path=path, line=number + 1, expected="step;object or an empty line")
+        step, _, name = line.partition(";")
+        if line and not (step == str(number) and name.isdecimal()):
+            expected = f"{number};object, as steps count from 0, or an empty line"
+            raise InputError(f"{line[:80]!r}", path=path, line=number + 1, expected=expected)
         if line and (len(name) > MOST_DIGITS or int(name) >= 1 << 63):
             expected = f"a number below 2**63, of at most {MOST_DIGITS} digits"
             raise InputError(f"object {name[:80]} is out of range", path=path, line=number + 1, expected=expected)
