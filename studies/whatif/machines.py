@@ -7,14 +7,13 @@ serve at once.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from misspenalty import disks
 from misspenalty.disks.requests import Requests, replay
-from misspenalty.errors import ParameterError
 from misspenalty_studies.common.machine import entry_of, read_document
 from misspenalty_studies.common.settings import Settings, setting
 from misspenalty_studies.hac.object_server.page_server import message_ns
@@ -129,7 +128,7 @@ class Machines:
         """
         paths = [("testbeds", study), *(("machines", str(year), key) for key in ("speed", "network_mbit_per_s"))]
         paths.append(("machines", str(year), "packet_us"))
-        described = self.entries["devices"].get(str(year), {}).get(name, {})
+        described = self.entries["devices"][str(year)].get(name, {})  # remote memory has no entry
         paths += [("devices", str(year), name, key) for key in described if key != "drive"]
         for path in paths:
             entry = self.entries
@@ -147,15 +146,17 @@ def _with(entries, path, value):
 
 
 def _bounded(entry):
-    """Check that the `vary` of an entry, its lowest and its highest value, consists of two positive numbers."""
-    low_and_high = len(entry.vary) == 2 and all(type(value) in (int, float) and value > 0 for value in entry.vary)
-    if not low_and_high:
-        raise ValueError(f"vary: {list(entry.vary)}; expected the lowest and the highest value, two positive numbers")
+    """Check that the `vary` of an entry is a range, its lowest and its highest value, that contains the value."""
+    if len(entry.vary) != 2 or not entry.vary[0] <= entry.value <= entry.vary[1]:
+        raise ValueError(
+            f"vary: {list(entry.vary)}; expected the lowest and the highest value, {entry.value:g} between"
+        )
     return entry
 
 
 STATUSES = ("stated", "secondary", "derived", "recollected", "assumed")
 Entry = Annotated[entry_of(float, statuses=STATUSES, varied=STATUSES, gt=0), AfterValidator(_bounded)]
+Parallel = Annotated[entry_of(float, statuses=STATUSES, varied=STATUSES, ge=1), AfterValidator(_bounded)]
 Year = Annotated[str, Field(pattern="^(19|20)[0-9][0-9]$")]
 
 
@@ -181,7 +182,7 @@ class _Device(Settings):
     drive: str = setting("", what="A disk of data/drives, written through, instead of the other keys")
     read_us: Entry = setting(None, what="Random read of 8 KB")
     write_us: Entry = setting(None, what="Random write of 8 KB, until it survives a power failure")
-    parallel: Entry = setting(None, what="Requests that it serves at the same time")
+    parallel: Parallel = setting(None, what="Requests that it serves at the same time")
 
     @model_validator(mode="after")
     def check(self):
@@ -196,9 +197,21 @@ class _MachinesFile(Settings):
 
     testbeds: _Testbeds
     machines: Annotated[dict[Year, _Machine], Field(min_length=1)] = setting(what="By year")
-    devices: dict[Year, Annotated[dict[str, _Device], Field(min_length=1)]] = setting(
-        what="By year and name; remote memory is another machine's over the year's network, and needs no entry"
+    devices: dict[Year, dict[Literal["disk", "sata_ssd", "nvme"], _Device]] = setting(
+        what="By year and name; remote memory is another machine's over the year's network, and has no entry"
     )
+
+    @model_validator(mode="after")
+    def check(self):
+        """Check that devices belong to machines, and that each year has a disk for the virtual log."""
+        unknown = sorted(set(self.devices) - set(self.machines))
+        if unknown:
+            raise ValueError(f"devices are listed for {unknown[0]}, but machines only for {', '.join(self.machines)}")
+        for year in self.machines:
+            disk = self.devices.get(year, {}).get("disk")
+            if disk is None or not disk.drive:
+                raise ValueError(f"{year} has no disk with a `drive`, on which the virtual log could be simulated")
+        return self
 
 
 def load(path):
@@ -215,28 +228,21 @@ def load(path):
     Raises
     ------
     InputError
-        The file is missing or malformed, or a key is missing, unknown or has an invalid value.
-    ParameterError
-        A device belongs to a year without machines.
+        The file is missing or malformed; a key is missing, unknown or has an invalid value; a device belongs to a year
+        without machines; or a year has no disk with a description.
     """
     return from_entries(read_document(path, _MachinesFile, "the machines of the what-if")[1])
 
 
 def from_entries(entries):
     """Build machines from a file's entries."""
-    unknown = sorted(set(entries["devices"]) - set(entries["machines"]))
-    if unknown:
-        raise ParameterError(
-            f"devices are listed for {unknown[0]}, but machines only for {', '.join(entries['machines'])}"
-        )
     eras = {
         int(year): Era(int(year), **{key: entry["value"] for key, entry in parameters.items()})
         for year, parameters in entries["machines"].items()
     }
     devices = {}
     for year, era in eras.items():
-        described = entries["devices"].get(str(year), {})
-        devices[year] = {name: _device(name, entry) for name, entry in described.items()}
+        devices[year] = {name: _device(name, entry) for name, entry in entries["devices"][str(year)].items()}
         devices[year][REMOTE] = era.remote_memory()
     testbeds = {study: entry["value"] for study, entry in entries["testbeds"].items()}
     return Machines(testbeds, eras, devices, entries)

@@ -70,6 +70,7 @@ class Conclusion:
     """
 
     study, threshold_pct = STUDY, THRESHOLD_PCT
+    STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")  # whose demands follow from their utilisation
 
     def __init__(self, rates):
         self.points = {
@@ -91,8 +92,6 @@ class Conclusion:
             (device / parallel, DEVICES),
         ]
         return rate(demands, DEVICES * device * (1 - 1 / parallel), TERMINALS, constant=(4,))
-
-    STATIONS = ("database_cpu", "server_cpu", "link_in", "link_out")
 
     def measures(self, machines, era, device, case):
         """Solve the network for both policies and return their transaction rates.

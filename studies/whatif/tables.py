@@ -111,7 +111,7 @@ def parameters(machines):
     def walk(of, entry):
         for name, value in entry.items():
             if isinstance(value, dict) and "value" in value:
-                low, high = value.get("vary", (None, None))
+                low, high = value["vary"]
                 rest = {key: value.get(key, "") for key in ("value", "unit", "status", "source", "reason")}
                 rows.append({"belongs_to": of, "parameter": name, **rest, "lowest": low, "highest": high})
             elif isinstance(value, dict):
