@@ -42,6 +42,7 @@ import numpy as np
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
 from misspenalty.replay.simulation import make_kernel
+from misspenalty.traces.quantities import LATEST
 from misspenalty_studies.mq.storage_server._storage_server import Server
 
 HIT, MISS, WRITE = 0, 1, 2  # outcome of a reference
@@ -195,11 +196,11 @@ def run(outcome, disk, testbed, reads_per_transaction, generator=None):
     ------
     ParameterError
         The arrays differ in shape or are empty, a value is invalid, the processor time is not fitted, the disks' times
-        are exponential but there is no `generator`, or the trace is too short to complete a transaction after the
-        warm-up.
+        are exponential but there is no `generator`, the testbed's times are too long for the clock, or the trace is too
+        short to complete a transaction after the warm-up.
     """
     outcome, disk = _check(outcome, disk, testbed, reads_per_transaction)
-    server = _server(testbed, reads_per_transaction)
+    server = _server(testbed, reads_per_transaction, len(outcome))
     server.run(outcome, disk, disk_times(testbed, len(outcome), generator), _warm_up(outcome, testbed))
     return ClosedLoopResult(**_collect(server, testbed, len(outcome)))
 
@@ -237,7 +238,8 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     cache = make_kernel(trace, policy, cache_blocks, **parameters)
     outcome = outcomes(np.ones(len(trace), bool), trace.write)  # marks the writes; the kernel decides which reads hit
     outcome, disk = _check(outcome, disks_of(trace, testbed), testbed, reads_per_transaction)
-    server, times = _server(testbed, reads_per_transaction), disk_times(testbed, len(trace), generator)
+    server = _server(testbed, reads_per_transaction, len(trace))
+    times = disk_times(testbed, len(trace), generator)
     server.run_live(cache, trace.ids, outcome, disk, times, _warm_up(outcome, testbed))
     found = outcome == HIT
     if hits is not None:
@@ -246,21 +248,30 @@ def run_live(trace, policy, cache_blocks, testbed, reads_per_transaction, genera
     return LiveResult(**_collect(server, testbed, len(trace)), **counts)
 
 
-def _server(testbed, reads_per_transaction):
+def _server(testbed, reads_per_transaction, references):
+    times = {  # ns
+        "message": round(1000 * testbed.message_latency_us),
+        "request": testbed.request_ns,
+        "interrupt": round(1000 * testbed.interrupt_us),
+        "transfer": testbed.transfer_ns,
+        "reply": testbed.reply_ns,
+        "burst": testbed.burst_ns(reads_per_transaction),
+        "think": round(1000 * testbed.think_time_us),
+    }
+    alone = sum(times.values()) + times["transfer"] + testbed.disk_ns  # mean time of a reference that overlaps no other
+    if references * alone > LATEST:
+        raise ParameterError(
+            f"{references} references of {alone} ns do not fit into the clock; shorten the testbed's times "
+            f"({', '.join(f'{name} {ns} ns' for name, ns in times.items())})"
+        )
     return Server(
         testbed.terminals,
         testbed.database_cpus,
         testbed.storage_servers,
         testbed.disks,
-        message=round(1000 * testbed.message_latency_us),
-        request=testbed.request_ns,
-        interrupt=round(1000 * testbed.interrupt_us),
-        transfer=testbed.transfer_ns,
-        reply=testbed.reply_ns,
-        burst=testbed.burst_ns(reads_per_transaction),
-        think=round(1000 * testbed.think_time_us),
         reads=round(CREDIT * reads_per_transaction),
         write_through=testbed.write_through,
+        **times,
     )
 
 
