@@ -20,7 +20,7 @@ def dispute_trace(wildcards):
 
 
 def dispute_table(wildcards):
-    """Return the file of the published results, which is not in the checkout."""
+    """Return the file of the published results, which was found in a mirror or among the downloads."""
     return str(DISPUTE_TABLE)
 
 
@@ -43,7 +43,8 @@ if DISPUTE_ABSENT:
     plan.read.append("results/dispute/replays.csv")
     logger.info(
         f"dispute: {len(DISPUTE_ABSENT)} of {len(DISPUTE_PATHS)} traces are missing ({', '.join(DISPUTE_ABSENT)}); "
-        "the archived results/dispute/replays.csv is used as it is."
+        "the archived results/dispute/replays.csv is used as it is. To replay them: "
+        "python -m misspenalty.io.external dispute, or name a folder with copies, --config mirror=…"
     )
 else:
     plan.stacked(

@@ -68,7 +68,7 @@ def replay_file(trace, replayed, traces, size_ratios, threads=None):
         is replayed at `ZIPF_BLOCKS` as well. Other sizes of fewer than `LEAST_BLOCKS` blocks are left out.
     """
     what = traces[replayed]
-    opened = open_trace(trace, format=what["format"]) if "format" in what else open_trace(trace)
+    opened = open_trace(trace, format=what.get("format"))
     sizes = {int(Fraction(str(ratio)) * opened.blocks): ratio for ratio in size_ratios}  # 0.29 * 100 is below 29
     sizes = {size: ratio for size, ratio in sizes.items() if size >= LEAST_BLOCKS}
     if replayed == ZIPF:

@@ -12,7 +12,7 @@ from misspenalty import Trace, simulate
 from misspenalty.policies.arc import ARC
 from misspenalty.policies.registry import find_policy
 from misspenalty.traces import open_trace
-from misspenalty_studies.classics import conditions, figures, runs, settings, tables
+from misspenalty_studies.classics import claims, conditions, figures, runs, settings, tables
 from misspenalty_studies.classics.lirs2 import LIRS2
 from misspenalty_studies.classics.settings import FILES, TRACES, Replays, Row
 
@@ -140,10 +140,6 @@ def test_lirs2_never_holds_more_than_the_cache_or_a_stack_beyond_its_limit():
         assert len(cache.stack) <= 8 * 20
 
 
-def test_every_trace_has_a_file():
-    assert set(TRACES) == set(FILES)
-
-
 @pytest.mark.parametrize("label", sorted({label for replays in TRACES.values() for label in replays.rows}))
 def test_every_row_of_a_trace_has_a_policy_that_takes_its_parameters(label):
     row = settings.ROWS[label]
@@ -152,11 +148,7 @@ def test_every_row_of_a_trace_has_a_policy_that_takes_its_parameters(label):
     assert [policy.check(row.parameters | values) for values in combined]
 
 
-def lirs_traces():
-    return [name for name, replays in TRACES.items() if replays.program]
-
-
-@pytest.mark.parametrize("name", lirs_traces())
+@pytest.mark.parametrize("name", claims.PROGRAM)
 def test_policies_equal_the_authors_program(shared_traces, name):
     trace = open_trace(shared_traces / FILES[name])
     replays = replace(TRACES[name], rows=("lru", "opt"))
