@@ -148,7 +148,7 @@ def _counted(cluster, measure, condition):
 
 
 def _routed(cluster, routing):
-    """Replace the aware routing by another one for the servers that have caches of their own."""
+    """Return the cluster's results with another routing in place of the aware one, if servers have their own caches."""
     own = cluster["cache"].isin(["local", "gpu"])
     kept = cluster[~(own & (cluster["routing"] == "aware"))]
     routed = cluster[own & (cluster["routing"] == routing)].assign(routing="aware")

@@ -19,7 +19,7 @@ class KvCacheMachine(MachineParameters):
     linear_factor: float = declared(
         "operations", "Operations of everything else per layer, token and square of the width", gt=0
     )
-    query_heads_per_kv_head: int = declared("heads", "Heads that share one key and value", ge=1)
+    query_heads_per_kv_head: int = declared("heads", "Query heads that share one head of keys and values", ge=1)
     element_bytes: float = declared("bytes", "Bytes of a key or value element", gt=0)
     gpus: int = declared("GPUs", "GPUs of a server, one instance of the model", ge=1)
     a800_tflops: float = declared("10^12 operations/s", "Throughput of an A800", gt=0)

@@ -65,7 +65,7 @@ class FirstLevel(Settings):
 
 
 class Calibrated(Settings):
-    """A simulated first level."""
+    """A simulated first level whose size is calibrated on Table 3."""
 
     capture: Name = setting(what="Capture behind a smaller first level, over which the calibrated level is simulated.")
     reads: int = setting(

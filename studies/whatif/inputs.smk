@@ -1,4 +1,4 @@
-# Inputs and outputs of the rules of the study whatif.
+# Name the inputs and outputs of the what-if's rules.
 def whatif_tables(item, conclusions):
     """Return the files of one table of the what-if's runs, by conclusion."""
     return {study: f"results/whatif/runs/{study}_{item}.csv" for study in conclusions}

@@ -5,8 +5,8 @@ which returns ``gain_pct``, the improvement of the paper's proposal over its bas
 gain is at least the threshold, which was fixed before any of these numbers was computed: 5 % for SARC, 1 % otherwise.
 
 For HAC, MQ and SARC, times are computed from the operations counted in the archived tables of their studies and from
-the machines' parameters ("priced"); EPCM and the virtual log are replayed, which takes seconds. `checks` compares
-values computed in these ways with values that the studies simulated and archived.
+the machines' parameters ("priced"); EPCM is replayed and the virtual log simulated, which takes seconds. `checks`
+compares values computed in these ways with values that the studies simulated and archived.
 """
 
 import math

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misspenalty import InputError, ParameterError, Trace, simulate
-from misspenalty_studies.common.machine import load_machine, model_of
+from misspenalty_studies.common.machine import load_machine
 from misspenalty_studies.mq.storage_server.calibration import compatible, fit_database_cpu, sensitivity
 from misspenalty_studies.mq.storage_server.server import COMPONENTS, HIT, MISS, WRITE, disks_of, outcomes, run
 from misspenalty_studies.mq.storage_server.testbed import StorageServerTestbed
@@ -231,7 +231,6 @@ def test_every_parameter_says_where_it_comes_from():
     assert [name for name, entry in entries.items() if entry.status == "fitted"] == ["database_cpu_us"]
     assert MACHINE.testbed.database_cpu_us is None
     assert all(entry.source != "none" for entry in entries.values() if entry.status == "stated")
-    assert set(model_of(StorageServerTestbed).model_fields) == set(entries)
 
 
 @pytest.mark.parametrize(
