@@ -262,7 +262,7 @@ def test_conditions_change_what_they_name(small):
     assert rates == blocks
 
 
-def test_other_parts_take_the_place_of_the_judge(small, tmp_path):
+def test_other_parts_take_the_place_of_the_judged_one(small, tmp_path):
     paths = {name: tmp_path / f"{name}.csv" for name in ("hits", "second_level", "ttft")}
     for name, path in paths.items():
         small[name].to_csv(path, index=False)

@@ -185,7 +185,7 @@ def test_tables_are_spread_evenly_over_the_disks():
         assert load.max() / load.min() < 1.03
 
 
-def test_a_larger_cache_is_worth_a_higher_rate():
+def test_a_larger_cache_gives_a_higher_rate():
     """All steps from a trace to a rate must work together: the replay, its outcomes and the closed loop."""
     generator = np.random.default_rng(2)
     ids = (4000 * generator.random(40_000) ** 3).astype(np.uint32)

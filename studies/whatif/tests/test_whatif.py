@@ -223,7 +223,7 @@ def test_sarc_stays_as_it_was_on_its_own_back_end(found):
         assert math.isnan(full["gain_pct"]) and full["utilisation"] >= sarc.SATURATED
 
 
-def test_the_virtual_log_needs_an_arm(found):
+def test_the_virtual_log_gains_on_disks_only(found):
     tables_ = (table("vlog/what_if.csv"), table("vlog/table2.csv"))
     conclusion = vlog.Conclusion(ROOT / "studies/vlog/machine.yaml", *tables_, 0.68, 300, 1)
     (case,) = conclusion.cases
