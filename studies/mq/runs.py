@@ -115,7 +115,8 @@ def distance_split(trace, policy, cache_mb, *, label=None, writes="count", param
     -------
     DataFrame
         One row: ``policy, cache_mb, writes, hits_short, misses_short, hits_long, misses_long`` (reads of blocks
-        accessed before, at a temporal distance below C blocks, and of C or more), ``first_reads, hit_ratio_pct``.
+        accessed before, at a temporal distance below C blocks, and of C or more), ``first_reads, hit_ratio_pct`` (NaN
+        if nothing is read).
     """
     size = blocks_of(trace, cache_mb)
     hits = np.zeros(len(trace), bool)
@@ -130,7 +131,8 @@ def distance_split(trace, policy, cache_mb, *, label=None, writes="count", param
         row[f"hits_{name}"] = int(np.count_nonzero(hit & where))
         row[f"misses_{name}"] = int(np.count_nonzero(~hit & where))
     row["first_reads"] = int(np.count_nonzero((distance == 0) & counted))
-    row["hit_ratio_pct"] = 100 * (row["hits_short"] + row["hits_long"]) / int(np.count_nonzero(counted))
+    reads = int(np.count_nonzero(counted))
+    row["hit_ratio_pct"] = 100 * (row["hits_short"] + row["hits_long"]) / reads if reads else np.nan
     return pd.DataFrame([row])
 
 

@@ -89,6 +89,15 @@ def test_distance_split_adds_up_to_the_replay(busy, writes):
             assert row.misses_short == 0  # LRU with C blocks does not evict a block after fewer than C accesses
 
 
+@pytest.mark.parametrize("writes", ["count", "ignore", "refresh"])
+def test_a_capture_of_writes_alone_has_no_hit_ratio(writes):
+    trace = trace_of([0, 1, 0], np.ones(3, bool))
+    row = mq.distance_split(trace, "lru", 2, writes=writes).iloc[0]
+    assert row[["hits_short", "misses_short", "hits_long", "misses_long", "first_reads"]].eq(0).all()
+    assert np.isnan(row["hit_ratio_pct"])
+    assert mq.replay(trace, "lru", [2], writes=[writes])["hit_ratio_pct"].isna().all()
+
+
 def test_distance_histogram_bins_by_powers_of_two():
     # the bins are 1, 2-3, 4-7 and 8-15
     table = mq.distance_histogram(trace_of([0, 0, 1, 0, 2, 1, 3, 4, 5, 3, 5, 0]))
