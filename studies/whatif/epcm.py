@@ -120,7 +120,7 @@ class Conclusion:
             "engine_s": epcm[2],
         }
 
-    def checks(self, machines):
+    def checks(self):
         """Return triples of a quantity, its archived mean over the study's runs and its value computed here, both on
         the machine of ``epcm/machine_today.yaml``."""
         rows, play = [], partial(self.played, modern=True)

@@ -63,7 +63,7 @@ class Conclusion:
             "overhead_share": overhead / fetch,
         }
 
-    def checks(self, machines):
+    def checks(self):
         """Return triples of a quantity, its archived value and its computed value, on the testbed."""
         rows = []
         for case in self.cases:

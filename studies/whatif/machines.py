@@ -146,10 +146,10 @@ def _with(entries, path, value):
 
 
 def _bounded(entry):
-    """Check that the `vary` of an entry is a range, its lowest and its highest value, that contains the value."""
+    """Check that `vary` has the lowest and the highest value of an entry, and that its value lies between them."""
     if len(entry.vary) != 2 or not entry.vary[0] <= entry.value <= entry.vary[1]:
         raise ValueError(
-            f"vary: {list(entry.vary)}; expected the lowest and the highest value, {entry.value:g} between"
+            f"vary: {list(entry.vary)}; expected the lowest and the highest value, with {entry.value:g} between"
         )
     return entry
 

@@ -108,7 +108,7 @@ class Conclusion:
         mq, lru = (self._rate(self.points[case, policy], faster, link, *times) for policy in ("mq", "lru"))
         return {"gain_pct": 100 * (mq / lru - 1), "mq_per_s": mq, "lru_per_s": lru}
 
-    def checks(self, machines):
+    def checks(self):
         """Return triples of a quantity, its simulated value and its solved value, on the testbed."""
         own = 1000 * 9 + BYTES / 15  # us: 9 ms and 15 MB/s
         rows = []

@@ -1,8 +1,9 @@
 """Try the five conclusions on every machine and device, over a range of device times, and find where they reverse.
 
-A conclusion is an object with ``study``, ``cases``, ``threshold_pct`` and ``measures(machines, era, device, case)``,
-which returns ``gain_pct``, the improvement of the paper's proposal over its baseline. A conclusion **holds** if that
-gain is at least the threshold, which was fixed before any of these numbers was computed: 5 % for SARC, 1 % otherwise.
+A conclusion is an object with ``study``, ``cases``, ``threshold_pct``, ``checks()`` and ``measures(machines, era,
+device, case)``, which returns ``gain_pct``, the improvement of the paper's proposal over its baseline, in %. A
+conclusion **holds** if that gain is at least the threshold, which was fixed before any of these numbers was computed:
+5 % for SARC, 1 % otherwise.
 
 For HAC, MQ and SARC, times are computed from the operations counted in the archived tables of their studies and from
 the machines' parameters ("priced"); EPCM is replayed and the virtual log simulated, which takes seconds. `checks`
@@ -132,7 +133,7 @@ def _bisected(over, low, high):
     return float(f"{math.sqrt(low * high):.4g}")
 
 
-def checks(conclusion, machines):
+def checks(conclusion):
     """Compare values that the what-if computes with those that the study of a conclusion simulated on the same machine.
 
     Returns
@@ -144,7 +145,7 @@ def checks(conclusion, machines):
     rows = [
         {"conclusion": conclusion.study, "quantity": quantity, "simulated": simulated, "priced": priced,
          "off_pct": 100 * (priced / simulated - 1)}
-        for quantity, simulated, priced in conclusion.checks(machines)
+        for quantity, simulated, priced in conclusion.checks()
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -162,6 +163,6 @@ def tried(conclusion, machines, device_us=DEVICE_US):
         "cells": cells(conclusion, machines),
         "curve": curve,
         "crossovers": crossovers(conclusion, machines, curve),
-        "checks": checks(conclusion, machines),
+        "checks": checks(conclusion),
     }
     return {f"{conclusion.study}_{name}": table for name, table in made.items()}

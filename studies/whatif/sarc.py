@@ -118,7 +118,7 @@ class Conclusion:
         busy = own if load == SCALED else own * factor / device.parallel
         return {"gain_pct": 100 * (1 - sarc / lru), "sarc_ms": sarc, "lru_ms": lru, "utilisation": busy}
 
-    def checks(self, machines):
+    def checks(self):
         """Return triples (quantity, simulated, priced): waits at a low load, priced from those at a higher load."""
         rows = []
         for config, low, high in (("cache_sensitive", 2500, 12500), ("cache_insensitive", 1136, 5682)):

@@ -119,7 +119,7 @@ class Conclusion:
                 rows.append(row | {"in_place_us": old, "virtual_log_us": new, "speedup": old / new})
         return rows
 
-    def checks(self, machines):
+    def checks(self):
         """Return triples of a quantity, its archived value and its computed value, on the paper's third platform."""
         ms = self.simulated("st19101", 1.0)
         old, new = (ms[system]["total"] for system in SYSTEMS)

@@ -115,8 +115,8 @@ def test_the_testbeds_are_those_of_the_studies():
     assert shark["drive"]["value"] == sarc.OWN_DRIVE
 
 
-def test_mq_is_priced_as_it_was_simulated(rates, found):
-    checks = list(rates.checks(found))
+def test_mq_is_priced_as_it_was_simulated(rates):
+    checks = list(rates.checks())
     assert checks
     for what, simulated, priced in checks:
         assert priced == pytest.approx(simulated, rel=0.02 if "over" in what else 0.07), what
@@ -155,7 +155,7 @@ class Step:
     def measures(self, _machines, era, device, _case):
         return {"gain_pct": 10.0 if device.read_us >= 100 * (era.year != 1997) else -1.0, "year": era.year}
 
-    def checks(self, _machines):
+    def checks(self):
         return [("it", 2.0, 3.0)]
 
 
