@@ -22,6 +22,7 @@ PARTS = {
     "all": "whole trace",
 }
 COMPARED = ("opt", "mq", "lirs", "arc", "lru")
+APART = ("h800_tflops", "ssd_gb_s", "ssd_gb")  # parameters of the machine that do not affect a cluster
 
 
 def sensitivity(trace, machine, settings, threads=1):
@@ -157,7 +158,8 @@ def _routed(cluster, routing):
 
 def _varied_clusters(workload, machine, settings, threads):
     for name, value in machine.variations(machine.testbed):
-        if name == "utilisation":  # the only varied parameter that affects a cluster
+        if name not in APART:
             varied = SimpleNamespace(**(vars(machine.testbed) | {name: value}))
             table = tables.fig10(cluster_table(workload, varied, settings.seed, threads))
-            yield table.assign(condition=f"GPU {name} of {value:g}")
+            what = "GPU utilisation" if name == "utilisation" else name.replace("_", " ")
+            yield table.assign(condition=f"{what} of {value:g}")

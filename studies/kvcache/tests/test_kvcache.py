@@ -262,6 +262,15 @@ def test_conditions_change_what_they_name(small):
     assert rates == blocks
 
 
+def test_every_parameter_of_a_cluster_that_is_varied_is_a_condition(tmp_path):
+    entries = yaml.safe_load(MACHINE.read_text())
+    entries["nodes"]["vary"] = [2]
+    (path := tmp_path / "machine.yaml").write_text(yaml.safe_dump(entries))
+    made = conditions.conditions(SMALL, path, settings(policies=["lru"], cache_tokens=[1000]))["fig10"]
+    assert {"GPU utilisation of 0.5", "nodes of 2"} < set(made["condition"])
+    assert not made["condition"].str.startswith("ssd").any()
+
+
 def test_other_parts_take_the_place_of_the_judged_one(small, tmp_path):
     paths = {name: tmp_path / f"{name}.csv" for name in ("hits", "second_level", "ttft")}
     for name, path in paths.items():
