@@ -18,6 +18,7 @@ NAME, STUDY = "MQ", "mq"
 THRESHOLD_PCT = 1.0
 TERMINALS, SERVERS, DEVICES = 48, 4, 24  # as in studies/mq/machine.yaml
 OWN_MBIT_PER_S = 800  # the testbed's link, each way
+OWN_ACCESS_MS, OWN_MB_PER_S = 9, 15  # the testbed's disks
 BYTES = 8192
 
 
@@ -110,7 +111,7 @@ class Conclusion:
 
     def checks(self):
         """Return triples of a quantity, its simulated value and its solved value, on the testbed."""
-        own = 1000 * 9 + BYTES / 15  # us: 9 ms and 15 MB/s
+        own = 1000 * OWN_ACCESS_MS + BYTES / OWN_MB_PER_S  # us
         rows = []
         for case in self.cases:
             solved = {p: self._rate(self.points[case, p], 1, 1, own, own, 1) for p in ("mq", "lru")}

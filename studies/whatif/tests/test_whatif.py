@@ -107,6 +107,8 @@ def test_the_testbeds_are_those_of_the_studies():
         "storage_servers": mq.SERVERS,
         "disks": mq.DEVICES,
         "network_mb_per_s": mq.OWN_MBIT_PER_S / 8,
+        "disk_access_ms": mq.OWN_ACCESS_MS,
+        "disk_mb_per_s": mq.OWN_MB_PER_S,
         "block_bytes": mq.BYTES,
         "think_time_us": 0,
         "database_cpus": 1,
