@@ -152,6 +152,21 @@ def test_each_source_has_tests_near_to_it():
 
 
 @pytest.mark.parametrize(
+    ("source", "near", "far"),
+    [
+        ("latency/prefill.py", "tests/latency/test_prefill.py", "tests/replay/test_curves.py"),
+        ("studies/dispute/runs.py", "studies/dispute/tests/", "studies/mq/tests/"),
+        ("studies/common/plan.py", "studies/common/tests/test_plan.py", "studies/common/tests/site/"),
+        ("errors.py", "tests/replay/test_curves.py", "studies/"),
+    ],
+)
+def test_a_source_that_no_pattern_names_has_the_tests_of_its_folder_or_all_of_the_library(source, near, far):
+    files, _ = mutants.nearest(source)
+    assert all((ROOT / file).is_file() for file in files)
+    assert any(file.startswith(near) for file in files) and not any(file.startswith(far) for file in files)
+
+
+@pytest.mark.parametrize(
     "body, by",
     [
         ("assert 1 == 1", None),

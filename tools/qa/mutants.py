@@ -44,13 +44,13 @@ from faults import SOURCE, choose, installed_name, source_of
 from switched import VARIABLE, Copy, put_switched
 
 ROOT = Path(__file__).parents[2]
-# The tests that are nearest to a source are those of the first pattern that matches its name.
+# The tests that are nearest to a source are those of the first pattern that matches its name or, if none does, those of
+# the folder of tests that has the name of the source's own folder.
 NEAREST = {
     **dict.fromkeys(("policies/_track*", "policies/track*"), ("tests/policies/test_sarc.py", "tests/prefetch")),
     "policies/_limit.pyx": ("tests/project/test_benchmarks.py",),
     "policies/_policy.pyx": ("tests/policies", "tests/replay", "tests/project/test_kernels.py"),
     "policies/*": ("tests/policies", "tests/replay"),
-    "prefetch/*": ("tests/prefetch",),
     "traces/_stack.pyx": ("tests/replay", "tests/traces"),
     "traces/_distance.pyx": ("tests/traces", "studies/mq/tests/test_mq.py"),
     "traces/selection.py": ("tests/replay",),
@@ -77,9 +77,6 @@ NEAREST = {
     ),
     "disks/*": ("tests/disks", "tests/cli/test_disk_commands.py"),
     "latency/_*device*": ("tests/latency", "tests/project/test_kernels.py"),
-    "latency/*": ("tests/latency",),
-    "engine/*": ("tests/engine",),
-    **{f"studies/{study}/*": (f"studies/{study}/tests",) for study in ("epcm", "hac", "mq", "sarc", "vlog")},
 }
 EXAMPLES = "tests/project/test_docstrings.py"  # runs the examples in docstrings, one test per module
 POLICIES = sorted(  # policies with tests that bear their names
@@ -235,12 +232,21 @@ def collect(folder, files, then):
 def nearest(path):
     """Return the test files nearest to a source, with the one that runs docstring examples, and those of them that
     import the module of the source."""
-    folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), ("tests",))
-    files = [file for name in folders for file in (sorted((ROOT / name).glob("test_*.py")) or [ROOT / name])]
+    first, second, *_ = (*path.split("/"), "")
+    own = f"studies/{second}/tests" if first == "studies" else f"tests/{first}"
+    own = own if (ROOT / own).is_dir() else "tests"
+    folders = next((tests for pattern, tests in NEAREST.items() if fnmatch.fnmatch(path, pattern)), (own,))
+    files = [file for name in folders for file in tests_in(ROOT / name)]
     files = list(dict.fromkeys([*files, ROOT / EXAMPLES]))
     imports = re.compile(rf"(?m)^ *(from|import) .*\b_?{name_of(path)}\b")
     importing = [str(file.relative_to(ROOT)) for file in files if imports.search(file.read_text())]
     return [str(file.relative_to(ROOT)) for file in files], importing
+
+
+def tests_in(place):
+    """Return a test file itself, or the test files in a folder; those in its subfolders only if it has none of its
+    own."""
+    return sorted(place.glob("test_*.py")) or sorted(place.rglob("test_*.py")) or [place]
 
 
 def in_order(items, path, first, broken, known, far=False):
