@@ -152,6 +152,8 @@ def read_study(path):
     entries = read_yaml(path, remedy="a study.yaml is a mapping; studies/common/study.py has its keys")
     if not isinstance(entries, dict):
         raise InputError("is not a mapping", path=path, remedy="studies/common/study.py has its keys")
+    if "id" in entries:
+        raise InputError("id: follows from the name of the folder", path=path, remedy="leave the key out")
     return validated(Study, {"id": path.parent.name, **entries}, path, "studies/common/study.py has its keys")
 
 

@@ -59,7 +59,7 @@ def read_entries(model, path, remedy, **given):
     remedy : str
         What to do about an error, for the message.
     **given
-        Fields that every entry has, although the file does not name them.
+        Fields that every entry has, but which the file may not name.
 
     Returns
     -------
@@ -68,11 +68,16 @@ def read_entries(model, path, remedy, **given):
     Raises
     ------
     InputError
-        The file is missing, is not YAML or is not a list, or an entry does not match the model.
+        The file is missing, is not YAML or is not a list, or an entry does not match the model or names a field that is
+        given.
     """
     entries = read_yaml(path, remedy=remedy)
     if not isinstance(entries, list):
         raise InputError("contains no list of entries", path=path, remedy=remedy)
+    for number, entry in enumerate(entries, 1):
+        if isinstance(entry, dict) and (named := given.keys() & entry.keys()):
+            what = f"entry.{number}.{min(named)}: follows from the path of the file"
+            raise InputError(what, path=path, remedy="leave the key out")
     return [
         validated(model, given | entry if isinstance(entry, dict) else entry, path, remedy, "entry", number)
         for number, entry in enumerate(entries, 1)

@@ -139,7 +139,7 @@ class Decided:
         named = table.removeprefix(f"{self.name}_")
         if named in self.module.TABLES:
             return named
-        return next((item for item in self.module.TABLES if named.startswith(f"{item}_")), None)
+        return max((item for item in self.module.TABLES if named.startswith(f"{item}_")), key=len, default=None)
 
     def driven(self, fit, variant=""):
         """Return the ids of the decided claims that read a table made with a fitted parameter.

@@ -253,10 +253,11 @@ def _entries(path):
     entries = _yaml(path)
     problem = worst_error(entries, _yaml(SCHEMA))
     if problem is not None:
-        steps = list(problem.absolute_path)
-        entry = entries[steps[0]] if steps else None
-        label = entry.get("id", f"number {steps[0] + 1}") if isinstance(entry, dict) else "list"
-        where = ", ".join(filter(None, [f"entry {label}", ".".join(map(str, steps[1:]))]))
+        place, *steps = problem.absolute_path or (None,)
+        if place is None:
+            raise InputError("is not a list", path=path, expected="one entry per statement")
+        label = (isinstance(entries[place], dict) and entries[place].get("id")) or f"number {place + 1}"
+        where = ", ".join(filter(None, [f"entry {label}", ".".join(map(str, steps))]))
         remedy = f"the allowed keys are in {SCHEMA.name}"
         raise InputError(f"{where}: {problem.message}", path=path, remedy=remedy)
     return entries

@@ -2,11 +2,12 @@
 value, or the cause is unknown."""
 
 import re
+import string
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from misspenalty.errors import InputError
 from misspenalty_studies.common.claims.conditions import MISSED
@@ -39,6 +40,14 @@ class Reason(BaseModel):
     kind: Literal["measured", "unknown"]
     reason: str
     values: dict[str, Cell] = {}
+
+    @model_validator(mode="after")
+    def check_values(self):
+        """Refuse a text that names in braces what is not among the values."""
+        named = {name for _, name, _, _ in string.Formatter().parse(self.reason) if name is not None}
+        if odd := sorted(named - self.values.keys()):
+            raise ValueError(f"reason: has {{{odd[0]}}}, but `values` has no such key")
+        return self
 
 
 def load_reasons(paths):
@@ -126,8 +135,8 @@ def why_missed(claims, conditions, reasons, tables):
     Raises
     ------
     InputError
-        A reason names an entry that does not exist or a column that its table lacks, or needs one number where several
-        values of a table match.
+        A reason names an entry that does not exist, an entry of another reason or a column that its table lacks, or it
+        needs one number where several values of a table match.
 
     Examples
     --------
@@ -139,7 +148,12 @@ def why_missed(claims, conditions, reasons, tables):
     >>> found[["id", "reason", "explanation"]].values.tolist()
     [['mq.a', 'condition', 'no writes'], ['mq.b', 'unknown', 'not reproduced under any condition that changes it']]
     """
-    known = {id: reason for reason in reasons for id in reason.claims}
+    known = {}
+    for reason in reasons:
+        for id in reason.claims:
+            if id in known:
+                raise InputError(f"reasons.yaml names {id} twice", remedy="give each entry a single reason")
+            known[id] = reason
     if gone := sorted(known.keys() - set(claims["id"])):
         raise InputError(
             f"reasons.yaml names {', '.join(gone)}, which no ledger has",

@@ -46,6 +46,7 @@ def test_dois_and_years_are_those_of_the_references():
     ("change", "message"),
     [
         ({"colour": "red"}, r"study\.yaml: colour: Extra inputs"),
+        ({"id": "yours"}, r"study\.yaml: id: follows from the name of the folder; leave the key out"),
         ({"position": 0}, r"study\.yaml: position: "),
         ({"part": "found"}, r"study\.yaml: part: Input should be 'lost'"),
         ({"title": None}, r"study\.yaml: title: Field required"),

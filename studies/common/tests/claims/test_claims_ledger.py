@@ -163,5 +163,7 @@ def test_a_file_that_is_not_there_or_not_yaml_is_named(tmp_path):
     with pytest.raises(InputError, match=r"ledger\.yaml, line \d: not YAML"):
         read_ledger(broken)
     broken.write_text("id: mq.one\n")
-    with pytest.raises(InputError, match=r"entry list: .* is not of type 'array'"):
+    with pytest.raises(InputError, match=r"ledger\.yaml: is not a list; expected one entry per statement"):
         read_ledger(broken)
+    with pytest.raises(InputError, match=r"entry number 2: 'mq\.two' is not of type 'object'"):
+        load(tmp_path, GOOD, "mq.two")

@@ -88,6 +88,9 @@ def test_a_list_of_the_wrong_form_is_refused(tmp_path):
     (tmp_path / "facts.yaml").write_text("- {fact: x, kind: weather, conditions: [a]}\n")
     with pytest.raises(InputError, match=r"facts\.yaml: entry\.1\.kind: Input should be 'stream'.*README.md explains"):
         missing_facts_table(ROOT / "results/claims.csv", [], [tmp_path / "facts.yaml"])
+    (tmp_path / "facts.yaml").write_text("- {study: sarc, fact: x, kind: state, conditions: [a]}\n")
+    with pytest.raises(InputError, match=r"facts\.yaml: entry\.1\.study: follows from the path of the file"):
+        missing_facts_table(ROOT / "results/claims.csv", [], [tmp_path / "facts.yaml"])
     (tmp_path / "facts.yaml").write_text("- a fact\n")
     with pytest.raises(InputError, match=r"facts\.yaml: entry\.1: Input should be a valid dictionary"):
         missing_facts_table(ROOT / "results/claims.csv", [], [tmp_path / "facts.yaml"])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from misspenalty.errors import InputError
@@ -32,7 +33,7 @@ CELL = {"table": "mq/t", "column": "x", "where": {"k": 1}}
 
 
 def reason(kind="measured", text="at most {most}", **cell):
-    return Reason(claims=("mq.c",), kind=kind, reason=text, values={"most": CELL | cell} if cell is not None else {})
+    return Reason(claims=("mq.c",), kind=kind, reason=text, values={"most": CELL | cell})
 
 
 def found(reasons=(), tables=None, tried=()):
@@ -106,6 +107,7 @@ def test_a_number_that_a_run_did_not_make_leaves_the_reason_unknown():
     "reasons, message",
     [
         ([Reason(claims=("mq.z",), kind="unknown", reason="unknown")], "reasons.yaml names mq.z, which no ledger has"),
+        ([reason(), reason("unknown")], "reasons.yaml names mq.c twice"),
         ([reason()], "2 values of x in mq/t.csv match .*; a reason needs one"),
         ([reason(column="y")], "column y of mq/t.csv"),
     ],
@@ -121,6 +123,11 @@ def test_a_list_of_the_wrong_form_is_refused(tmp_path):
         InputError, match=r"reasons\.yaml: entry\.1\.kind: Input should be 'measured'.*README.md explains"
     ):
         load_reasons([tmp_path / "reasons.yaml"])
+    for text, told in (("at least {least}", r"has \{least\}, but"), ("at most {}", r"has \{\}, but"), ("{", ".*'{'")):
+        entry = {"claims": ["a"], "kind": "unknown", "reason": text, "values": {"most": CELL}}
+        (tmp_path / "reasons.yaml").write_text(yaml.safe_dump([entry]))
+        with pytest.raises(InputError, match=rf"reasons\.yaml: entry\.1[:.].*{told}"):
+            load_reasons([tmp_path / "reasons.yaml"])
     for text in ("", "claims: [a]\n"):
         (tmp_path / "reasons.yaml").write_text(text)
         with pytest.raises(InputError, match=r"reasons\.yaml: contains no list of entries; .*README.md explains"):
