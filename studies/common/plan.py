@@ -34,7 +34,7 @@ def job(sources, function):
 
 
 def _check_part(name, part, known=PARTS):
-    """Raise a `ParameterError` if `part` is unknown: the files would not be made, or with the wrong command."""
+    """Raise a `ParameterError` if `part` is unknown, because no command or the wrong one would then make the files."""
     if part not in known:
         raise ParameterError(f"{name}: part is {part!r}; expected {' or '.join(map(repr, known))}")
 
@@ -250,7 +250,7 @@ class Plan:
             Dotted name, see `job`; called with tables, it returns a Matplotlib figure. The default is
             ``<study>.figures.<name>``.
         part, options, **inputs
-            See `table`. Without inputs, the figure is drawn from the table of its own name, the argument ``table``.
+            See `table`. Without inputs, the function gets the table of the figure's own name as ``table``.
 
         Raises
         ------
@@ -293,11 +293,11 @@ class Plan:
         return found
 
     def files_read(self):
-        """Return the files that the study reads but does not make: `read`, and all declared inputs outside ``results/``
-        but those that depend on wildcards."""
+        """Return the files that the study reads but does not make: `read`, and the declared inputs outside ``results/``
+        whose paths do not depend on wildcards."""
         jobs = [{"inputs": {k: v for k, v in one.inputs.items() if not callable(v)}} for one in self.simulations]
         inputs = files_of([*jobs, *self.tables, *self.figures])
-        return [*self.read, *(path for path in inputs if not path.startswith("results/"))]
+        return [*self.read, *(path for path in inputs if not path.startswith("results/") and "{" not in path)]
 
     def files(self, supplement=False):
         """Return the files that `make reproduce` makes for this study, or those that `make supplement` adds."""

@@ -17,18 +17,13 @@ def plan(sources):
     return Plan("vlog", sources)
 
 
-def simulate(plan, **outputs):
-    plan.simulation("vlog_files", "vlog.platforms.files", inputs={"hosts": "machine.yaml"}, outputs=outputs)
+def simulate(plan, outputs, **options):
+    plan.simulation("vlog_files", "vlog.platforms.files", inputs={"hosts": "machine.yaml"}, outputs=outputs, **options)
     return plan.simulations[-1]
 
 
-def outputs_of(plan, outputs, **options):
-    plan.simulation("vlog_files", "vlog.platforms.files", inputs={"hosts": "machine.yaml"}, outputs=outputs, **options)
-    return plan.simulations[-1].outputs
-
-
 def test_a_job_depends_on_the_code_of_its_function(plan, sources):
-    job = simulate(plan, table="runs/files").job
+    job = simulate(plan, "runs/files").job
     assert job["function"] == "misspenalty_studies.vlog.platforms.files"
     called = (job["function"], "misspenalty_studies.common.reporting.jobs")
     assert (
@@ -47,18 +42,18 @@ def test_a_job_depends_on_the_code_of_its_function(plan, sources):
     ],
 )
 def test_logs_of_a_job_have_its_wildcards(plan, output, place):
-    assert simulate(plan, table=output).place == place
+    assert simulate(plan, output).place == place
 
 
 def test_tables_of_a_simulation_are_named_below_the_results_of_its_study(plan):
-    assert outputs_of(plan, "runs/files") == {"table": "results/vlog/runs/files.csv"}
-    assert outputs_of(plan, ["fig1"]) == {"fig1": "results/vlog/fig1.csv"}
-    assert outputs_of(plan, {"total": "runs/total.parquet"}) == {"total": "results/vlog/runs/total.parquet"}
+    assert simulate(plan, "runs/files").outputs == {"table": "results/vlog/runs/files.csv"}
+    assert simulate(plan, ["fig1"]).outputs == {"fig1": "results/vlog/fig1.csv"}
+    assert simulate(plan, {"total": "runs/total.parquet"}).outputs == {"total": "results/vlog/runs/total.parquet"}
 
 
 def test_files_belong_to_one_of_the_two_runs(plan):
-    outputs_of(plan, ["fig9", "runs/files", "fig7{variant}"])
-    outputs_of(plan, ["hosts"], part="further")
+    simulate(plan, ["fig9", "runs/files", "fig7{variant}"])
+    simulate(plan, ["hosts"], part="further")
     plan.table("vlog.runs.table2", "table2", part="first", latencies="fig9")
     plan.stacked("summed", runs=["results/vlog/runs/a.csv"], part="further")
     plan.figure("fig9", "Figure 9", "latency", table="fig9")
@@ -80,6 +75,7 @@ def test_files_belong_to_one_of_the_two_runs(plan):
 def test_files_read_are_the_inputs_that_no_run_makes_and_those_of_read(plan):
     plan.read.append("data/raw.csv")
     inputs = {"hosts": "machine.yaml", "trace": lambda wildcards: "a.trace", "runs": ["results/vlog/runs/a.csv"]}
+    inputs |= {"raw": "data/raw/{capture}.parquet"}
     plan.simulation("vlog_files", "vlog.platforms.files", inputs=inputs, outputs="fig1")
     plan.table("vlog.runs.table2", latencies="fig9", published="studies/vlog/published/trends.csv")
     plan.figure("fig1", "Figure 1", "locating a sector", table="fig1", hosts="machine.yaml")
@@ -113,9 +109,9 @@ def test_a_simulation_without_inputs_writes_no_archived_table(plan):
 
 
 def test_an_unknown_part_is_refused(plan):
-    """Otherwise the files would never be made, or those of a simulation with the wrong command."""
+    """Otherwise, `make reproduce` would make such a simulation, and nothing would make such a table or figure."""
     with pytest.raises(ParameterError, match=r"vlog_files: part is 'first'; expected None or 'further'"):
-        outputs_of(plan, "fig1", part="first")
+        simulate(plan, "fig1", part="first")
     with pytest.raises(ParameterError, match=r"table2: part is 'furher'; expected 'first' or None or 'further'"):
         plan.table("vlog.runs.table2", "table2", part="furher", latencies="fig9")
     with pytest.raises(ParameterError, match=r"fig9: part is 'furher'"):

@@ -252,6 +252,16 @@ def test_a_parameter_drives_the_tables_of_the_variant_that_it_names():
     assert frame["basis"].tolist() == ["calibrated", "calibrated", "calibrated", ""]
 
 
+def test_a_variant_of_a_table_is_not_one_of_a_table_with_a_shorter_name():
+    study = SimpleNamespace(
+        TABLES={"hits": TABLES["hits"], "hits_long": TABLES["hits"]},
+        claims=lambda record, tables: record.bound("x.both", tables["hits_long"].hits),
+    )
+    tables, drives = {"x_hits": hits(), "x_hits_long": hits()}, ({"table": "x_hits_long_other"},)
+    frame = judge([SMALL[2]], {"x": study}, tables, calibration=[fit(drives=drives)], variant="_other")
+    assert frame["basis"].tolist() == ["calibrated"]
+
+
 def test_reading_a_table_does_not_change_it():
     frame = rates(lru1=np.nan)
     before = frame.copy()
