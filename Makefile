@@ -57,11 +57,11 @@ help:  ## list the targets
 
 RUN = $(BIN)/python workflow/scripts/reproduce.py --cores $(CORES)
 reproduce: build  ## make the papers' tables and figures, the claims and the paper in results/, from the raw traces; fetches registered traces unless OFFLINE=yes; resumes where it was stopped
-	$(RUN) $(if $(OFFLINE),--offline)
+	$(RUN) $(if $(filter-out no,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 supplement: build  ## make what make reproduce makes, and also the sensitivities, scales and supplement
-	$(RUN) --supplement $(if $(OFFLINE),--offline)
+	$(RUN) --supplement $(if $(filter-out no,$(OFFLINE)),--offline)
 	$(BIN)/python workflow/scripts/refresh_readme.py
 
 cost:  ## write what the last full run cost on this machine into README.md and ARTIFACT.md
@@ -180,7 +180,7 @@ archive: build  ## pack the results with checksums of all files (RO-Crate), in b
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive write
 
 # Without an archive, it stops before it builds or runs anything.
-verify: $(if $(ARCHIVE),$(if $(shell test -f "$(ARCHIVE)" && echo yes),$(if $(RERUN),reproduce,build)))  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
+verify: $(if $(ARCHIVE),$(if $(shell test -f "$(ARCHIVE)" && echo yes),$(if $(filter-out no,$(RERUN)),reproduce,build)))  ## compare an archive file by file with this checkout; RERUN=yes reproduces the results first: make verify ARCHIVE=….zip
 	@test -n "$(ARCHIVE)" || { echo "Name the archive: make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	@test -f "$(ARCHIVE)" || { echo "There is no file $(ARCHIVE): name the archive, make verify ARCHIVE=misspenalty-results-….zip"; exit 2; }
 	$(BIN)/python -m misspenalty_studies.common.reporting.archive verify "$(ARCHIVE)"

@@ -43,7 +43,7 @@ def stand_in(path, script):
 
 
 def test_reproduce_fetches_unless_it_is_told_not_to():
-    for given, passed in (("", False), ("yes", True)):
+    for given, passed in (("", False), ("no", False), ("yes", True)):
         told = make(ROOT, "--dry-run", "reproduce", f"OFFLINE={given}").stdout
         assert "reproduce.py" in told and ("--offline" in told) == passed
 
@@ -256,6 +256,7 @@ def test_verify_compares_an_archive_whose_path_has_a_space(installed):
     (checkout / "my archive.zip").touch()
     told = make(checkout, "--dry-run", "verify", "ARCHIVE=my archive.zip", "RERUN=yes").stdout
     assert told.index("reproduce.py") < told.index('archive verify "my archive.zip"')
+    assert "reproduce.py" not in make(checkout, "--dry-run", "verify", "ARCHIVE=my archive.zip", "RERUN=no").stdout
 
 
 def test_clean_keeps_the_archived_results(checkout):
