@@ -201,10 +201,11 @@ const MEASURED = {
   fewer: ([mq, lru]) => (100 * (mq - lru)) / (100 - lru),
 };
 
-// The verdict by the rules of the ledger: a number has to be within its tolerance, and an order has to be as printed
+// The verdict by the rules of the ledger: a number has to be within its tolerance, and an order has to be as printed; where
+// the paper says "clearly", a difference within a share of the smaller number is a tie
 function verdict(claim, obtained, ratios) {
   if (claim.form === "order") {
-    if (Math.abs(obtained) <= claim.tolerance * Math.max(...ratios)) return "tie";
+    if (claim.tolerance && Math.abs(obtained) <= claim.tolerance * Math.min(...ratios)) return "tie";
     return obtained > 0 ? "reproduced" : "not_reproduced";
   }
   const room = claim.tolerance * (claim.measure === "relative" ? Math.abs(claim.published) : 1);
@@ -212,7 +213,7 @@ function verdict(claim, obtained, ratios) {
   return claim.form !== "value" && obtained * claim.published > 0 ? "direction" : "not_reproduced";
 }
 
-// Hit ratios that a claim was judged by, %, so that a further claim on the same caches need not wait
+// Hit ratios of the caches that have been replayed, %, so that a further claim on the same caches need not wait
 const replayed = new Map();
 
 async function judge(claim) {

@@ -396,6 +396,22 @@ def test_a_claim_is_judged_as_archived(page):
         assert "as archived" in page.locator(".judged").inner_text()
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "ratios", "expected"),
+    [
+        (0, [2, 1], "reproduced"),
+        (0, [1, 1], "not_reproduced"),
+        (0.05, [1.049, 1], "tie"),
+        (0.05, [1.051, 1], "reproduced"),
+    ],
+)
+def test_an_order_is_judged_by_the_rule_of_the_ledger(page, tolerance, ratios, expected):
+    """A clear order is a tie up to 5 % of the smaller number, and equal numbers have no order."""
+    claim = {"form": "order", "tolerance": tolerance}
+    call = "([claim, ratios]) => verdict(claim, ratios[0] - ratios[1], ratios)"
+    assert page.evaluate(call, [claim, ratios]) == expected
+
+
 def test_a_link_to_a_claim_judges_it(browser, address):
     page = browser.new_page()
     page.goto(f"{address}#claim=mq.table4.margin.512")
