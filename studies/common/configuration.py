@@ -65,8 +65,8 @@ class _Run(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that every capture that a study names is among the captures of the run, and what else it names of other
-        studies' settings."""
+        """Check what a study's settings name outside of their own block: captures of the run, settings of other
+        studies."""
         for name in type(self).model_fields:
             if hasattr(part := getattr(self, name), "check_captures"):
                 part.check_captures(list(self.captures))
@@ -156,7 +156,7 @@ def default():
 
 
 def main(arguments=None):
-    """Run the command line; return the exit status: 0, or 1 if the default file is stale."""
+    """Run the command line; return the exit status: 0, 1 if the default file is stale, or 2 if there is none."""
     parser = argparse.ArgumentParser(prog="python -m misspenalty_studies.common.configuration", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files instead of showing what is stale")
     parser.add_argument("--keys", action="store_true", help="print all keys, their meaning and what each allows")
@@ -165,7 +165,11 @@ def main(arguments=None):
     if options.keys:
         print(tables(), end="")
         return 0
-    difference = stale(options.root)
+    try:
+        difference = stale(options.root)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     if not options.write:
         sys.stdout.write(difference)
         return 1 if difference else 0

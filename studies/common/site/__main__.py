@@ -18,9 +18,8 @@ def main(arguments=None):
         help="a further folder to include in the site: docs, notebooks, play",
     )  # fmt: skip
     options = parser.parse_args(arguments)
-    try:
-        extras = dict(one.split("=", 1) for one in options.extras)
-    except ValueError:
+    extras = dict(one.partition("=")[::2] for one in options.extras)
+    if not all(extras.values()):  # an empty path would be this folder
         parser.error("--with needs NAME=FOLDER")
     try:
         build_site(options.out, options.root, extras=extras, progress=lambda text: print(text, file=sys.stderr))

@@ -225,6 +225,13 @@ def test_a_part_that_is_not_there_is_named(root, tmp_path, capsys, monkeypatch, 
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.parametrize("part", ["docs", "docs="])
+def test_a_part_without_a_folder_is_refused(part, capsys):
+    with pytest.raises(SystemExit):
+        main(["--with", part])
+    assert "--with needs NAME=FOLDER" in capsys.readouterr().err
+
+
 def test_without_results_there_is_one_line_that_says_what_to_do(tmp_path, capsys):
     assert main(["--root", str(tmp_path), "--out", str(tmp_path / "site")]) == 2
     assert "make reproduce" in capsys.readouterr().err
