@@ -163,7 +163,11 @@ def main():
     parser.add_argument("--csv", type=Path, metavar="OUT", help="also write the table there")
     args = parser.parse_args()
     if args.source == "simulator":
-        table = pd.DataFrame(compare_with_simulator(args.traces.split(","), args.policies.split(",")))
+        traces, policies = args.traces.split(","), args.policies.split(",")
+        if unknown := sorted({*traces} - {"zipf", *FILES} | {*policies} - {*PEERS}):
+            known = f"traces: zipf, {', '.join(FILES)}; policies: {', '.join(PEERS)}"
+            parser.error(f"unknown: {', '.join(unknown)}; {known}")
+        table = pd.DataFrame(compare_with_simulator(traces, policies))
         show_simulator(table)
     else:
         table = pd.concat(compare_with_literature(), ignore_index=True)

@@ -11,8 +11,8 @@ are listed and left out.
     python benchmarks/scaling.py --configfile config/config.yaml config/full.yaml --factor 'sarc_run=16'
 
 `--factor RULE=NUMBER` multiplies the CPU time of a rule, for a configuration whose jobs were measured at another scale.
-`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured. In both, RULE may be a pattern; if
-several match, the first is used.
+`--estimate RULE=SECONDS,MB` gives the cost of each job that was not measured. In both, RULE is a pattern of rules or of
+jobs (`mq_replay/128mb*`); if several match, the first is used.
 """
 
 import argparse
@@ -36,6 +36,7 @@ EXCLUSIVE = 1000  # threads of a job that runs alone
 START = 0.8  # s to start Snakemake's process for a job; measured on two cores with a job that does nothing
 PROFILE = Path("workflow/profiles/slurm/config.yaml")
 LEAST_MB, LEAST_MINUTES, MARGIN = 2000, 30, 2  # the cluster's defaults; a job requests MARGIN times what was measured
+FACTOR, ESTIMATE = "RULE=NUMBER", "RULE=SECONDS,MB"
 RULE = re.compile(r"^(?:local)?rule (\w+):$")
 FIELD = re.compile(r"^    (\w+): (.*)$")
 
@@ -113,24 +114,53 @@ def plan(folder=".", options=()):
     return read_plan(done.stdout)
 
 
-def measure(jobs, folders, factors, estimates=()):
+def matches(job, pattern):
+    """Tell whether a pattern matches the rule of a job, or its benchmark file's path without suffix."""
+    return fnmatch.fnmatch(job.rule, pattern) or fnmatch.fnmatch(job.benchmark or "", f"*/{pattern}.tsv")
+
+
+def numbers_by_rule(texts, form, jobs):
+    """Return the pattern and the numbers in each text of this form, such as ``RULE=SECONDS,MB``; exit with a message if
+    a text has another form or matches no job."""
+    found = []
+    for text in texts:
+        pattern, _, numbers = text.rpartition("=")
+        try:
+            values = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            values = []
+        if not pattern or len(values) != form.count(",") + 1:
+            sys.exit(f"{text}: expected {form}")
+        if not any(matches(job, pattern) for job in jobs):
+            sys.exit(f"{text}: no job matches {pattern}; `snakemake --list-rules` names the rules")
+        found.append((pattern, *values))
+    return found
+
+
+def measure(jobs, folders, factors=(), estimates=()):
     """Fill in time and memory from `results/benchmarks` in these folders; the first one with a job's file is used.
 
-    A job without a file takes the first estimate, ``(pattern, seconds, megabytes)``, whose pattern matches its rule or
-    the name of that file.
+    Parameters
+    ----------
+    jobs : list of Job
+    folders : iterable of path-like
+    factors : iterable of (str, float)
+        The time of a job is multiplied by the first factor whose pattern matches the job.
+    estimates : iterable of (str, float, float)
+        A job without a file takes the seconds and megabytes of the first estimate whose pattern matches it.
     """
     for job in jobs:
         paths = [Path(folder, job.benchmark) for folder in folders if job.benchmark]
         path = next((path for path in paths if path.exists()), None)
         if path is not None:
             found = read_benchmark(path)
-            factor = next((float(f) for rule, f in factors.items() if fnmatch.fnmatch(job.rule, rule)), 1.0)
+            factor = next((number for pattern, number in factors if matches(job, pattern)), 1.0)
             job.cpu_s = factor * (found["cpu_s"] or 0)
             job.megabytes = found["peak_rss_mb"] or 0
             continue
         for pattern, seconds, megabytes in estimates:
-            if fnmatch.fnmatch(job.rule, pattern) or fnmatch.fnmatch(job.benchmark or "", f"*/{pattern}.tsv"):
-                job.cpu_s, job.megabytes = float(seconds), float(megabytes)
+            if matches(job, pattern):
+                job.cpu_s, job.megabytes = seconds, megabytes
                 break
 
 
@@ -269,16 +299,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--configfile", nargs="+", default=[], help="configuration of the run")
     parser.add_argument("--measured", nargs="+", default=["."], help="folders of runs with results/benchmarks")
-    parser.add_argument("--factor", nargs="*", default=[], metavar="RULE=NUMBER", help="factor on CPU time")
-    parser.add_argument("--estimate", nargs="*", default=[], metavar="RULE=SECONDS,MB", help="cost of unmeasured jobs")
+    parser.add_argument("--factor", nargs="*", default=[], metavar=FACTOR, help="factor on CPU time")
+    parser.add_argument("--estimate", nargs="*", default=[], metavar=ESTIMATE, help="cost of unmeasured jobs")
     parser.add_argument("--csv", help="table by cores")
     parser.add_argument("--jobs", help="table by rule")
     parser.add_argument("--figure", help="wall time by cores")
     parser.add_argument("--profile", action="store_true", help="write the SLURM profile's resources")
     options = parser.parse_args()
     jobs = plan(options=["--configfile", *options.configfile] if options.configfile else [])
-    estimates = [(rule, *numbers.split(",")) for rule, numbers in (text.split("=") for text in options.estimate)]
-    measure(jobs, options.measured, dict(factor.split("=") for factor in options.factor), estimates)
+    factors = numbers_by_rule(options.factor, FACTOR, jobs)
+    measure(jobs, options.measured, factors, numbers_by_rule(options.estimate, ESTIMATE, jobs))
     missing = sorted(
         {job.rule for job in jobs if np.isnan(job.cpu_s)} - {"manifest", "supplement", "supplement_manifest"}
     )

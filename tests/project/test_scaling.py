@@ -102,14 +102,31 @@ def test_measured_jobs_fill_the_profile(scaling, tmp_path):
         scaling.Job("a", benchmark="results/benchmarks/a.tsv"),
         scaling.Job("b", benchmark="results/benchmarks/b.tsv"),
     ]
-    scaling.measure(jobs, [tmp_path], {"a*": "2"})
+    scaling.measure(jobs, [tmp_path], scaling.numbers_by_rule(["a*=2"], scaling.FACTOR, jobs))
     assert jobs[0].seconds() == pytest.approx(1600 + scaling.START) and np.isnan(jobs[1].cpu_s)
     guessed = scaling.Job("b", benchmark="results/benchmarks/b/x.tsv")
-    scaling.measure([jobs[0], guessed], [tmp_path], {"a*": "2"}, [("b/x", "7", "80"), ("*", "1", "1")])
+    estimates = scaling.numbers_by_rule(["b/x=7,80", "*=1,1"], scaling.ESTIMATE, [guessed])
+    scaling.measure([jobs[0], guessed], [tmp_path], [("a*", 2)], estimates)
     assert (guessed.cpu_s, guessed.megabytes, jobs[0].cpu_s) == (7, 80, 1600)
     (profile := tmp_path / "config.yaml").write_text((PROFILE / "config.yaml").read_text())
     scaling.write_profile(scaling.by_rule(jobs), profile)
     assert yaml.safe_load(profile.read_text())["set-resources"] == {"a": {"mem_mb": 2500, "runtime": 54}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a", "a: expected RULE=SECONDS,MB"),
+        ("a=1", "a=1: expected RULE=SECONDS,MB"),
+        ("a=1,x", "a=1,x: expected RULE=SECONDS,MB"),
+        ("a=1,2,3", "a=1,2,3: expected RULE=SECONDS,MB"),
+        ("=1,2", "=1,2: expected RULE=SECONDS,MB"),
+        ("aa=1,2", "aa=1,2: no job matches aa"),
+    ],
+)
+def test_an_estimate_that_is_malformed_or_matches_no_job_is_refused(scaling, text, message):
+    with pytest.raises(SystemExit, match=message):
+        scaling.numbers_by_rule([text], scaling.ESTIMATE, [scaling.Job("a")])
 
 
 def test_the_plugin_is_locked_and_not_a_requirement_of_the_project():
