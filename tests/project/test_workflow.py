@@ -172,6 +172,12 @@ def test_impossible_configuration_stops_the_run(tmp_path):
     assert "Traceback" not in done.stdout + done.stderr
 
 
+def test_a_table_of_traces_that_does_not_exist_stops_the_run(tmp_path):
+    done = snakemake(ROOT, "--dry-run", "--config", f"traces={tmp_path / 'none.tsv'}")
+    assert done.returncode != 0
+    assert re.search(r"none\.tsv: cannot be read .*expected a table of traces", done.stdout + done.stderr)
+
+
 def test_whole_archived_run_can_be_planned(tmp_path):
     folder = copy_tree(tmp_path)
     (folder / "data" / "raw").symlink_to(ROOT / "data" / "raw")

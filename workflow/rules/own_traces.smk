@@ -5,8 +5,10 @@ from misspenalty.characterize.rows import read_rows
 from misspenalty.characterize.runs import TABLES as TRACE_TABLES
 from misspenalty_studies.common.reporting.provenance import file_digest
 
-try:
-    OWN_TRACES = read_rows(config["traces"]) if Path(config["traces"]).exists() else {}
+OWN_TABLE = Path(config["traces"])
+try:  # only the default table may be absent
+    absent = OWN_TABLE == Path("config/traces.tsv") and not OWN_TABLE.exists()
+    OWN_TRACES = {} if absent else read_rows(OWN_TABLE)
 except MissPenaltyError as error:
     raise WorkflowError(str(error)) from None
 
