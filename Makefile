@@ -99,14 +99,14 @@ fuzz: build $(VENV)/.test  ## run every file reader on mutated inputs: make fuzz
 	$(BIN)/python tests/fuzz/fuzz.py --executions $(EXECUTIONS) --csv results/bench/fuzz.csv
 
 KILLS ?= 20
-drill: build $(VENV)/.test  ## kill writers and a small full run at random moments, resume, and compare every byte: make drill KILLS=20
+drill: build $(VENV)/.test  ## kill writers and a small run of the whole workflow at random moments, resume, and compare every byte: make drill KILLS=20
 	PYTHONPATH=tests $(BIN)/python tools/qa/drill.py --kills $(KILLS) --csv results/bench/drill.csv
 
 COUNT ?= 600
 mutants: build $(VENV)/.test  ## try deliberate faults, and count those that the nearest tests notice; resumes where it was stopped: make mutants COUNT=600
 	$(BIN)/python tools/qa/mutants.py --count $(COUNT) --csv results/bench/mutants.csv
 
-slurm-test: build $(VENV)/.test  ## compare a small full run on a real two-node SLURM on this machine (Debian, root) byte by byte with a local one
+slurm-test: build $(VENV)/.test  ## compare a small run of the whole workflow on a real two-node SLURM on this machine (Debian, root) byte by byte with a local one
 	PYTHONPATH=tests $(BIN)/python tools/qa/slurm.py --log results/bench/slurm_jobs.txt
 
 scaling: build  ## estimate the time of a full run on 1 to 256 cores from the measured jobs of the last run

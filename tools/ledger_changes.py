@@ -4,7 +4,7 @@
 
 Count the entries of the older and the present ledger by status, role, verdict and basis. Then print, with the reason,
 every entry that is new, that has left the ledger, or whose status, role, rule or reason (`changed`) differs. Without a
-revision, the older ledger is that of the commit before the one that gave every entry a role.
+revision, the older ledger is that of the commit before the one that introduced the present roles.
 """
 
 import argparse
@@ -33,10 +33,10 @@ def git(*words):
 
 
 def first_ledger():
-    """Return the commit before the one that introduced the roles."""
+    """Return the commit before the one that introduced the present roles."""
     commits = git("log", "--format=%H", "--reverse", "-S", "role: agreement", "--", BEFORE).split()
     if not commits:
-        sys.exit("no commit gave the entries of the ledger roles; give a revision")
+        sys.exit("no commit of this repository introduced the roles of the ledger; give a revision")
     return f"{commits[0]}~1"
 
 
@@ -69,7 +69,7 @@ def changes(old, new, withdrawn):
         )
         told += [f"{key} {entry.get(key)} -> {now.get(key)}" for key in RULE if entry.get(key) != now.get(key)]
         if told or now.get("changed") != entry.get("changed"):
-            yield f"{id}: {'; '.join(told) or 'rule'}: {now.get('changed', 'NO REASON GIVEN')}"
+            yield f"{id}: {'; '.join(told) or 'reason'}: {now.get('changed', 'NO REASON GIVEN')}"
     for id in sorted(new.keys() - old.keys()):
         yield f"{id}: new: {new[id].get('changed', 'NO REASON GIVEN')}"
 

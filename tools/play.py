@@ -8,8 +8,8 @@ Cython, Python's headers, the package `ziglang`, and npm to fetch Pyodide. Nothi
 modules, the archive has only those that the page's code imports. `manifest.json` lists what was built; the page reads
 it.
 
-Emscripten and NumPy's build for Pyodide come from hosts that are not package registries. Zig replaces the former, and
-small stand-ins for NumPy and pandas in `site/play/standins` replace the latter.
+Emscripten and the builds of NumPy, pandas and pyarrow for Pyodide come from hosts that are not package registries. Zig
+takes the place of Emscripten; small modules in `studies/common/site/play/standins` take that of the packages.
 """
 
 import argparse

@@ -160,7 +160,7 @@ def entry_of(
     Parameters
     ----------
     kind : type
-        Type of the parameter's value; if it is a union with ``None``, the value may be null.
+        Type of the parameter's value; only if it is a union with ``None`` can the value be null.
     unit : str, optional
         The unit that the entry must state.
     statuses, varied, nullable

@@ -1,4 +1,4 @@
-"""Code that the notebooks share: find results, read tables, count verdicts, make requests, clean saved notebooks."""
+"""Share code among the notebooks: find results, read tables, count verdicts, make requests, clean saved notebooks."""
 
 import base64
 import io

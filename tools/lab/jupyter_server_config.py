@@ -4,7 +4,7 @@ from misspenalty_studies.common.notebook import normalised
 
 
 def stable(model, **_):
-    """Before a notebook is saved, remove everything from it that changes between runs."""
+    """Remove everything that changes between runs from a notebook that is about to be saved."""
     if model["type"] == "notebook" and model["content"]["nbformat"] == 4:
         normalised(model["content"])
 

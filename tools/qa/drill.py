@@ -1,4 +1,4 @@
-"""Kill file writers and a full run at random moments, resume each time, and compare every byte at the end.
+"""Kill file writers and a run of the workflow at random moments, resume each time, and compare every byte at the end.
 
 The drill makes a small run of the whole workflow twice, each in its own copy of the tree. One is left undisturbed, and
 the other is killed many times. A kill sends SIGKILL to the run and everything it started, which leaves no chance to

@@ -398,7 +398,7 @@ def compare_first(before):
 def main():
     """Parse the options, and pass everything else on to Snakemake."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cores", default="all")
+    parser.add_argument("--cores", default="all", help="number of cores to use (default: all)")
     parser.add_argument("--offline", action="store_true", help="fetch nothing")
     scope = parser.add_mutually_exclusive_group()
     scope.add_argument("--supplement", action="store_true", help="make what only the supplement shows, too")

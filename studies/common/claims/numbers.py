@@ -65,7 +65,8 @@ def rounded(value, digits=DIGITS, half=0.0):
     ----------
     value : float
     digits : int
-        Maximum number of significant digits; whole numbers are written in full.
+        Maximum number of significant digits; whole numbers are written in full. Numbers below 1e-6 have up to six
+        digits, as do those from `WHOLE` on.
     half : float
         Half the width of the number's interval; the number is rounded no finer than to the second significant digit of
         `half`.

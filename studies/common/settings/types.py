@@ -27,8 +27,8 @@ def setting(default=PydanticUndefined, what="", why=None, *, notes=None, block=F
     Parameters
     ----------
     default : object, optional
-        Value in the default configuration, as read from YAML. With None, the key may be left out; without a default,
-        the key is required.
+        Value in the default configuration, as read from YAML. None leaves the key out of that configuration; without a
+        default, the key is required.
     what : str
         Meaning of the key, with its unit.
     why : str, optional

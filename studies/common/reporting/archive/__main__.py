@@ -37,7 +37,7 @@ def main(arguments=None):
 
 
 def _tolerance(text):
-    """Parse a relative difference from 0 to below 1; refuse all others: with nan, any two numbers would be equal."""
+    """Parse a relative difference from 0 to below 1, and refuse any other: with nan, all numbers would be equal."""
     try:
         number = float(text)
     except ValueError:

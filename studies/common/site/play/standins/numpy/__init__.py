@@ -2,7 +2,8 @@
 
 No package registry has NumPy for Pyodide, so the page uses this module instead. Arrays have one or two dimensions and
 the types of `dtypes`. Every value equals NumPy's; a function that is missing here raises an AttributeError.
-A test replays every format, policy and device in a browser and compares the results with NumPy's.
+A test replays every format but Parquet, every policy and every device in a browser, and compares the results with
+those of NumPy.
 """
 
 import builtins
