@@ -211,10 +211,6 @@ class ndarray:
             with open(file, "wb") as opened:
                 self.tofile(opened)
 
-    def tobytes(self):
-        """Return the numbers' bytes."""
-        return bytes(self.copy().flat.cast("B"))
-
     def max(self, initial=None):
         """Return the largest number, or `initial` if that is larger."""
         values = self._values()

@@ -1,6 +1,5 @@
-"""Define the names that the package's annotations use."""
+"""Define the name that the package's annotations use."""
 
 from typing import Any
 
 ArrayLike = Any
-NDArray = Any
