@@ -92,17 +92,17 @@ def _line(error, schema):
     if kind == "value_error":
         cause = error["ctx"]["error"]
         return place + list(getattr(cause, "key", ())), str(cause)
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "invalid_key"):
         names = list(_node(schema, place[:-1]).get("properties", {}))
         return place, "unknown key" + (nearest(place[-1], names) or f"; expected one of {', '.join(names)}")
     if kind == "missing":
         node = _node(schema, place)
         return place, f"missing; expected {allowed(node, schema)} ({node.get('description', 'required').rstrip('.')})"
-    if place[-1] == "[key]":
+    if place[-1:] == ["[key]"]:
         names = _node(schema, place[:-2]).get("propertyNames", {})
         return place[:-2], f"{place[-2]!r} is not a valid name; expected {allowed(names, schema)}"
-    text = f"{error['input']!r}; expected {allowed(_node(schema, place), schema)}"
-    return place, text + _hint(error["input"], kind)
+    found = "empty" if kind == "too_short" and not error["input"] else repr(error["input"])
+    return place, f"{found}; expected {allowed(_node(schema, place), schema)}{_hint(error['input'], kind)}"
 
 
 def _hint(value, kind):

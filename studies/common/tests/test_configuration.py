@@ -451,6 +451,19 @@ def test_a_bad_name_of_a_mapping_or_a_file_is_named(tmp_path, capture, said):
     assert line.startswith(f"mine.yaml: {said}")
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mq": {"cache_mb": []}}, "mine.yaml: mq.cache_mb: empty; expected a list of different values, each a number"),
+        ({"mq": {1: 2}}, "mine.yaml: mq[1]: unknown key; expected one of server, "),
+        ({1: 2}, "mine.yaml: [1]: unknown key; expected one of captures, "),
+    ],
+)
+def test_an_empty_list_and_a_key_that_is_a_number_are_called_so(tmp_path, changes, said):
+    (line,) = refusal(tmp_path, merged(CONFIG, changes), config=CONFIG, mine=changes)
+    assert line.startswith(said)
+
+
 def test_many_errors_are_cut_short(tmp_path):
     (*lines, last) = refusal(tmp_path, {"mq": {f"key{i}": 1 for i in range(14)}})
     assert len(lines) == 10
