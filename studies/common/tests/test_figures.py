@@ -1,4 +1,4 @@
-"""Test figures: equal bytes in every run, also for parts of a table, and a clear message for an unusable table."""
+"""Test figures: equal bytes in every run, figures of incomplete tables, and a clear message for an unusable table."""
 
 import hashlib
 import re
@@ -86,7 +86,7 @@ def test_everything_drawn_lies_within_the_figure(name):
 
 
 def test_two_processes_write_the_same_bytes(tmp_path):
-    """Two processes that hash strings differently must draw the same; test_workflow.py does the studies' figures."""
+    """Two processes that hash strings differently must draw the same; test_workflow.py tests figures of the studies."""
     digests = []
     for seed in ("1", "2"):
         folder = tmp_path / seed

@@ -1,7 +1,7 @@
 // The script of the page "Press play": it passes the reader's choices to the worker and shows the answers.
 "use strict";
 
-// Chromium throws an error for a worker of a page opened as a file, for which the end of this script shows a message
+// Chromium refuses a worker to a page that is opened as a file; the end of this script shows a message on such a page
 const worker = location.protocol === "file:" ? {} : new Worker("worker.js", { type: "module" });
 const waiting = new Map();
 let calls = 0;
