@@ -81,8 +81,14 @@ def main():
     parser.add_argument("--rates", default="0.01,0.1")
     parser.add_argument("--csv")
     options = parser.parse_args()
-    policies, rates = options.policies.split(","), [float(rate) for rate in options.rates.split(",")]
-    table = pd.DataFrame([row for name in options.traces.split(",") for row in compare(name, policies, rates)])
+    traces, policies = options.traces.split(","), options.policies.split(",")
+    if unknown := [name for name in traces if name not in FILES]:
+        parser.error(f"unknown traces: {', '.join(unknown)}; there are {', '.join(FILES)}")
+    try:
+        rates = [float(rate) for rate in options.rates.split(",")]
+    except ValueError:
+        parser.error(f"--rates {options.rates}: expected numbers with commas between them")
+    table = pd.DataFrame([row for name in traces for row in compare(name, policies, rates)])
     shown = ["deviation_rms", "error_bar", "within_two_bars", "faster"]
     print(table[table["sampled_blocks"] >= 100].groupby("rate")[shown].median().to_string())
     if options.csv:

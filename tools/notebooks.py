@@ -60,7 +60,10 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="notebooks (default: all)")
     parser.add_argument("--html", metavar="FOLDER", help="write pages there instead of saving the notebooks")
     options = parser.parse_args()
-    for script in [FOLDER / f"{name}.py" for name in options.names] or sorted(FOLDER.glob("*.py")):
+    scripts = {path.stem: path for path in sorted(FOLDER.glob("*.py"))}
+    if unknown := [name for name in options.names if name not in scripts]:
+        parser.error(f"unknown: {', '.join(unknown)}; the notebooks are {', '.join(scripts)}")
+    for script in [scripts[name] for name in options.names or scripts]:
         notebook = run(script)
         if options.html:
             path = Path(options.html) / f"{script.stem}.html"

@@ -10,7 +10,8 @@ import pytest
 from misspenalty_studies.common.notebook import WIDGET
 
 ROOT = Path(__file__).parents[4]
-page = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))["page"]
+tool = runpy.run_path(str(ROOT / "tools" / "notebooks.py"))
+page = tool["page"]
 
 
 def with_controls(name):
@@ -21,6 +22,13 @@ def with_controls(name):
     state = {"state": {"1": {"model_name": "ImageModel"}}, "version_major": 2, "version_minor": 0}
     notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
     return notebook
+
+
+def test_an_unknown_notebook_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["notebooks.py", "whatif", "nonesuch"])
+    with pytest.raises(SystemExit, match="2"):
+        tool["main"]()
+    assert "unknown: nonesuch; the notebooks are 00-start-here, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["00-start-here", "whatif"])
