@@ -69,10 +69,10 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     Raises
     ------
     InputError
-        The file cannot be read, is not a zip file, is truncated or damaged, does not match its own list of checksums,
-        has another date than the checkout's release, or contains anything that `make archive` does not write (packed or
-        encrypted entries, folders, links, comments); or the checkout has no results, lacks a file that every archive
-        contains, or has a CITATION.cff that cannot be used.
+        The archive or a file of the checkout cannot be read; the archive is not a zip file, is truncated or damaged,
+        does not match its own list of checksums, has another date than the checkout's release, or contains anything
+        that `make archive` does not write (packed or encrypted entries, folders, links, comments); or the checkout has
+        no results, lacks a file that every archive contains, or has a CITATION.cff that cannot be used.
     """
     citation = crate.read_citation(root)
     try:
@@ -89,7 +89,7 @@ def verify(archive, root=".", tolerance=TOLERANCE):
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise InputError(f"is not a valid zip file ({error})", path=archive, remedy="get the archive again") from error
     except OSError as error:
-        raise InputError(f"cannot be read ({error})", path=archive) from error
+        raise InputError(f"cannot be read ({error})", path=error.filename or archive) from error
     return sorted(found, key=lambda one: one.name)
 
 

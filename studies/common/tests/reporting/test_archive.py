@@ -237,6 +237,17 @@ def test_a_missing_archive_is_reported(checkout, tmp_path):
         verify(tmp_path / "nowhere.zip", checkout)
 
 
+def test_a_file_of_the_checkout_that_cannot_be_read_is_named(archive, checkout, monkeypatch):
+    def read_bytes(path, read=Path.read_bytes):
+        if path == checkout / TABLE:
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    with pytest.raises(InputError, match=r"checkout/\S+: cannot be read \(\[Errno 13\] Permission denied"):
+        verify(archive, checkout)
+
+
 def test_a_flipped_bit_is_refused_by_name(archive, checkout):
     content = bytearray(archive.read_bytes())
     content[content.index(b"lru,0.25")] ^= 1

@@ -1,7 +1,11 @@
 """Test the comparison of two versions of a result: cells of tables, pixels of pictures, bytes of other files."""
 
+import io
+import zlib
+
 import matplotlib.image
 import numpy as np
+import PIL.Image
 import pytest
 
 from misspenalty_studies.common.reporting.archive.compare import compare_contents
@@ -67,7 +71,19 @@ def test_pictures_are_compared_by_pixel(tmp_path):
     matplotlib.image.imsave(tmp_path / "other.png", picture[:9])
     shorter = compare_contents("a.png", one, (tmp_path / "other.png").read_bytes())
     assert shorter == ("different", "10×10 pixels archived, 10×9 here")
+    PIL.Image.new("RGB", (10, 10)).save(tmp_path / "other.png")
+    opaque = (tmp_path / "other.png").read_bytes()
+    assert compare_contents("a.png", one, opaque) == ("different", "4 channels archived, 3 here")
     assert compare_contents("a.png", one, b"x" * 9)[1].endswith("9 of the first 9 differ")
+
+
+@pytest.mark.parametrize("side", [2**16, 2**31])
+def test_a_picture_that_claims_a_huge_size_is_not_decoded(side):
+    matplotlib.image.imsave(stream := io.BytesIO(), np.zeros((2, 2, 3)), format="png")
+    here = stream.getvalue()
+    header = here[12:16] + 2 * side.to_bytes(4, "big") + here[24:29]
+    archived = here[:12] + header + zlib.crc32(header).to_bytes(4, "big") + here[33:]
+    assert compare_contents("a.png", archived, here) == ("different", f"{side}×{side} pixels archived, 2×2 here")
 
 
 def test_other_files_are_compared_by_byte():
