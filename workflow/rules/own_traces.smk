@@ -12,12 +12,6 @@ try:  # only the default table may be absent
 except MissPenaltyError as error:
     raise WorkflowError(str(error)) from None
 
-if taken := set(OWN_TRACES) & {rule.name for rule in workflow.rules}:
-    raise WorkflowError(
-        f"{config['traces']}: row {min(taken)}, column name: the workflow already has a rule with this name; choose another name"
-    )
-
-
 OWN_TABLES = {name: f"results/traces/{{own}}/{name}.csv" for name in TRACE_TABLES}
 OWN = "|".join(map(re.escape, OWN_TRACES)) or "none^"
 
@@ -111,6 +105,12 @@ rule all_traces:
     script:
         "../scripts/all_traces.py"
 
+
+# The Snakefile includes this file last, so these are all other rules.
+if taken := set(OWN_TRACES) & {rule.name for rule in workflow.rules}:
+    raise WorkflowError(
+        f"{config['traces']}: row {min(taken)}, column name: the workflow already has a rule with this name; choose another name"
+    )
 
 # Each row's name is a target that makes its page; `traces` makes all pages and the data set.
 OWN_TARGETS = {own: [f"results/traces/{own}/{own}.pdf"] for own in OWN_TRACES}
