@@ -81,7 +81,8 @@ class Moved:
     seeds: bool = False
 
     def spread(self, middle, numbers):
-        """Return half the width of each number's interval; 0 if there are no forms.
+        """Return half the width of each number's interval; 0 if there are no forms, and infinite where one of them has
+        no finite number, such as a ratio to 0.
 
         Parameters
         ----------
@@ -99,6 +100,10 @@ class Moved:
         if not self.forms:
             return np.zeros(len(middle))
         values = np.array([np.asarray(numbers(form), float) for form in self.forms])
+        finite = np.isfinite(values).all(axis=0)
+        values = np.where(finite, values, 0.0)
         if self.seeds:
-            return half_width(values.std(axis=0, ddof=1), len(values))
-        return np.sqrt(np.mean((values - middle) ** 2, axis=0))
+            half = half_width(values.std(axis=0, ddof=1), len(values))
+        else:
+            half = np.sqrt(np.mean((values - middle) ** 2, axis=0))
+        return np.where(finite, half, np.inf)

@@ -59,6 +59,15 @@ def test_a_number_whose_interval_crosses_the_tolerance_is_a_tie(obtained, half, 
         assert (row["low"], row["high"]) == ("", "")
 
 
+def test_a_ratio_of_numbers_that_may_be_zero_is_not_certain():
+    def ratio(recorder, ms):
+        recorder.value("x.one", ms[0] / ms[1])
+
+    row = verdict(entry("x.one", "ratio", 1.0), ratio, [1.0, 1.0], [1.0, 1.0])
+    assert (row["verdict"], row["low"], row["high"]) == ("tie", "-inf", "inf")
+    assert Moved((1.0, np.inf), seeds=True).spread([1.0], lambda form: [form]).tolist() == [np.inf]
+
+
 def test_a_claim_on_tables_of_unlike_runs_gives_the_larger_number_of_seeds():
     study = SimpleNamespace(
         TABLES=TABLES | {"u": TABLES["t"]},
