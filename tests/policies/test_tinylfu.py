@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from misspenalty import ParameterError, Trace, hit_ratio_curve, simulate
-from misspenalty.policies import find_policy, known_policies
-from misspenalty.policies.tinylfu import FAST
+from misspenalty.policies import Reference, find_policy, known_policies
+from misspenalty.policies.tinylfu import FAST, filtered
 
 SETTINGS = {
     "arc": [{"target": 0.4}],
@@ -90,6 +90,22 @@ def test_every_online_policy_can_be_filtered(name):
 def test_what_cannot_be_filtered_is_refused(name, reason):
     with pytest.raises(ParameterError, match=reason):
         find_policy(f"tinylfu+{name}")
+
+
+def test_a_class_that_does_not_say_which_blocks_it_holds_is_not_filtered():
+    """Its cache would always look empty, so that the filter would admit every block."""
+
+    class Silent(Reference):
+        def __init__(self, capacity): ...
+        def access(self, block):
+            return False
+
+    class Named(Silent):
+        CACHED = ("blocks",)
+
+    with pytest.raises(ParameterError, match="Silent does not name in CACHED the attributes that hold its blocks"):
+        filtered(find_policy(Silent))
+    assert filtered(find_policy(Named)).name == "tinylfu+Named"
 
 
 def test_the_name_alone_is_the_windowed_form():

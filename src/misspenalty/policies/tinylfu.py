@@ -19,8 +19,9 @@ Deviations and decisions:
 
 ``tinylfu`` alone is ``wtinylfu``, the authors' recommended form, as in other simulators. The policies in `FAST` have a
 kernel that can report its victim in advance. Any other policy that has a `Reference` runs as defined here, slowly: its
-victim is the block that a copy of it evicts. Classes not derived from `Reference`, policies that look into the future
-or at neighbouring blocks, and policies that already have this filter cannot be filtered.
+victim is the block that a copy of it evicts. Classes that are not derived from `Reference` or do not say which blocks
+they hold, policies that look into the future or at neighbouring blocks, and policies that already have this filter
+cannot be filtered.
 """
 
 import copy
@@ -119,6 +120,8 @@ def _why_not(policy):
         return f"{policy.name} has this filter itself"
     if not issubclass(policy.reference, Reference):
         return f"{policy.name} has no definition that tells what it holds"
+    if not policy.reference.CACHED and policy.reference.cached_blocks is Reference.cached_blocks:
+        return f"{policy.name} does not name in CACHED the attributes that hold its blocks"
     return None
 
 
