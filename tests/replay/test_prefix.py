@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -338,6 +339,18 @@ def test_an_error_ends_the_other_replays(monkeypatch):
 def test_no_policy_is_no_table():
     with pytest.raises(ParameterError, match="no policy given"):
         prefix_hit_ratio_curve(asked([[1]]), [], 4)
+
+
+def test_the_hits_of_each_prompt_are_those_at_one_size():
+    """The second of two sizes used to be ignored."""
+    with pytest.raises(ParameterError, match="2 cache sizes given; name one, or use prefix_hit_ratio_curve"):
+        prefix_hits(asked([[1]]), "lru", [4, 5])
+
+
+def test_prompts_without_tokens_have_no_ratio_of_tokens():
+    empty = replace(asked([[1], [1]]), input_tokens=np.zeros(2, np.int64))
+    row = prefix_hit_ratio_curve(empty, "lru", 4).iloc[0]
+    assert (row["hits"], row["requested_tokens"]) == (1, 0) and np.isnan(row["token_hit_ratio"])
 
 
 @pytest.mark.parametrize("policy", ["opt_bypass", "sarc"])

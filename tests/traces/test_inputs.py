@@ -107,6 +107,8 @@ def test_a_sample_of_too_small_a_cache_is_refused():
         hit_ratio_curve(trace, "lru", 5, sample=0.01)
     with pytest.raises(ParameterError, match=r"use a sample of at least 0.25"):
         hit_ratio_curve(trace, "lru", 80, sample=0.1)
+    with pytest.raises(ParameterError, match=r"use a sample of at least 6.67e-06, or"):
+        hit_ratio_curve(trace, "lru", 3_000_000, sample=1e-6)
     assert hit_ratio_curve(trace, "lru", 5)["hit_ratio"].round(4).tolist() == [0.0117]
 
 

@@ -69,7 +69,7 @@ def prefix_hit_ratio_curve(
         One row per policy and size: ``policy, cache_blocks, prompts, requests`` (block references), ``block_hits``
         (references to cached blocks, wherever in the prompt), ``hits`` (those within a contiguous prefix),
         ``hit_ratio``, ``possible_hits`` (hits of an unlimited cache), ``requested_tokens``, and ``hit_tokens,
-        token_hit_ratio``, which count contiguous prefixes.
+        token_hit_ratio``, which count contiguous prefixes; the last is NaN if no tokens are requested.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def prefix_hit_ratio_curve(
         served = int(hit_tokens(asked, prefix)[warm_up:].sum())
         values = (
             definition.name, size, len(asked) - warm_up, length, int(held[warm_up:].sum()), hits, hits / length,
-            possible, total, served, served / total,
+            possible, total, served, served / total if total else float("nan"),
         )  # fmt: skip
         return dict(zip(COLUMNS, values, strict=True))
 
@@ -135,6 +135,11 @@ def prefix_hits(
     policy, cache_blocks, tail_first, token_bytes
         As in `prefix_hit_ratio_curve`, but one policy and one size.
 
+    Raises
+    ------
+    ParameterError
+        As in `prefix_hit_ratio_curve`, or several sizes are given.
+
     Examples
     --------
     >>> asked = Prompts(None, np.array([1024, 1536]), np.zeros(2), np.array([2, 3]), np.array([1, 2, 1, 2, 3]), 512)
@@ -143,7 +148,10 @@ def prefix_hits(
     """
     given = _Replay(prompts, token_bytes)
     check_flag("tail_first", tail_first)
-    return given.hits(_prefix_policy(policy), given.sizes(cache_blocks).sizes[0], tail_first)[0]
+    sizes = given.sizes(cache_blocks).sizes
+    if len(sizes) > 1:
+        raise ParameterError(f"{len(sizes)} cache sizes given; name one, or use prefix_hit_ratio_curve for several")
+    return given.hits(_prefix_policy(policy), sizes[0], tail_first)[0]
 
 
 def hit_tokens(prompts: Prompts, prefix: np.ndarray) -> np.ndarray:

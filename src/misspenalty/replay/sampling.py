@@ -5,6 +5,7 @@ blocks whose hashed address falls below a threshold are kept. The same hash spli
 which the error bar is computed (the paper has no error bar); see `error_bar`.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,8 @@ def check_sampled_sizes(sizes: Any, rate: float) -> None:
     """Raise a `ParameterError` if a cache has room for so few sampled blocks that its hit ratio is noise."""
     smallest = min(sizes, default=None)
     if smallest is not None and smallest * rate < FEWEST:
-        least = np.ceil(FEWEST / smallest * 1000) / 1000
+        digit = 10.0 ** (math.floor(math.log10(FEWEST / smallest)) - 2)  # value of the third significant digit
+        least = math.ceil(FEWEST / smallest / digit) * digit
         remedy = f"use a sample of at least {least:g}" if least < 1 else "leave out sample"
         raise ParameterError(
             f"a cache of {smallest} blocks would hold {smallest * rate:.3g} blocks of a sample of {rate:g}, fewer than"
