@@ -1,6 +1,6 @@
 """Register replacement policies, and find them by name.
 
-Each file in this folder registers its own policy; an installed package registers one through an entry point in the
+The module of each policy in this folder registers it; an installed package registers one through an entry point in the
 group ``misspenalty.policies``, which names a class with ``access``, or a module that calls `register`.
 """
 
@@ -48,7 +48,7 @@ class Parameter:
     """
 
     name: str
-    default: int | float | None = field(hash=False)  # a list in some classes of users
+    default: int | float | None = field(hash=False)  # in a user's class it may be a list
     doc: str
     minimum: float = 0
     maximum: float = math.inf
@@ -124,7 +124,7 @@ def unknown_parameter(name: str, has: Mapping[str, Sequence[str]], where: str = 
     has : mapping of str to sequence of str
         Names of the parameters that each policy has.
     where : str
-        Words to add to the statement.
+        Text that follows the name in the message, such as ``" for objects of different sizes"``.
 
     Examples
     --------
@@ -329,7 +329,7 @@ _admissions: dict[str, Callable[[Definition], Definition]] = {}
 
 
 def register_admission(name: str) -> Callable[[Any], Any]:
-    """Decorate a function that turns a policy's `Definition` into the filtered policy's, ``name+policy``."""
+    """Decorate a function that turns the `Definition` of a policy into that of the filtered policy, ``name+policy``."""
 
     def enter(filtered: Callable[[Definition], Definition]) -> Any:
         _admissions[name] = filtered
@@ -397,7 +397,7 @@ def register(
 
 
 def check_name(kind: str, name: str, reference: type, known: Definition | None) -> None:
-    """Refuse a name that is empty or not in lower case, or by which another class is already `known`.
+    """Raise a `ParameterError` if a name is empty or not in lower case, or `known`, its definition, has another class.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def places(address: np.ndarray, reach: int) -> tuple[np.ndarray, int]:
     length = int(line[-1]) + reach + 2
     if length > MOST_TRACKS:
         raise ParameterError(
-            f"{address.size} blocks, and those that a prefetch may read behind them, take {length} tracks; expected at"
+            f"{address.size} blocks, and those that a prefetch may read after them, take {length} tracks; expected at"
             f" most {MOST_TRACKS}: lower the degree of the prefetcher (amp: most), or replay a shorter trace"
         )
     place = np.empty(address.size, np.uint32)

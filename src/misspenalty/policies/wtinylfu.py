@@ -2,9 +2,9 @@
 
 New blocks enter the window, an LRU list for a share `window` of the cache. A block that overflows the window is the
 candidate for the main region, an SLRU. It is admitted while there is room; after that, its count is compared with that
-of the main region's victim, and the block with the lower count is evicted, the candidate on a tie. Counts are kept for
-all blocks ever seen, approximately, in a count-min sketch of four-bit counters; all counters are halved after
-`sample_size` increments per block of the cache.
+of the main region's victim, the oldest block of probation, and the block with the lower count is evicted, the candidate
+on a tie. Counts are kept for all blocks ever seen, approximately, in a count-min sketch of four-bit counters; all
+counters are halved after `sample_size` increments per block of the cache.
 
 Paper: G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on
 Storage 13(4), 2017: the sections on TinyLFU (sketch, reset) and W-TinyLFU (window 1 %, SLRU with 80 % protected).
@@ -23,6 +23,7 @@ Deviations and decisions:
   hash.
 - The window holds at least one block, so that every block is loaded. (A cache that may refuse to load can have fewer
   misses than OPT, which always loads.)
+- If the cache is full and no block is in probation, which takes a `protected` of (almost) 1, the candidate is evicted.
 
 Other programs' versions have different miss counts. Caffeine's simulator (3.1.8) halves its counters after ten
 increments per word of counters, and has as many words as the next power of two above the cache size. A `sample_size` of

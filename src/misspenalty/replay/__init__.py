@@ -1,1 +1,1 @@
-"""Replay a trace through a policy: one simulation, a curve over cache sizes, exact stack distances."""
+"""Replay traces through caches of blocks, of bytes or of prompts, at one size or many, and profile traces."""

@@ -31,7 +31,7 @@ cdef class Packing(Kernel):
         Raises
         ------
         IndexError
-            An array is shorter than `begin`, or an interval is empty or ends beyond the leaves; no interval was kept.
+            An array is shorter than `begin`, or an interval is empty or not within the leaves; no interval was kept.
         """
         cdef Py_ssize_t i, n = begin.shape[0]
         if min(end.shape[0], size.shape[0], kept.shape[0]) < n:

@@ -95,7 +95,7 @@ def byte_hit_ratio_curve(
 
 
 def as_table(results: Iterable[ByteResult]) -> pd.DataFrame:
-    """Return results as the rows of a table; bounds have no evictions, and other numbers of evictions stay whole.
+    """Return results as the rows of a table, with whole numbers of evictions, which are missing for bounds.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class CacheSizes:
     Attributes
     ----------
     asked : list of str
-        The sizes as they were given.
+        The sizes as they were given; a share given as a float is shown in per cent.
     sizes : list of int
         The sizes in bytes, blocks or objects.
     in_bytes : bool
@@ -116,7 +116,7 @@ def cache_sizes(
 
 
 def check_size_changes(size_changes: str, in_bytes: bool) -> None:
-    """Check the rule for objects that change their size, which only a cache of bytes heeds.
+    """Check the rule for objects that change their size, which applies only to caches of bytes.
 
     Raises
     ------

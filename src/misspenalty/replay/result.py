@@ -16,7 +16,7 @@ OPTIMA = {
 
 
 class Shown:
-    """A result of `requests` with `hits`, which a notebook shows as a table of one row."""
+    """Base of the results, which count requests and hits; a notebook shows a result as a table of one row."""
 
     COLUMNS: ClassVar[tuple[str, ...]]
     requests: int

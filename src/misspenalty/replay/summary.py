@@ -16,7 +16,7 @@ APART = 0.02  # smallest difference in hit ratio between two knees
 
 
 def knees(table: pd.DataFrame, size_column: str = "cache_blocks") -> pd.DataFrame:
-    """Find the knees of a curve, where its concave hull bends so much that its slope falls at least by half.
+    """Find the knees of a curve, where its concave hull bends so much that its slope at least halves.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ class SizedPolicy:
     Attributes
     ----------
     name : str
-        Name of the policy for blocks, which this policy equals if every object has one byte, apart from `fixed`.
+        Name of the policy for blocks. If every object has one byte, this policy equals it, apart from `fixed` and from
+        W-TinyLFU without objects in probation (see `admission`).
     kernel, reference : type
         ``reference(room, changes, **parameters)`` is the slow, readable definition of ``kernel``.
     left_out : tuple of str

@@ -17,6 +17,7 @@ Deviations and decisions:
 - The victims' counts are summed only until the sum reaches the candidate's count (the method's early pruning). Victims
   are not promoted if they win.
 - On a tie the candidate is evicted, as in our W-TinyLFU; the authors' simulator admits it.
+- If no object is in probation, the victims are protected objects; our W-TinyLFU for blocks then evicts the candidate.
 - As in Caffeine and the authors' simulator, an object larger than the window is a candidate at once, and the other
   objects stay in the window.
 - An object larger than both the window and the main region is refused; one that only the window can hold is evicted

@@ -54,7 +54,7 @@ def measure_accuracy(ids, predictor, **parameters):
     Raises
     ------
     InputError
-        `ids` is empty or no row of whole numbers, or holds negative numbers or ids of 2**31 or more.
+        `ids` is empty or not a row of whole numbers, or holds negative numbers or ids of 2**31 or more.
     ParameterError
         The predictor or a parameter is unknown or invalid, or ``access`` of a predictor written in Python failed or
         predicted an id out of range.

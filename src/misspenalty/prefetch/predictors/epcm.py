@@ -1,11 +1,12 @@
 """Define the extended partitioned context model (EPCM), which predicts whole sequences of files.
 
-It differs from PCM in three ways: the order is 75 to 85 % of the partition size, each occurrence of a pattern adds at
-most one node, and prediction continues from a likely child to its likely child, until the likelihood falls below the
+It differs from PCM in three ways: the order is a large share of the partition size, each occurrence of a pattern adds
+at most one node, and prediction continues from a likely child to its likely child, until the likelihood falls below the
 threshold. With a threshold above 0.5 this yields one sequence of files per context.
 
 Paper: T. M. Kroeger, D. D. E. Long, "Design and implementation of a predictive file prefetching algorithm", USENIX ATC
-2001, section 2.3; the run of Figure 8 has a partition size of 64 and an order of 45.
+2001, section 2.3. The paper gives an order of about 75 to 85 % of the partition size; its run of Figure 8, whose values
+are the defaults here, has a partition size of 64 and an order of 45 (70 %).
 Authors' code: none published.
 
 Deviations and decisions, beyond those of context.py:

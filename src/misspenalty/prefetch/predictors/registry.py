@@ -1,7 +1,8 @@
-"""Register predictors: each file in this folder adds its own, with parameters declared as for policies.
+"""Register predictors, with parameters declared as for policies, and find them by name.
 
-An installed package registers a predictor through an entry point in the group ``misspenalty.predictors``, which names a
-class with ``access``, or a module that calls `register`. A predictor without a kernel is called in Python, slowly.
+The module of each predictor in this folder registers it. An installed package registers one through an entry point in
+the group ``misspenalty.predictors``, which names a class with ``access``, or a module that calls `register`. A
+predictor without a kernel is called in Python, slowly.
 """
 
 import functools

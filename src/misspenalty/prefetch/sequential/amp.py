@@ -10,10 +10,11 @@ set, and g, the trigger's distance from the end of a set; so there is no table o
   of the stream.
 - p grows by the number of tracks of the read if the last track of a set is hit, unless that track has had its second
   chance.
-- A track that reaches the LRU end unread has a second chance: it goes back to the MRU end once. As such a track shows
-  that p is too large, p falls by 1 but not below 1, and g falls by 1 but stays between 0 and p - 1.
+- A track that reaches the LRU end unread has a second chance: it goes back once to where the policy puts sequential
+  tracks (the MRU end, except in LRU Bottom). As such a track shows that p is too large, p falls by 1 but not below 1,
+  and g falls by 1 but stays between 0 and p - 1.
 - g grows by 1 if a set that was fetched ahead arrives when a read already waits for its first track.
-- The first read of a prefetched track leaves it where it is; later reads move it as the policy says.
+- The first access to a prefetched track leaves it where it is; later ones move it as the policy says.
 
 A change of p or g applies to the last track of a set or, if the next set has already been fetched, to the last track of
 that next set.
@@ -24,7 +25,7 @@ III-C; its text is legible, but its pseudo-code, Figures 3 and 4, is not. Author
 Each rule comes from one of these sources (line numbers of the figures are those that the text and a public port, AMP.c
 of CMimircache, give):
 
-- Text: p and g live in the page's metadata; the set behind a miss has the p of the page before (20-23); a trigger's
+- Text: p and g live in the page's metadata; the set after a miss has the p of the page before (20-23); a trigger's
   hit resets it and fetches the p of the last page of its set (27-30); p grows by the size of the read at a hit on the
   last page of a read set that is not marked old (31-35); sets are fetched ahead if p is above 4, with g = 4 / 2 at
   first (41, 49); a trigger g from the end (49); g grows if a read waits for the first page (47); an unread page at the
@@ -38,9 +39,9 @@ of CMimircache, give):
     the 1 MB of the 256 pages in Figure 6 (the text sets one maximum for all adaptive algorithms; its number is lost);
   - detection is SARC's, by `threshold`; p counts from the first sequential miss on ("starts off with a small p");
   - the size of a read is that of the part that the controller receives for one array of the host; its tracks are
-    looked up one after another, so that a set begins behind the missed track, not behind the request;
+    looked up one after another, so that a set begins after the missed track, not after the request;
   - only the first read of a set's last track makes p grow, as a track is read several times and a page once;
-  - only sets fetched ahead make g grow: behind a miss there was no trigger that could have been hit sooner. g grows
+  - only sets fetched ahead make g grow: after a miss there was no trigger that could have been hit sooner. g grows
     for the next set, since the trigger of the present set is fixed when the set's read is issued;
   - a trigger that would lie before its set is at the set's first track; the last set of a volume has none;
   - the following set is found by its first track, which records where the set's last track is (the port uses p).
