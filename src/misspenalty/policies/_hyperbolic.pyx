@@ -27,7 +27,7 @@ cdef class Hyperbolic(Policy):
     cdef Entry* entries         # entries of the blocks in the cache, by place
     cdef uint64_t room          # blocks the cache can hold
     cdef uint64_t state         # state of SplitMix64
-    cdef uint32_t candidates        # blocks compared for each eviction
+    cdef uint32_t candidates    # blocks compared for each eviction
     cdef uint32_t now           # number of the last reference
 
     def __cinit__(self, capacity, blocks, candidates, seed):

@@ -36,7 +36,7 @@ cdef struct Group:
 cdef class LeCaR(Policy):
     cdef Node* nodes            # one per block, then the head by last use, then one head per group
     cdef Group* groups
-    cdef History expert[2]   # histories of LFU's victims, and of LRU's
+    cdef History expert[2]      # histories of LFU's victims, and of LRU's
     cdef uint32_t free          # first free group
     cdef uint32_t now           # number of the last reference
     cdef uint64_t state         # state of SplitMix64

@@ -43,15 +43,15 @@ cdef class LHD(Policy):
     cdef uint32_t admissions
     cdef uint64_t room          # blocks the cache can hold
     cdef uint64_t state         # state of SplitMix64
-    cdef uint32_t candidates
-    cdef uint32_t period
-    cdef uint32_t shift
+    cdef uint32_t candidates    # blocks compared for each eviction, once there are more than EARLY estimates
+    cdef uint32_t period        # references between two estimates
+    cdef uint32_t shift         # binary logarithm of the unit of ages, in references
     cdef uint32_t now           # references so far
-    cdef uint32_t estimates
+    cdef uint32_t estimates     # estimates so far
     cdef Py_ssize_t explorers   # how many more explorers may be kept
     cdef double victims         # mean density of recent victims
-    cdef double objects
-    cdef double mass
+    cdef double objects         # decaying sum, over the estimates, of the number of cached blocks
+    cdef double mass            # decaying number of the estimates
 
     def __cinit__(self, capacity, blocks, candidates, period, shift, initial, seed):
         cdef uint32_t age, k

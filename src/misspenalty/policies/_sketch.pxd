@@ -14,7 +14,7 @@ cdef enum:
     ROWS = 4                    # rows of a line, and counters of a block: one per row
     WORDS = 8                   # words of a line; two per row
     LINE_BYTES = 64             # bytes of a line, and of a line of the processor's cache
-    MAX_COUNT = 15                   # highest value of a counter
+    MAX_COUNT = 15              # highest value of a counter
 
 
 cdef struct Sketch:

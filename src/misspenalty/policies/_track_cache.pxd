@@ -86,8 +86,8 @@ cdef class TrackCache(Policy):
     cdef mark_t* mark(self, int64_t track) noexcept nogil
     # Observe an access to a cached track before anything moves; `hit`: whether all requested pages were cached.
     cdef void observe(self, int64_t track, bint hit, bint write) noexcept nogil
-    # Let the policy move a track after an access, if it is still cached; `pages` were requested and already cached. An
-    # unread track of a group whose trigger was read also moves up: no page of it was requested.
+    # Let the policy move a track after an access, if it is still cached; `pages` were requested and already cached.
+    # When a trigger is read, the unread tracks of its group are moved, too: `pages` is then 0.
     cdef void use(self, int64_t track, uint8_t pages) noexcept nogil
     # Put pages into the cache, after evicting others, as sequential data or not; a cached track changes to that kind.
     cdef void insert(self, int64_t track, uint8_t pages, bint sequential) noexcept nogil

@@ -110,7 +110,7 @@ def describe(found: dict[str, Any]) -> str:
     trace           array (array)
     references      6, 100.00% reads
     footprint       3 blocks of 4096 bytes, 12 KB
-    sequential      66.67% of the references, to the block after the last one
+    sequential      66.67% of the references, to the block after the previous one
     reuse           50.00% of the references; 0.00% of the blocks are used once
     reuse distance  half within 3 blocks (12 KB), 90 % within 3 blocks (12 KB), 99 % within 3 blocks (12 KB)
     """
@@ -139,7 +139,7 @@ def describe(found: dict[str, Any]) -> str:
             rates.insert(0, f"{found['requests_per_s']:,.1f} requests per s")
         seconds = found["seconds"]
         lines["rate"] = f"{', '.join(rates)}, over {seconds:{',.1f' if seconds >= 1 else '.3g'}} s"
-    lines["sequential"] = f"{found['sequential_share']:.2%} of the references, to the block after the last one"
+    lines["sequential"] = f"{found['sequential_share']:.2%} of the references, to the block after the previous one"
     lines["reuse"] = (
         f"{found['reused_share']:.2%} of the references; {found['used_once_share']:.2%} of the blocks are used once"
     )

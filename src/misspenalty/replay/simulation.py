@@ -182,7 +182,8 @@ def hit_ratio_curve(
     progress : bool
         Whether to show a progress bar on the terminal.
     totals : bool
-        Whether to add ``total_evictions``, the evictions by all references, including writes and warm-up.
+        Whether to add ``total_evictions``, the evictions by all references, including writes and warm-up. A table for
+        caches of bytes stays as it is, since its ``evictions`` are these.
 
     Returns
     -------

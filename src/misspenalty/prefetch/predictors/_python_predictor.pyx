@@ -13,7 +13,7 @@ cdef class PythonPredictor(Predictor):
     cdef object predictor
     cdef str name
 
-    def __cinit__(self, Py_ssize_t files, str name, predictor, most=None):
+    def __cinit__(self, Py_ssize_t files, str name, predictor):
         self.name, self.predictor = name, predictor
 
     cdef int access(self, file_t file) except -1 nogil:
@@ -24,7 +24,7 @@ cdef class PythonPredictor(Predictor):
 
     cdef int ask(self, file_t file) except -1:
         try:
-            for found in map(index, self.predictor.access(file)):      # no fractions
+            for found in map(index, self.predictor.access(file)):      # `index` refuses fractions
                 if not 0 <= found < self.files:
                     raise ValueError(f"predicted file {found}; expected an id of at least 0 and below {self.files}")
                 self.emit(found)
