@@ -4,9 +4,9 @@ Paper: B. S. Gill, D. S. Modha, "SARC: sequential prefetching in adaptive replac
 III-A, where it is a baseline.
 
 Deviations and decisions: the paper says only "near the LRU end". A sequential track enters above the longest run of
-tracks from the LRU end that together have at most a share `insertion` of all cached pages, its own included; a hit puts
-it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`), blocks are tracks of one page,
-and a block is sequential if it ends a run of at least `threshold` blocks.
+tracks from the LRU end that together have at most a share `insertion` of all cached pages, the new track's included; a
+hit puts it there again. Without the prefetcher (`misspenalty.prefetch.sequential.prefetcher`), blocks are tracks of one
+page, and a block is sequential if it ends a run of at least `threshold` blocks.
 """
 
 from misspenalty.policies._lru_bottom import LRUBottom as Kernel

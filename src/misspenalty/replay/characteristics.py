@@ -23,10 +23,10 @@ def over_time(trace: Trace, windows: int = WINDOWS) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``window``; ``start_s, references_per_s, mb_per_s`` if the trace has times that differ; ``references,
-        read_share``; ``working_set_blocks``, the number of distinct blocks (or objects) in the window; ``new_blocks``,
-        those not used before; ``footprint_blocks``, those used so far; ``working_set_bytes, footprint_bytes``. A window
-        without a reference has no read share.
+        ``window``; ``start_s, references_per_s, mb_per_s`` (MB of 2**20 bytes) if the trace has times that differ;
+        ``references, read_share``; ``working_set_blocks``, the number of distinct blocks (or objects) in the window;
+        ``new_blocks``, those not used before; ``footprint_blocks``, those used so far; ``working_set_bytes,
+        footprint_bytes``. A window without a reference has no read share.
 
     Raises
     ------

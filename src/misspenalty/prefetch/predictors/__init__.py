@@ -1,1 +1,1 @@
-"""Predict the next file: ``<name>.py`` defines a predictor, a ``.pyx`` file is its kernel, and `registry` lists all."""
+"""Predict the next file: ``<name>.py`` defines a predictor, ``.pyx`` files are kernels, and `registry` lists all."""

@@ -15,8 +15,8 @@ Deviations and decisions, beyond those of context.py:
   makes a node.
 - Along a chain, too, a child's likelihood is its count over its parent's count less one, here because the occurrence
   that made the parent ended its walk there and could have no follower. With `corrected` 0 the divisor is the whole
-  count: the k-th node of a chain seen n times then has likelihood (n - k) / (n - k + 1), and a threshold cuts every
-  chain short before its end.
+  count: after A B C D … has been seen n times, C follows B with a likelihood of (n - 1) / n, D follows C with one of
+  (n - 2) / (n - 1), and so on, so that a threshold cuts every chain short before its end.
 - The likelihood of each step is compared with the threshold; with `product` 1, it is multiplied by the likelihoods of
   the steps before it in the chain.
 - All live contexts predict; with `longest` 1 only the longest one that can predict anything does.
