@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from misspenalty.cli.main import main
 from misspenalty.errors import MissPenaltyWarning
 from misspenalty.policies import Parameter, find_policy, known_policies, register, registry
 from misspenalty.policies.python_policy import load_class
+from misspenalty.replay import simulation
 
 COUNTS = ["cache_blocks", "requests", "hits", "misses", "hit_ratio", "cold_misses", "evictions"]
 RNG = np.random.default_rng(8)
@@ -154,6 +156,19 @@ def test_classes_that_are_not_policies_are_reported(cls, message):
 def test_what_needs_a_kernel_says_so():
     with pytest.raises(ParameterError, match="Mine is written in Python and cannot work behind the prefetcher"):
         simulate([5, 6], Mine, 2, prefetch="sequential")
+
+
+def test_the_error_names_the_policy_behind_the_prefetcher_and_not_opt(monkeypatch):
+    """OPT, which checks a policy in Python, cannot work behind a prefetcher either, and may be refused first."""
+    replay = simulation._replay
+
+    def mine_is_late(trace, definition, *further):
+        time.sleep(0.1 if definition.name == "Mine" else 0)
+        return replay(trace, definition, *further)
+
+    monkeypatch.setattr(simulation, "_replay", mine_is_late)
+    with pytest.raises(ParameterError, match="Mine is written in Python and cannot work behind the prefetcher"):
+        hit_ratio_curve([5, 6], Mine, 2, prefetch="sequential", threads=2)
 
 
 def test_classes_from_files(tmp_path):

@@ -244,7 +244,7 @@ def hit_ratio_curve(
     warm_up = check(opened, writes, warm_up)
     if sample is not None:
         check_sampled_sizes(sizes or (), check_sample(sample, sample_seed)[0])
-    bound = _needs_opt(definitions)
+    bound = prefetch is None and _needs_opt(definitions)  # behind a prefetcher, a policy in Python is refused
     if bound:
         definitions, settings, stacks = [*definitions, find_policy("opt")], [*settings, {}], [*stacks, False]
     jobs: list[Job] = []
