@@ -488,7 +488,7 @@ def find_policy(policy: str | type | Definition) -> Definition:
 
 
 def find_policies(policies: Iterable[str | type | Definition]) -> list[Definition]:
-    """Return the `Definition` of each policy, after checking that no two of them have the same name.
+    """Return the `Definition` of each policy, after checking that no two different policies have the same name.
 
     Raises
     ------

@@ -103,5 +103,5 @@ def _lines(trace: Trace, rows: pd.DataFrame) -> list[str]:
 
 
 def _percent(ratio: float) -> str:
-    """Return a hit ratio as text; it is not a number if no request counts."""
+    """Return a hit ratio as text: a percentage, or "-" for NaN, the ratio of no requests."""
     return "-" if np.isnan(ratio) else f"{ratio:.2%}"
