@@ -355,6 +355,12 @@ def test_mq_refuses_a_factor_of_a_life_time_that_is_given():
     assert find_policy("mq").check({"life_time": 50})["life_time_factor"] == 1
 
 
+def test_simplified_2q_has_no_names():
+    with pytest.raises(ParameterError, match="2q: kout is 2 and simplified is 1; expected only one of them"):
+        find_policy("2q").check({"kout": 2, "simplified": 1})
+    assert find_policy("2q").check({"kout": 0, "simplified": 1})["kout"] == 0
+
+
 def test_fbr_old_section_holds_a_block_at_least():
     """Even if the new section is to take the whole cache, the old section keeps one block."""
     ids = np.random.default_rng(3).zipf(1.3, 2000) % 30

@@ -6,7 +6,7 @@ otherwise the victim is the least recently used of Am and is forgotten. A block 
 
 Simplified version (`simplified=1`): a new block enters A1, a FIFO, and a hit there moves it to Am. When A1 holds more
 blocks than a threshold, its oldest is the victim, otherwise the least recently used of Am; no victim is remembered.
-`kin` is then the threshold, and `kout` is ignored.
+`kin` is then the threshold, and a `kout` other than the default or 0 is refused.
 
 Paper: T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB
 1994, section 3, "Simplified 2Q" and "2Q full version"; the authors advise Kin = 25 % of the slots and Kout = names for
@@ -24,13 +24,15 @@ Deviations and decisions:
 
 from collections import OrderedDict
 
+from misspenalty.errors import ParameterError
 from misspenalty.policies._twoq import Simplified2Q
 from misspenalty.policies._twoq import TwoQ as Full2Q
 from misspenalty.policies.registry import Parameter, Reference, register
 
+KOUT = 0.5  # default
 PARAMETERS = (
     Parameter("kin", 0.25, "size above which A1in (or A1) provides the victim, as a share of the cache", 0, 1, float),
-    Parameter("kout", 0.5, "names A1out holds, in multiples of the cache", 0, 1000, float),
+    Parameter("kout", KOUT, "names A1out holds, in multiples of the cache", 0, 1000, float),
     Parameter("simplified", 0, "1 = the simplified version, with A1 in place of A1in and A1out", 0, 1),
 )
 
@@ -40,7 +42,16 @@ def make_kernel(capacity, blocks, kin=0.25, kout=0.5, simplified=0):
     return Simplified2Q(capacity, blocks, kin) if simplified else Full2Q(capacity, blocks, kin, kout)
 
 
-@register("2q", make_kernel, PARAMETERS)
+def check(kout, simplified, **_):
+    """Check that no names are asked of the simplified version, which keeps none."""
+    if simplified and kout not in (0, KOUT):
+        raise ParameterError(
+            f"2q: kout is {kout:g} and simplified is 1; expected only one of them, because the simplified version"
+            " remembers no victim"
+        )
+
+
+@register("2q", make_kernel, PARAMETERS, check=check)
 class TwoQ(Reference):
     """2Q: a FIFO for blocks used once, LRU for those that came back."""
 
