@@ -22,7 +22,7 @@ Deviations and decisions:
   enters as cold.
 - A used cold page that is not in test begins a new test at the head, like the pages that LIRS puts on its stack.
 - The paper leaves the bounds of m_c open; here it stays between 1 % (at least one page) and 99 % of the cache. It
-  starts at the minimum.
+  starts at the minimum, and stays there if `max_cold` is not above `min_cold`.
 - If there are no hot pages, HAND_hot ends no test.
 - Room is made before the requested page is looked up, as in the paper. A page that returns is among the evicted ones
   until then, so if the list is full, making room can end the test of that very page.
