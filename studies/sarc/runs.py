@@ -419,7 +419,8 @@ def schedules(machine, fitted, policies, seeds, settings, threads):
     Returns
     -------
     DataFrame
-        From `simulate`, configuration by configuration, policy by policy and seed by seed.
+        From `simulate`, configuration by configuration, policy by policy and seed by seed; without policies, a table
+        without rows.
     """
     shark, _ = fitted_shark(machine, fitted, settings)
 
@@ -428,4 +429,5 @@ def schedules(machine, fitted, policies, seeds, settings, threads):
         print(*case, f"{len(table)} minutes", sep=", ", file=sys.stderr)
         return table
 
-    return pd.concat(map_in_threads(run, itertools.product(CONFIGS, policies, seeds), threads), ignore_index=True)
+    made = map_in_threads(run, itertools.product(CONFIGS, policies, seeds), threads)
+    return pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=[*KEYS, "seed"])

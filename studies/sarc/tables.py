@@ -295,7 +295,7 @@ def other_policies(runs, beyond, seed, machine, values):
     runs, seed, machine, values
         As in `from_runs`; of `runs`, only those with this seed are used.
     beyond : DataFrame
-        Runs of the further policies.
+        Runs of the further policies; without rows if there are none.
 
     Returns
     -------
@@ -304,7 +304,8 @@ def other_policies(runs, beyond, seed, machine, values):
     """
     discarded = load_shark(machine, values=values)[0].discarded_minutes
     runs = _by_config(runs)
-    table = points(pd.concat([runs[runs["seed"] == seed], beyond], ignore_index=True), discarded)
+    runs = runs[runs["seed"] == seed]
+    table = points(runs if beyond.empty else pd.concat([runs, beyond], ignore_index=True), discarded)
     return table[[*KEYS, "read_ms", "write_ms", "response_ms", "stage_rate", "hit_ratio"]]
 
 

@@ -105,6 +105,16 @@ def test_tables_have_the_ledgers_columns(minutes):
     )
 
 
+def test_a_run_without_further_policies_compares_the_papers_own(minutes, tmp_path):
+    """`config/full.yaml` names no policy beyond the paper's."""
+    fitted, beyond = tmp_path / "fitted.csv", tmp_path / "beyond.csv"
+    pd.Series(VALUES, name="value").rename_axis("parameter").to_csv(fitted)
+    sarc_runs.schedules(MACHINE, fitted, [], [1], {"divisor": 16, "values": {}}, 1).to_csv(beyond, index=False)
+    runs = pd.concat([minutes, minutes.assign(config="cache_insensitive")])
+    table = sarc.other_policies(runs, pd.read_csv(beyond), 1, MACHINE, {"discarded_minutes": 1})
+    assert set(table["policy"]) == set(PAPERS) and len(table) == 2 * 2 * len(PAPERS)
+
+
 def test_confidence_intervals_are_students():
     rows = [{"config": "c", "scaled_iops": 1, "policy": "p", "seed": seed, "x": x} for seed, x in enumerate([1, 2, 6])]
     row = sarc.over_seeds(pd.DataFrame(rows), ["x"]).iloc[0]
