@@ -10,8 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
+from misspenalty.errors import ParameterError
 from misspenalty.io.documents import read_yaml
-from misspenalty_studies.common.settings import Number, Settings
+from misspenalty_studies.common.settings import Number, Settings, nearest
 from misspenalty_studies.common.validated import validated
 
 Text = Annotated[str, Field(min_length=1)]
@@ -173,10 +174,7 @@ def entry_of(
     type
         `Parameter` with a validator.
     """
-    values = TypeAdapter(
-        Annotated[kind, Field(**constraints)] if constraints else kind,
-        config=ConfigDict(strict=True, allow_inf_nan=False),
-    )
+    values = _adapter(kind, constraints)
 
     def check(entry):
         if unit is not None and entry.unit != unit:
@@ -197,6 +195,38 @@ def entry_of(
         return entry
 
     return Annotated[Parameter, AfterValidator(check)]
+
+
+def _adapter(kind, constraints):
+    """Return the Pydantic adapter that checks the value of a parameter."""
+    return TypeAdapter(
+        Annotated[kind, Field(**constraints)] if constraints else kind,
+        config=ConfigDict(strict=True, allow_inf_nan=False),
+    )
+
+
+def check_values(kind, values):
+    """Check values that are to replace those of a machine's file.
+
+    Parameters
+    ----------
+    kind : type
+        A subclass of `MachineParameters`.
+    values : dict of str to object
+
+    Raises
+    ------
+    ParameterError
+        The file has no such parameter, or the parameter cannot have this value.
+    """
+    known = {one.name: one for one in fields(kind) if one.metadata}
+    for name, value in values.items():
+        if name not in known:
+            raise ParameterError(f"the machine has no parameter {name!r}{nearest(name, known)}")
+        try:
+            _adapter(known[name].type, known[name].metadata["constraints"]).validate_python(value)
+        except ValidationError as error:
+            raise ParameterError(f"{name} is {value!r}; {error.errors()[0]['msg']}") from error
 
 
 @cache

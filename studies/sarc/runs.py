@@ -123,15 +123,18 @@ class Shark(Controller):
         Raises
         ------
         ParameterError
-            A name is unknown.
+            A name is unknown, or the value of an integer parameter is not a whole number.
         """
         hints = get_type_hints(type(self))
         kinds = {field.name: hints[field.name] for field in fields(self)}
         for name in values:
             if name not in kinds:
                 raise ParameterError(f"the machine has no parameter {name!r}; it has {', '.join(kinds)}")
-        whole = {name: int(value) if kinds[name] in (int, int | None) else value for name, value in values.items()}
-        return replace(self, **whole)
+        integers = {name: value for name, value in values.items() if kinds[name] in (int, int | None)}
+        for name, value in integers.items():
+            if value % 1:
+                raise ParameterError(f"{name} is {value!r}; expected a whole number")
+        return replace(self, **values | {name: int(value) for name, value in integers.items()})
 
     def model(self):
         """Return the machine at its scale: caches and arrays are divided by `divisor`."""

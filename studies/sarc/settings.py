@@ -6,16 +6,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty.policies import find_policy
-from misspenalty.prefetch.sequential.prefetcher import check as check_prefetch
+from misspenalty_studies.common.machine import check_values
 from misspenalty_studies.common.settings import Distinct, SettingError, Settings, at, nearest, setting
 from misspenalty_studies.common.settings.types import Identifier, Label, Number, Positive, Seed, Unique
 from misspenalty_studies.sarc.fit import AGAIN, STEPS, ranges_of, targets_of
-from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, load_shark
-from misspenalty_studies.sarc.sensitivity import variations
+from misspenalty_studies.sarc.runs import CONFIGS, PAPERS, Shark, load_shark
 
 MACHINE = "studies/sarc/machine.yaml"
+WHOLE = ("host_slots", "degree", "staging")  # fitted parameters that are whole numbers
 SENSITIVITY = [
     "threshold", "delta", "large_ratio", "insertion", "write_cache_mb", "host_slots", "controller_us",
     "contention_us", "drive_scheduler", "drive_window", "destages", "degree", "trigger", "staging",
@@ -242,37 +243,33 @@ class SarcSettings(Settings):
 
     def _check_machine(self, path):
         shark, entries = load_shark(path)
-        try:
-            shark = shark.with_values(self.values)
-        except (ParameterError, ValueError) as error:
-            raise SettingError(str(error), "values") from error
         with at("values"):
+            check_values(Shark, self.values)
+            shark = shark.with_values(self.values)
             _check_phases(shark.phase_minutes, shark.discarded_minutes)
+            disks.load(shark.drive, "disk")
+        self._check_sensitivity(entries)
         start = {name: entry["value"] for name, entry in self.fit.plain().items()}
         tried = shark.with_values(start | self.values)
-        self._check_sensitivity(tried, entries)
         for divisor in {self.divisor, *self.scale_divisors}:
             with at("values"):
                 _check_model(tried.with_values({"divisor": divisor}))
 
-    def _check_sensitivity(self, shark, entries):
-        listed = variations(shark, entries)
+    def _check_sensitivity(self, entries):
         for name in self.sensitivity:
             if name not in entries:
                 raise SettingError(f"the machine has no parameter {name!r}{nearest(name, entries)}", "sensitivity")
             if not entries[name].vary and not entries[name].vary_factors:
                 raise SettingError(f"machine.yaml lists no other values for {name}; add `vary` there", "sensitivity")
-            for value in listed.get(name, ()):
-                try:
-                    check_prefetch(shark.with_values({name: value}).prefetch())
-                except ParameterError as error:
-                    raise SettingError(f"{name} = {value}: {error}", "sensitivity") from error
 
     def _check_targets(self, fits):
         for step, (names, _) in STEPS.items():
             if not targets_of(fits, step):
                 raise ParameterError(f"data/calibration.yaml has no target for {', '.join(names)}")
         ranges = ranges_of(fits)
+        for name in WHOLE:
+            if getattr(self.fit, name).finest % 1:
+                raise SettingError("expected strides that are whole numbers, as the parameter is one", "fit", name)
         _check_start({name: start["value"] for name, start in self.fit.plain().items()}, ranges, "fit")
         coarse = [name for step in AGAIN.values() for name in STEPS[step][0]]
         for start in self.fit_starts:
@@ -291,6 +288,8 @@ def _check_start(values, ranges, where):
         low, high = ranges[name]
         if not low <= value <= high:
             raise SettingError(f"{name} starts at {value:g}; expected {low:g} to {high:g}", where)
+        if name in WHOLE and value % 1:
+            raise SettingError(f"{name} starts at {value:g}; expected a whole number", where)
 
 
 def _check_phases(minutes, discarded):

@@ -462,6 +462,13 @@ def test_fitted_values_come_from_the_table_and_configured_ones_go_before(tmp_pat
     assert sarc_inside.variations(shark, {"insertion": share}) == {"insertion": [0.4, 0.8]}
 
 
+def test_an_integer_parameter_takes_whole_numbers_only(shark):
+    assert type(shark.with_values({"degree": np.float64(16)}).degree) is int
+    for value in (4.5, float("inf"), float("nan")):
+        with pytest.raises(ParameterError, match=f"degree is {value}; expected a whole number"):
+            shark.with_values({"degree": value})
+
+
 def test_a_malformed_machine_is_named(tmp_path):
     path = tmp_path / "machine.yaml"
     entries = yaml.safe_load(MACHINE.read_text())
