@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, nearest, setting
-from misspenalty_studies.common.settings.types import Count, InnerShare, Label
+from misspenalty_studies.common.settings.types import Count, InnerShare, Label, Seed
 from misspenalty_studies.vlog import what_if
-from misspenalty_studies.vlog.conditions import short_switch_ms
+from misspenalty_studies.vlog.conditions import WORKLOADS, short_switch_ms
 from misspenalty_studies.vlog.file_system_runs import fits
 from misspenalty_studies.vlog.file_systems.disk_client import BLOCK
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
@@ -73,7 +73,7 @@ class UpdateSettings(Settings):
     warm_up: Number = setting(
         5, "Updates of the virtual log before the measured ones, in multiples of the disk's blocks.", ge=0, le=1000
     )
-    seed: int = setting(1, "Seed of the random choice of blocks, and of tracks by the compactor.", ge=0)
+    seed: Seed = setting(1, "Seed of the random choice of blocks, and of tracks by the compactor.")
 
 
 class WhatIf(Settings):
@@ -215,6 +215,14 @@ class VlogSettings(Settings):
             )
         if label in {*self.files_on, *self.bursts_on} and blocks < (RESERVE + 4) * SEGMENT:
             raise SettingError("too few cylinders for a log-structured disk", "platforms", label)
+        for name, value in WORKLOADS:
+            varied = replace(load, **{name: value})
+            if not all(fits(platform, system, varied) for system in SYSTEMS):
+                raise SettingError(
+                    f"too few cylinders: the sensitivity varies {name}, and at {value:g} the file does not fit",
+                    "platforms",
+                    label,
+                )
 
     def _check_small_files(self, label, blocks):
         """Check that a cylinder group has an inode, and a log-structured disk the room, for every small file."""

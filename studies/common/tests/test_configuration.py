@@ -261,6 +261,17 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
             r"vlog\.workload\.utilisation: 581 blocks do not fit; the log-structured disk on sparc10_hp",
         ),
         (
+            {
+                "platforms": CONFIG["vlog"]["platforms"] | {"sparc10_hp": SPARC | {"cylinders": 5}},
+                "files_on": ["sparc10_seagate"],
+            },
+            r"vlog\.platforms\.sparc10_hp: too few cylinders: the sensitivity varies utilisation, and at 0\.9 the file",
+        ),
+        (
+            {"workload": CONFIG["vlog"]["workload"] | {"seed": 2**64}},
+            r"vlog\.workload\.seed: 18446744073709551616; expected a whole number",
+        ),
+        (
             {"platforms": {"sparc10_hp": SPARC}},
             r"vlog\.platforms\.sparc10_seagate: missing; expected a mapping of host",
         ),
