@@ -45,11 +45,19 @@ def fig6(platform, files):
 def fig7(platform, size, seed):
     """Time writing and reading a large file, in order and at random (Figure 7).
 
+    Parameters
+    ----------
+    platform : Platform
+    size : int
+        Length of the file, bytes, which is rounded down to whole blocks.
+    seed : int
+
     Returns
     -------
     DataFrame
         ``platform, file_system, disk, phase, mb_per_s`` (10^6 bytes).
     """
+    size -= size % BLOCK
     return _by_phase(platform, "mb_per_s", size * 1e3, lambda one: one.large_file(size, seed))
 
 

@@ -6,6 +6,8 @@ mechanics of a slice and start at any moment, so half a sector is added to the m
 boundary.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -35,7 +37,8 @@ def fig1(name, kind, utilisations, trials, seed):
     -------
     DataFrame
         ``drive, utilisation_pct``, ``track_model_us, cylinder_model_us``, ``simulated_us`` over the whole slice,
-        ``block_simulated_us`` where whole aligned blocks are free or in use.
+        ``block_simulated_us`` where whole aligned blocks are free or in use. Patterns in which nothing is free are left
+        out of the simulated means, which are NaN if there is no other pattern.
     """
     tracks, heads, n = uniform(kind)
     sector_us = kind.mechanics.revolution_ns / n / 1000
@@ -49,19 +52,25 @@ def fig1(name, kind, utilisations, trials, seed):
             for unit in waits:
                 free = np.repeat(rng.random((tracks, n // unit)) >= used, unit, axis=1)
                 space = FreeSpace(kind.mechanics, heads, unit, free)
-                waits[unit].append(space.waits(arm, now, unit > 1))
-        simulated = {unit: np.concatenate(found) for unit, found in waits.items()}
+                found = space.waits(arm, now, unit > 1)
+                waits[unit].append(found[found >= 0])
         rows.append(
             {
                 "drive": name,
                 "utilisation_pct": 100 * used,
                 "track_model_us": sector_us * (models.track_skip(n, 1 - used) + 0.5),
                 "cylinder_model_us": sector_us * (models.cylinder_skip(n, 1 - used, heads, switch) + 0.5),
-                "simulated_us": simulated[1].mean() / 1000,
-                "block_simulated_us": simulated[BLOCK].mean() / 1000,
+                "simulated_us": _mean_us(waits[1]),
+                "block_simulated_us": _mean_us(waits[BLOCK]),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _mean_us(waits):
+    """Return the mean of waits in ns, in us; NaN if there is none."""
+    found = np.concatenate(waits)
+    return found.mean() / 1000 if len(found) else math.nan
 
 
 def fig2(name, kind, reserves, trials, seed):

@@ -107,7 +107,10 @@ def files(
 
     cases = [(in_bursts, label) for label in bursts_on] + [(on_platform, label) for label in files_on]
     found = map_in_threads(lambda case: case[0](case[1]), cases, threads)
-    return _together(found[len(bursts_on) :]) | _together(found[: len(bursts_on)])
+    tables = _together(found[len(bursts_on) :]) | _together(found[: len(bursts_on)])
+    for item in ("fig1", "fig2"):  # without the host, platforms with the same disk are the same
+        tables[item] = tables[item].drop_duplicates(ignore_index=True)
+    return tables
 
 
 def variations(hosts, platforms, workload, factors):

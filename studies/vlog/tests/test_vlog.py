@@ -9,7 +9,7 @@ import pytest
 
 from misspenalty import ParameterError, disks
 from misspenalty_studies.vlog import checks as vlog_checks
-from misspenalty_studies.vlog import claims
+from misspenalty_studies.vlog import claims, platforms
 from misspenalty_studies.vlog import conditions as vlog_conditions
 from misspenalty_studies.vlog import figures as vlog_figures
 from misspenalty_studies.vlog import file_system_runs as vlog_files
@@ -18,7 +18,8 @@ from misspenalty_studies.vlog import runs as vlog
 from misspenalty_studies.vlog import what_if as vlog_what_if
 from misspenalty_studies.vlog.file_systems.hosts import load_hosts
 
-HOSTS = load_hosts(Path(__file__).parents[3] / "studies" / "vlog" / "machine.yaml")
+MACHINE = Path(__file__).parents[3] / "studies" / "vlog" / "machine.yaml"
+HOSTS = load_hosts(MACHINE)
 PLATFORMS = vlog.make_platforms(
     {
         "sparc10_hp": {"host": "sparc10", "drive": "hp97560", "cylinders": 36},
@@ -205,6 +206,33 @@ def test_locating_by_model_and_simulation():
     assert (table["block_simulated_us"] > table["simulated_us"]).all()
     table = vlog_locate.fig2("drive", SEAGATE.kind, [0, 0.25, 0.7, 0.95], 20, 1)
     assert table["simulated_us"].idxmin() == 2
+
+
+def test_patterns_without_a_free_block_are_left_out_of_the_mean():
+    """If hardly any block is free, the mean wait for one must exceed that for one of the many free sectors."""
+    kind = vlog.make_platforms({"two": {"host": "sparc10", "drive": "hp97560", "cylinders": 2}}, HOSTS)["two"].kind
+    blocks = vlog.physical_blocks(kind)
+    row = vlog_locate.fig1("drive", kind, [1 - 0.3 / blocks], 100, 1).iloc[0]
+    assert row["block_simulated_us"] > row["simulated_us"] > 0
+    assert np.isnan(vlog_locate.fig1("drive", kind, [1 - 1e-9], 100, 1)["simulated_us"].item())
+
+
+def test_a_file_is_timed_by_its_whole_blocks():
+    whole, more = (vlog_files.fig7(SEAGATE, size, 1) for size in (64 * 4096, 65 * 4096 - 1))
+    assert whole.equals(more)
+
+
+def test_platforms_with_one_disk_share_the_rows_of_its_figures_1_and_2():
+    entries = {
+        label: {"host": platform.host.label, "drive": platform.drive, "cylinders": platform.cylinders}
+        for label, platform in PLATFORMS.items()
+    }
+    tables = platforms.files(
+        MACHINE, entries, {"updates": 5, "warm_up": 0}, ["sparc10_seagate", "ultra170_seagate"], ["sparc10_seagate"],
+        [0.5, 0.9], [0.2, 0.7], 100, 10, 0.25, [0.3], [128], [0, 100], 5, threads=1,
+    )  # fmt: skip
+    assert len(tables["fig1"]) == len(tables["fig2"]) == 2
+    assert tables["fig6"]["platform"].nunique() == 2
 
 
 @pytest.fixture(scope="module")
