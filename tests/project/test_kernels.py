@@ -213,6 +213,23 @@ def test_a_drive_serves_only_new_requests_after_ctrl_c():
     assert done.stdout.split() == [b"2", b"2"], done.stderr.decode()
 
 
+_STORE = """
+from misspenalty.disks import load
+from misspenalty_studies.vlog.virtual_log.log import update_in_place
+kind, n = load("hp97560"), 3_000_000
+store = update_in_place(kind)
+writes = np.random.default_rng(0).integers(0, kind.blocks - 8, n), np.full(n, 8), np.zeros(1, np.int64)
+call, done, whole = lambda: store.replay(*writes, 0), lambda: store.now, n * kind.mechanics.revolution_ns
+"""
+
+
+def test_a_store_is_at_the_time_that_it_has_reached_after_ctrl_c():
+    """Otherwise its next request would come before the drive's last one."""
+    done = _run("import signal\nimport numpy as np\n" + _STORE + _INTERRUPTED)
+    now, most = map(int, done.stdout.split())
+    assert 0 < now < most, done.stderr.decode()
+
+
 @pytest.mark.parametrize("sanitizers", ["none", "address,undefined"])
 def test_a_debug_build_checks_every_kernel_for_overflow(sanitizers, tmp_path):
     """The compiler must be told to check each kernel, and no option may let signed overflow wrap."""

@@ -157,8 +157,8 @@ cdef class Array(BackEnd):
                 self.place(arrival)
                 self.filled += 1
                 if self.filled == CHUNK:
+                    check_signals()             # before the work, so that `check_whole` sees the requests that are lost
                     self.work(until)
-                    check_signals()
             self.work(until)
             self.now = until
 
@@ -168,9 +168,12 @@ cdef class Array(BackEnd):
         arrival.array = <int32_t>array_of(&self.raid, quotient(arrival.placed, &self.raid.by_stripe))
 
     cdef int check_whole(self) except -1:
-        """Refuse to continue after a run that ended in an exception."""
+        """Refuse to continue after a run that an exception or Ctrl-C ended before it had handled all its requests.
+
+        With a generator, Ctrl-C loses none: the next run goes on with the requests that are left.
+        """
         if self.filled:
-            raise RuntimeError("the previous run ended with an error; expected a new array")
+            raise RuntimeError("the previous run did not end; expected a new array")
         return 0
 
     @property

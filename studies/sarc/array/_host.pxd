@@ -39,7 +39,5 @@ cdef inline stretch_t next_stretch(const stripes_t* stripes, const arrival_t* as
     found.first = at - found.track * stripes.track.n
     found.pages = min(asked.page + asked.pages - page, stripes.track.n - found.first)
     found.pages = min(found.pages, stripes.strip.n - within)
-    if turn * stripes.strip.n + within >= asked.part:       # the rest of a unit after its last whole round
-        part = (at - asked.base) // asked.part
     found.end = quotient(asked.base + (part + 1) * asked.part, &stripes.track)
     return found

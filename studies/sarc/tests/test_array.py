@@ -1,5 +1,6 @@
 """Test the storage controller against counted operations, closed formulas and one drive on its own."""
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -410,6 +411,26 @@ def test_the_last_stripe_of_a_volume_may_be_partial():
 def test_numbers_that_would_wrap_are_refused(columns):
     with pytest.raises(ParameterError):
         controller().run(*map(np.array, columns), SECOND)
+
+
+def test_an_array_whose_requests_were_lost_to_ctrl_c_is_not_used_again():
+    cache, n = track_cache("lru_top", SMALL.cache_pages, 1, track_pages=8), 5_000_000
+    kernel = StorageController(SMALL, None, cache, 8)._kernel
+    columns = np.arange(n) * MS, np.zeros(n, np.int64), np.ones(n, np.int32), np.zeros(n, np.uint8)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            kernel.run(*columns, 8, n * MS)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    with pytest.raises(RuntimeError, match="the previous run did not end"):
+        kernel.run(*(column[:1] for column in columns), 8, n * MS)
 
 
 def test_requests_of_the_past_are_refused():

@@ -10,6 +10,7 @@ from misspenalty_studies.vlog.virtual_log import eager_models as models
 from misspenalty_studies.vlog.virtual_log._eager import FreeSpace
 
 HP, SEAGATE = cut(disks.load("hp97560"), 36), cut(disks.load("st19101"), 11)
+ONE_CYLINDER = FreeSpace(HP.mechanics, 19, 1, np.ones((19, 72), bool))
 
 
 def sector_ns(kind):
@@ -226,8 +227,12 @@ def test_a_unit_that_begins_under_the_head_is_reached(unit):
     [
         lambda: models.track_skip(0, 0.5), lambda: models.track_skip(72, 0), lambda: models.fill_skip(72, 72),
         lambda: FreeSpace(HP.mechanics, 19, 1, np.ones((20, 72), bool)),
+        lambda: ONE_CYLINDER.nearest(19, 0), lambda: ONE_CYLINDER.nearest(-1, 0),
+        lambda: ONE_CYLINDER.waits(np.array([0, 19], np.int32), np.zeros(2, np.int64)),
+        lambda: ONE_CYLINDER.waits(np.zeros(2, np.int32), np.zeros(1, np.int64)),
+        lambda: ONE_CYLINDER.fill(19, np.zeros(1, np.int64)),
     ],
 )  # fmt: skip
-def test_impossible_parameters(call):
+def test_impossible_parameters_are_refused(call):
     with pytest.raises(ParameterError):
         call()

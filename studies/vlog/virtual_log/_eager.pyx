@@ -52,10 +52,17 @@ cdef class FreeSpace(Kernel):
         self.surface.sectors.step, self.surface.blocks.unit, self.surface.blocks.step = 1, unit, unit
         self.surface.used = (counts[0] != sectors).sum()
 
+    cdef int check_track(self, int32_t track) except -1:
+        if not 0 <= track < self.surface.tracks:
+            raise ParameterError(f"track {track}; expected 0 to {self.surface.tracks - 1}")
+        return 0
+
     def nearest(self, int32_t track, int64_t now, bint blocks=False):
         """Return the free sector or block that passes first: ``(track, unit, ready, start)``; None if nothing is
         free."""
-        cdef choice_t choice = nearest(
+        cdef choice_t choice
+        self.check_track(track)
+        choice = nearest(
             &self.surface, &self.surface.blocks if blocks else &self.surface.sectors, track, now, -1, False, False)
         return None if choice.start == FOREVER else (choice.track, choice.unit, choice.ready, choice.start)
 
@@ -65,6 +72,10 @@ cdef class FreeSpace(Kernel):
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(track.shape[0], np.int64)
+        if now.shape[0] != track.shape[0]:
+            raise ParameterError(f"{track.shape[0]} tracks at {now.shape[0]} times; expected equal numbers")
+        for i in range(track.shape[0]):
+            self.check_track(track[i])
         with self, nogil:
             for i in range(track.shape[0]):
                 choice = nearest(
@@ -78,6 +89,7 @@ cdef class FreeSpace(Kernel):
         cdef Py_ssize_t i
         cdef choice_t choice
         cdef int64_t[::1] wait = np.empty(now.shape[0], np.int64)
+        self.check_track(track)
         if now.shape[0] > self.surface.sectors.count[track]:
             raise ParameterError(f"{now.shape[0]} writes to a track with {self.surface.sectors.count[track]} free sectors")
         with self, nogil:

@@ -62,8 +62,7 @@ cdef class Store(Kernel):
         self.check_room()
         return self.now
 
-    def replay(self, const int64_t[::1] sector, const int64_t[::1] count, const int64_t[::1] host, Py_ssize_t warm_up,
-               int64_t[::1] latency=None):
+    def replay(self, const int64_t[::1] sector, const int64_t[::1] count, const int64_t[::1] host, Py_ssize_t warm_up):
         """Write synchronously, one request after another.
 
         Parameters
@@ -74,8 +73,6 @@ cdef class Store(Kernel):
             Host processing before each, ns.
         warm_up : int
             Number of requests at the start that are not counted, less than n.
-        latency : int64, shape (n,), optional
-            Filled with each request's latency, including host processing, ns.
 
         Returns
         -------
@@ -83,9 +80,9 @@ cdef class Store(Kernel):
             Time of the counted requests by part, ns, and ``total``, by the clock.
         """
         cdef Py_ssize_t i, n = sector.shape[0], step = 1 if host.shape[0] > 1 else 0
-        cdef int64_t now = self.now, begin, counted = self.now
+        cdef int64_t now = self.now, counted = self.now
         cdef latency_t spent
-        if count.shape[0] != n or host.shape[0] not in (1, n) or latency is not None and latency.shape[0] != n:
+        if count.shape[0] != n or host.shape[0] not in (1, n):
             raise ParameterError(f"{n} sectors, {count.shape[0]} counts, {host.shape[0]} host times")
         for i in range(n):
             self.check(self.now + host[step * i], sector[i], count[i])
@@ -93,15 +90,13 @@ cdef class Store(Kernel):
         with self, nogil:
             for i in range(n):
                 if i % SLICE == SLICE - 1:
+                    self.now = now                  # Ctrl-C leaves the store at the time that it has reached
                     check_signals()
                 if i == warm_up:
                     memset(&spent, 0, sizeof(spent))
                     counted = now
-                begin = now
                 spent.other += host[step * i]
                 now = self.serve(now + host[step * i], WRITE, sector[i], count[i], &spent)
-                if latency is not None:
-                    latency[i] = now - begin
             self.now = now
         self.check_room()
         return {**dict(zip(PARTS, as_tuple(&spent))), "total": now - counted}
