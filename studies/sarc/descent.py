@@ -4,13 +4,15 @@
 def moved(point, place, stride, bounds, doubled=False):
     """Return a point with one parameter changed, or None if the new value is out of range.
 
+    A value that is multiplied is rounded to three significant digits.
+
     Parameters
     ----------
     point : tuple of float
     place : int
         Index of the parameter.
     stride : float
-        Amount of the change; if `doubled`, the number of doublings.
+        Amount of the change; if `doubled`, the number of doublings (negative: of halvings).
     bounds : (float, float)
         Lowest and highest value.
     doubled : bool

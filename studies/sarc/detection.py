@@ -48,7 +48,7 @@ def detect(shark, config, seed):
     false = 100 * seen["false_sequential"] / max(seen["random_tracks"], 1)
     missed = 100 * seen["missed_sequential"] / max(seen["stream_tracks"], 1)
     return {
-        "footprint_gb": shark.footprint_bytes(config) * shark.divisor >> 30,
+        "footprint_gb": shark.footprint_gb(config),
         "threshold": shark.threshold,
         "random_tracks": seen["random_tracks"],
         "false_pct": false,

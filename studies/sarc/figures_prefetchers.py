@@ -38,7 +38,7 @@ def prefetchers(table):
     table : DataFrame
         From `misspenalty_studies.sarc.prefetchers.over_seeds`.
     """
-    need(table, COLUMNS, "amp")
+    need(table, COLUMNS, "prefetchers")
     figure = new_figure(PAGE, 4.2)
     grid = figure.subplots(2, 4)
     own = table[table["workload"] != STREAMS]

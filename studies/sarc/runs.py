@@ -88,8 +88,8 @@ class Shark(Controller):
     )
     remedy: bool = declared(
         "boolean",
-        "Whether a trigger also moves the unread rest of its own group to the MRU end; for all policies but LRU Top "
-        "and LRU Bottom",
+        "Whether a trigger also moves the unread rest of its own group to the MRU end in SARC; policies from outside "
+        "the paper have no such remedy",
     )
     remedy_lru: bool = declared("boolean", "The same for LRU Top and LRU Bottom")
     writes_sequential: bool = declared("boolean", "Whether written tracks of a run enter as sequential data")
@@ -140,20 +140,20 @@ class Shark(Controller):
         """Return the machine at its scale: caches and arrays are divided by `divisor`."""
         return self.scaled(self.divisor)
 
+    def footprint_gb(self, config):
+        """Return the total space of the workload's units at full size, 2^30 bytes."""
+        return self.footprint_sensitive_gb if config == "cache_sensitive" else self.footprint_insensitive_gb
+
     def footprint_bytes(self, config):
         """Return the total space of the workload's units, at the model's scale."""
-        gb = self.footprint_sensitive_gb if config == "cache_sensitive" else self.footprint_insensitive_gb
-        return int(gb * GB / self.divisor)
+        return int(self.footprint_gb(config) * GB / self.divisor)
 
     def iops(self, scaled_iops):
         """Return the requests per second that the model receives at a load point of the paper."""
         return scaled_iops * self.load_factor / self.divisor
 
     def prefetch(self, policy="sarc"):
-        """Return the settings of the prefetcher in front of a policy.
-
-        Whether the LRU variants have the remedy is a separate parameter, ``remedy_lru``.
-        """
+        """Return the settings of the prefetcher in front of a policy; ``remedy_lru`` decides for the LRU variants."""
         if self.prefetcher == amp.NAME:
             return {"kind": amp.NAME, "threshold": self.threshold, "writes_sequential": int(self.writes_sequential)}
         trigger = int(self.trigger * self.degree) if self.degree and self.trigger >= 0 else -1

@@ -89,7 +89,9 @@ class Streams(Settings):
 
     number: int = setting(what="Streams per array.", ge=1, le=10_000)
     read_kb: Annotated[int, Field(ge=4, le=256, multiple_of=4)] = setting(what="Length of a read, KB.")
-    mb_per_s: Distinct[Positive] = setting(what="Rates of a stream, 10^6 bytes per second.")
+    mb_per_s: Distinct[Annotated[Number, Field(ge=1e-6, le=1e6)]] = setting(
+        what="Rates of a stream, 10^6 bytes per second."
+    )
     cache_mb: Distinct[Annotated[int, Field(ge=16, le=1 << 20)]] = setting(what="Cache sizes at full size, MB.")
 
 

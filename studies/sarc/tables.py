@@ -149,11 +149,9 @@ def _with_published(table, published):
 def load_axis(fig6_table, published, fit):
     """Express the distance between the published and the model's responses as a difference in load.
 
-    This measure is most useful near saturation.
-
-    Where a few percent of load change a response by seconds, a factor between responses says little. The fit determines
-    the load factor only within a range; a point whose shift in load lies within that range cannot be distinguished from
-    the paper's.
+    Near saturation, a few percent of load change a response by seconds, so a factor between responses says little
+    there. The fit determines the load factor only within a range; a published point whose shift in load lies within
+    this range cannot be distinguished from the model's.
 
     Parameters
     ----------
@@ -168,10 +166,10 @@ def load_axis(fig6_table, published, fit):
     -------
     DataFrame
         ``config, scaled_iops, policy, response_ms, response_ms_ci95``; ``low_ms, high_ms``: the model's response at the
-        lowest and the highest load factor that fit equally well over the seeds; ``published_ms``; ``load_shift_pct``:
-        how much more load the model needs for the published response; ``low_pct, high_pct``: how much more load these
-        load factors mean; ``within``: whether the shift lies between the two. Between and beyond a policy's six points,
-        the logarithm of the response is taken to be linear in that of the load.
+        ends of the load factor's range in `fit`, ``within_low`` and ``within_high``; ``published_ms``;
+        ``load_shift_pct``: how much more load the model needs for the published response; ``low_pct, high_pct``: how
+        much more load these load factors mean; ``within``: whether the shift lies between the two. Between and beyond a
+        policy's six points, the logarithm of the response is taken to be linear in that of the load.
     """
     known = fit.set_index("parameter").loc["load_factor"]
     low, high = known["within_low"] / known["value"], known["within_high"] / known["value"]

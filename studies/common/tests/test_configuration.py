@@ -234,6 +234,7 @@ def test_no_capture_has_the_name_of_the_calibrated_stream():
         configuration.checked(merged(CONFIG, {"captures": {"calibrated": "x.spc"}}), root=ROOT)
 
 
+STREAMS = CONFIG["sarc"]["prefetchers"]["streams"]
 SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
 
 
@@ -324,6 +325,10 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         ({"sensitivity": ["thresold"]}, r"sarc\.sensitivity: .*'thresold'; did you mean threshold\?"),
         ({"sensitivity": ["arrays"]}, r"sarc\.sensitivity: .*lists no other values for arrays"),
         ({"values": {"degree": 300}}, r"sarc\.values: degree is 300; Input should be less than or equal to 256"),
+        (
+            {"prefetchers": CONFIG["sarc"]["prefetchers"] | {"streams": STREAMS | {"mb_per_s": [1e-7]}}},
+            r"sarc\.prefetchers\.streams\.mb_per_s\[0\]: 1e-07; expected a number",
+        ),
         ({"fit_starts": [{"degree": 64}]}, r"sarc\.fit_starts: degree starts at 64; expected 4 to 32"),
         ({"fit_starts": [{"host_slots": 4.5}]}, r"sarc\.fit_starts: host_slots starts at 4\.5; expected a whole"),
         (

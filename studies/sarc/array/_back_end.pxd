@@ -22,7 +22,7 @@ cdef enum:                          # what is counted
     WRITES = 1
     READ_HITS = 2                   # reads that found every page in the cache, even if still in flight
     READ_WAITS = 3                  # reads that waited for drives
-    DIRTY_READS = 4                 # reads that missed pages but waited for no drive (pages dirty, or no drives)
+    DIRTY_READS = 4                 # reads that missed pages but waited for no drive (all are dirty, or no drives)
     STAGE_READS = 5                 # drive operations that read for the cache
     DESTAGE_READS = 6               # drive operations that read what is needed to compute a parity
     DESTAGE_WRITES = 7              # drive operations that write

@@ -60,7 +60,7 @@ def test_a_run_counts_false_and_missed_streams_by_minute(minutes):
     assert minutes.groupby("policy")["missed_pct"].apply(lambda column: column.iloc[-1] < column.iloc[0]).all()
 
 
-def test_a_run_is_a_row_a_minute(minutes, shark):
+def test_a_run_has_a_row_for_each_minute(minutes, shark):
     one = minutes[minutes["policy"] == "sarc"]
     assert one["minute"].tolist() == list(range(1, 8))
     assert one["phase"].tolist() == [0] + 3 * [1] + 3 * [2]
@@ -370,6 +370,8 @@ def test_detection_is_measured_in_the_minutes_that_are_not_discarded(shark, monk
     found = detection.detect(shark.with_values(phases), "cache_sensitive", 1)
     assert found["random_tracks"] == 16 * (3 + discarded), "those of the last minute"
     assert found["sequential_misses_per_s"] == pytest.approx(16 * found["random_tracks"] / 60)
+    half = detection.detect(shark.with_values(phases | {"footprint_sensitive_gb": 0.5}), "cache_sensitive", 1)
+    assert half["footprint_gb"] == 0.5
 
 
 def test_hits_gained_are_divided_by_the_cache_that_random_data_gain():

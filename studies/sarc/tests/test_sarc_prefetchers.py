@@ -94,7 +94,7 @@ def table(tmp_path_factory):
     )
 
 
-def test_a_row_a_prefetcher_and_load(table):
+def test_each_prefetcher_has_a_row_for_each_load(table):
     assert len(table) == (2 + 2 * 2) * len(POLICIES) * len(PREFETCHERS)
     assert set(table["prefetcher"]) == set(PREFETCHERS) and set(table["seeds"]) == {1}
     assert table["hit_ratio"].between(0, 1.01).all() and (table["unused"] >= 0).all()
