@@ -5,12 +5,9 @@ import itertools
 import pandas as pd
 
 from misspenalty_studies.common.claims import Table, cross
-from misspenalty_studies.vlog.conditions import balance
-from misspenalty_studies.vlog.runs import DF_RESERVE
+from misspenalty_studies.vlog import conditions, runs
 
-PLATFORMS = ["sparc10_hp", "sparc10_seagate", "ultra170_seagate"]
-PARTS = ["scsi_overhead", "transfer", "locate", "other"]
-SYSTEMS = ["update_in_place", "virtual_log"]
+PLATFORMS, PARTS, SYSTEMS = list(conditions.PLATFORMS), list(runs.COMPONENTS), list(runs.SYSTEMS)
 TABLES = {
     "table2": Table(("platform",), ("speedup",), cross(platform=PLATFORMS)),
     "fig9": Table(
@@ -79,7 +76,7 @@ def claims(record, tables):
 def _evenness(parts):
     """Return the entropy and the variance of the components' shares by platform, as two other measures of balance."""
     shares = (parts / parts.sum("component", skipna=False)).transpose("platform", "component")
-    found = balance(shares.to_numpy())
+    found = conditions.balance(shares.to_numpy())
     platforms = shares.platform.to_numpy()
     return {
         f"{name} of the shares, which {way} if they are better balanced": pd.Series(found[name], platforms)
@@ -106,7 +103,8 @@ def logged(latencies, platforms, utilisation):
     """
     notes = {
         "vlog.setup.utilisation": f"obtained: {100 * utilisation:g} % of the disk's 4 KB blocks belong to the file, "
-        f"{100 * (utilisation + DF_RESERVE):g} % with the reserve that df counts as used, on {', '.join(platforms)}",
+        f"{100 * (utilisation + runs.DF_RESERVE):g} % with the reserve that df counts as used, on "
+        + ", ".join(platforms),
         "vlog.fig9.simulator_share": "does not apply: our simulator does not run within the measured path, no time of "
         f"its own enters 'other' ({_other(latencies)})",
     }

@@ -12,7 +12,8 @@ from dataclasses import replace
 import pandas as pd
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.vlog.runs import DF_RESERVE, SYSTEMS, compare_systems, random_updates
+from misspenalty_studies.vlog.runs import COMPONENTS, DF_RESERVE, SYSTEMS, compare_systems, random_updates
+from misspenalty_studies.vlog.virtual_log.log import BLOCK_SECTORS
 
 FIRST_UPDATES = 500  # number of updates measured under conditions whose prepared state does not last longer
 
@@ -43,12 +44,13 @@ SPEEDUPS = (2, 5, 10)
 WORKLOADS = [("utilisation", 0.5), ("utilisation", 0.8), ("utilisation", 0.9), ("jitter", 0.2), ("jitter", 1.0)]
 OUTCOMES = ("widening", "near_ten", "overheads", "host_limited", "balanced", "balanced_entropy", "balanced_variance")
 PLATFORMS = ("sparc10_hp", "sparc10_seagate", "ultra170_seagate")
-COMPONENTS = ("scsi_overhead", "transfer", "locate", "other")
 
 
 def explored():
     """Return every set of conditions that `gap` tries, as tuples of names: none, each alone, then combinations by size.
 
+    Examples
+    --------
     >>> explored()[0], explored()[-1]
     ((), ('no_map_sector', 'short_head_switch', 'filled_singly', 'host_free', 'unaligned_blocks', 'updates_8kb'))
     """
@@ -104,7 +106,7 @@ def short_switch_ms(kind):
 
 def per_track(platform):
     """Return the number of 4 KB blocks on a track."""
-    return platform.kind.data["geometry"]["zones"][0]["sectors"] // 8
+    return platform.kind.data["geometry"]["zones"][0]["sectors"] // BLOCK_SECTORS
 
 
 def gap(platform, workload, seeds=1):
@@ -154,7 +156,10 @@ def _mean(known, conditions, platform, system, workload, seeds):
 
 
 def _of_effect(conditions, platform, system):
-    """Return the conditions that change a run; conditions that only shorten it are given the same name."""
+    """Return the conditions that change a run of a system.
+
+    Conditions on the virtual log's tracks only shorten a run of the update in place, so one name stands for them all.
+    """
     chosen = [name for name in conditions if name != "updates_8kb" or platform.label == PLATFORMS[-1]]
     if system == "update_in_place":
         chosen = [name for name in chosen if name not in ("no_map_sector", "unaligned_blocks")]
@@ -355,7 +360,7 @@ def sensitivity(platforms, workload, hosts):
     return pd.DataFrame(rows)
 
 
-_VARIED = {
+_VARIED = {  # value of a drive's description -> the change of `Platform.changed` that replaces it
     "mechanics.head_switch_ms": "head_switch_ms",
     "overheads": "overhead_ms",
     "geometry.zones": "track_skew",

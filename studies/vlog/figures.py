@@ -176,7 +176,7 @@ def host_range(table):
     Parameters
     ----------
     table : DataFrame
-        ``factor, platform, speedup, other_ms, locate_ms, largest_pct, in_place_locate_pct``.
+        ``factor, platform, speedup, other_ms, locate_ms, in_place_locate_pct``.
     """
     columns = {
         "speedup": "Speed-up",
@@ -342,8 +342,8 @@ def fig8(table):
 
 @styled
 def fig10(lfs, log):
-    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11), on the SPARC-10 with
-    the Seagate disk.
+    """Latency of random updates in bursts against the pause between bursts (Figures 10 and 11), on the first platform
+    that ``bursts_on`` in the configuration names.
 
     LFS cleans segments in the pauses; the virtual log empties tracks.
 

@@ -14,9 +14,9 @@ import pandas as pd
 from misspenalty.disks.drive.slices import uniform
 from misspenalty_studies.vlog.virtual_log import eager_models as models
 from misspenalty_studies.vlog.virtual_log.free_space import FreeSpace
+from misspenalty_studies.vlog.virtual_log.log import BLOCK_SECTORS
 
 PATTERNS = 25  # free-space patterns per point
-BLOCK = 8  # sectors
 
 
 def fig1(name, kind, utilisations, trials, seed):
@@ -45,7 +45,7 @@ def fig1(name, kind, utilisations, trials, seed):
     switch = kind.data["mechanics"]["head_switch_ms"] * 1000 / sector_us
     rng, rows = np.random.default_rng(seed), []
     for used in utilisations:
-        waits = {1: [], BLOCK: []}
+        waits = {1: [], BLOCK_SECTORS: []}
         for _ in range(PATTERNS):
             arm = rng.integers(0, tracks, -(-trials // PATTERNS)).astype(np.int32)
             now = rng.integers(0, 10**12, len(arm))
@@ -61,7 +61,7 @@ def fig1(name, kind, utilisations, trials, seed):
                 "track_model_us": sector_us * (models.track_skip(n, 1 - used) + 0.5),
                 "cylinder_model_us": sector_us * (models.cylinder_skip(n, 1 - used, heads, switch) + 0.5),
                 "simulated_us": _mean_us(waits[1]),
-                "block_simulated_us": _mean_us(waits[BLOCK]),
+                "block_simulated_us": _mean_us(waits[BLOCK_SECTORS]),
             }
         )
     return pd.DataFrame(rows)

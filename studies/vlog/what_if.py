@@ -24,7 +24,7 @@ from misspenalty_studies.vlog.virtual_log.log import BLOCK_SECTORS, ENTRIES_A_SE
 
 COMPONENTS = ("overhead", "transfer", "locate", "wait", "other")
 CHUNK = 100_000  # updates handed to the drive at a time
-OWN_WRITE = 2
+OWN_WRITE = 2  # the kind of a write that the drive makes itself, without command and interface
 
 
 @dataclass(frozen=True)

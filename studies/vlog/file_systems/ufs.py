@@ -34,7 +34,13 @@ GROUP_INODES = GROUP * BLOCK // INODE_SPACE
 
 
 class UfsLayout:
-    """Free blocks of a disk with a number of 4 KB blocks, and the places where the next files go."""
+    """Free 4 KB blocks of a disk, and the place where the search for the next one starts.
+
+    Parameters
+    ----------
+    blocks : int
+        4 KB blocks of the disk.
+    """
 
     def __init__(self, blocks):
         self.blocks = blocks
@@ -61,7 +67,10 @@ class UfsLayout:
         return taken
 
     def next_group(self):
-        """Continue in the next cylinder group."""
+        """Continue the search in the next cylinder group.
+
+        After the last group it continues in the first one, past as many blocks as the last group lacks.
+        """
         self.rotor = (self.rotor // GROUP + 1) * GROUP % self.blocks
 
     def file(self, count):

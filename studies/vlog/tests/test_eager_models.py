@@ -142,7 +142,7 @@ def test_a_cylinder_with_random_holes(kind, used):
 
 
 @pytest.mark.parametrize(("n", "m", "kind"), [(72, 7, HP), (72, 18, HP), (256, 25, SEAGATE), (256, 64, SEAGATE)])
-def test_filling_a_track(n, m, kind):
+def test_filling_a_track_costs_what_the_model_says(n, m, kind):
     """Filling from empty must cost more than random holes would, and about as much as the correction says."""
     rng = np.random.default_rng(10)
     heads = uniform(kind)[1]
@@ -163,7 +163,7 @@ def test_the_threshold_has_an_inner_optimum():
         assert cost[0] > cost[best] < cost[-1]
 
 
-def test_nearest_by_hand():
+def test_the_nearest_free_sector_is_the_one_found_by_hand():
     """A free sector on a higher cylinder costs the seek; if there is none, the sweep must start at the first
     cylinder."""
     tracks, heads, n = uniform(HP)

@@ -36,7 +36,7 @@ class Recorder:
         return until
 
 
-def test_a_write_priced_by_hand():
+def test_a_write_costs_what_is_computed_by_hand():
     host = HOSTS["sparc10"]
     # 15000 instructions at 25 a microsecond, 4096 bytes at 18 a microsecond; 5000 + 0.1 * 4096 at 25
     assert host.write_ns(4096) == 600_000 + 227_556
@@ -176,7 +176,7 @@ def test_a_buffered_update_costs_the_host_alone():
     assert lfs.now == 1000 * HOSTS["sparc10"].write_ns(4096) and not lfs.store.requests
 
 
-def test_a_disk_that_cannot_hold_it():
+def test_a_logical_disk_that_is_too_small_is_refused():
     with pytest.raises(ParameterError, match="make 3 segments"):
         Lfs(Recorder(), HOSTS["sparc10"], 3 * SEGMENT)
     with pytest.raises(ParameterError, match="has room for"):

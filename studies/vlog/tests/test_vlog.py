@@ -200,7 +200,7 @@ def test_every_alternative_of_a_drive_is_varied(name):
     assert len({change for change, _ in varied}) == len(listed) + 1
 
 
-def test_locating_by_model_and_simulation():
+def test_models_and_simulation_agree_on_the_time_to_locate():
     table = vlog_locate.fig1("drive", SEAGATE.kind, [0.5, 0.8], 1500, 1)
     assert np.allclose(table["cylinder_model_us"], table["simulated_us"], rtol=0.08)
     assert (table["block_simulated_us"] > table["simulated_us"]).all()
@@ -250,7 +250,7 @@ def figures():
     }
 
 
-def test_files_and_load(figures):
+def test_figures_of_file_systems_have_a_row_for_whatever_fits(figures):
     assert len(figures["fig6"]) == 4 * 3 and len(figures["fig7"]) == 4 * 5
     assert (figures["fig6"]["files_per_s"] > 0).all() and (figures["fig7"]["mb_per_s"] > 0).all()
     fitting = figures["fig8"].groupby("utilisation_pct").size()
@@ -287,7 +287,7 @@ def test_statements_are_held_against_the_tables(figures):
     assert table["obtained"].str.len().gt(0).all()
 
 
-def test_values_for_the_undecided_claims(latencies):
+def test_claims_that_no_table_decides_have_notes(latencies):
     table = claims.logged(latencies, PLATFORMS, WORKLOAD.utilisation)
     assert table["id"].tolist() == ["vlog.setup.utilisation", "vlog.fig9.simulator_share"]
     assert "80 %" in table["note"].iloc[0]
@@ -302,7 +302,7 @@ def test_values_for_the_undecided_claims(latencies):
         lambda: vlog.random_updates(SEAGATE, "update_in_place", replace(WORKLOAD, utilisation=1e-9)),
     ],
 )
-def test_impossible_parameters(call):
+def test_impossible_parameters_are_refused(call):
     with pytest.raises(ParameterError):
         call()
 
@@ -317,7 +317,7 @@ def test_a_drive_without_a_second_head_switch_time_is_refused_before_the_run():
         vlog_conditions.short_switch_ms(disks.load("cheetah9lp"))
 
 
-def test_what_if_on_flash_the_map_is_pure_extra():
+def test_on_flash_the_map_only_adds_work():
     entry = {"host": "server_2015", "drive": "dc_s3700", "blocks": 16}
     platforms = vlog_what_if.make_platforms({"safe": entry, "flash": entry | {"write_units": 0}}, HOSTS)
     table = vlog_what_if.what_if(platforms, vlog.Updates(utilisation=0.1, updates=400, warm_up=0))
@@ -337,7 +337,7 @@ def test_what_if_on_flash_the_map_is_pure_extra():
     assert table.loc[("safe", "virtual_log"), "transfer_us"] == table.loc[("safe", "update_in_place"), "transfer_us"]
 
 
-def test_what_if_on_a_disk_is_the_study_itself():
+def test_the_what_if_runs_the_study_itself_on_a_disk():
     entry = {"host": "server_2015", "drive": "st19101", "cylinders": 11}
     platform = vlog_what_if.make_platforms({"disk": entry}, HOSTS)["disk"]
     parts = vlog_what_if.disk_updates(platform, "virtual_log", replace(WORKLOAD, updates=300, warm_up=1))

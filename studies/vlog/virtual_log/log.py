@@ -12,7 +12,7 @@ copies are free once the last map sector is on the disk, and then the write is a
 overwriting it.
 
 A read fills a buffer with the sectors of its track as they pass, until the arm leaves the track. The buffer keeps them
-until another track is read, this one is written, or the compactor empties a track. A write of less than a block first
+until another track is read, this one is written, or the compactor starts on a track. A write of less than a block first
 reads that block, unless it is the last block that was written in part, which the drive still has.
 
 In idle time the compactor reads a random track and moves its live blocks and map sectors into holes of tracks that are
