@@ -109,10 +109,20 @@ class Anomaly(Settings):
 
     streams: int = setting(what="Sequential streams, interleaved at random.", ge=1, le=10_000)
     length: int = setting(what="Tracks that each stream reads on average.", ge=10, le=100_000)
-    degrees: Annotated[list[Annotated[int, Field(ge=1, le=256)]], Field(min_length=1)] = setting(
-        what="Tracks per prefetched group."
-    )
+    degrees: Distinct[Annotated[int, Field(ge=1, le=256)]] = setting(what="Tracks per prefetched group.")
     tracks_a_stream: Distinct[Positive] = setting(what="Cache sizes, tracks per stream.")
+
+    @model_validator(mode="after")
+    def check(self):
+        """Check that each size, in whole tracks, is another cache."""
+        sizes = [round(self.streams * size) for size in self.tracks_a_stream]
+        if min(sizes) < 1 or len(set(sizes)) < len(sizes):
+            raise SettingError(
+                f"with `streams: {self.streams}` the caches have {', '.join(map(str, sizes))} tracks; expected"
+                " different sizes of at least 1",
+                "tracks_a_stream",
+            )
+        return self
 
 
 class SarcSettings(Settings):

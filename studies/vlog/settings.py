@@ -184,7 +184,8 @@ class VlogSettings(Settings):
             self._check_room(label, platform)
         for label, entry in settings["what_if"]["platforms"].items():
             with at("what_if", "platforms", label):
-                what_if.make_platforms({label: entry}, hosts)
+                (platform,) = what_if.make_platforms({label: entry}, hosts).values()
+                self._check_later(platform)
 
     def _check_room(self, label, platform):
         blocks, most = physical_blocks(platform.kind), capacity(platform.kind)
@@ -223,6 +224,18 @@ class VlogSettings(Settings):
                     "platforms",
                     label,
                 )
+
+    def _check_later(self, platform):
+        load = Updates(**self.what_if.workload.plain())
+        if isinstance(platform, what_if.FlashPlatform):
+            what_if.flash_blocks(platform, load)
+        elif not all(fits(platform, system, load) for system in SYSTEMS):
+            raise SettingError(
+                f"at a utilisation of {load.utilisation:g} the file does not fit; choose a lower one or more cylinders",
+                "what_if",
+                "platforms",
+                platform.label,
+            )
 
     def _check_small_files(self, label, blocks):
         """Check that a cylinder group has an inode, and a log-structured disk the room, for every small file."""

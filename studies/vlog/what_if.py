@@ -116,23 +116,30 @@ def disk_updates(platform, system, workload):
     return {**parts, "wait": 0.0, "total": 1000 * ms["total"], "written_kb": BLOCK / 1024 + map_kb}
 
 
-def flash_updates(platform, system, workload):
-    """Simulate the mean latency of an update on flash, us by component, and ``written_kb``.
+def flash_blocks(platform, workload):
+    """Return the number of blocks of the file on a flash drive.
 
     Raises
     ------
     ParameterError
-        The drive does not map blocks of 4 KB, or the file and its map do not fit.
+        The drive does not map blocks of 4 KB, or the file does not fit together with the virtual log's map.
     """
-    kind, host, mapped = platform.kind, platform.host, system == "virtual_log"
+    kind = platform.kind
     if kind.unit_sectors != BLOCK_SECTORS:
         raise ParameterError(f"{kind.name} maps {kind.unit_sectors} sectors; expected {BLOCK_SECTORS}, a block")
     files = int(workload.utilisation * kind.units)
-    sectors = -(-files // ENTRIES_A_SECTOR) if mapped else 0
+    sectors = -(-files // ENTRIES_A_SECTOR)
     if files < 1 or files + -(-sectors // BLOCK_SECTORS) > kind.units:
         raise ParameterError(
             f"{platform.label}: a file of {files} blocks and its map do not fit on a drive of {kind.units}"
         )
+    return files
+
+
+def flash_updates(platform, system, workload):
+    """Simulate the mean latency of an update on flash, us by component, and ``written_kb``."""
+    kind, host, mapped = platform.kind, platform.host, system == "virtual_log"
+    files = flash_blocks(platform, workload)
     drive, rng = kind.drive(), np.random.default_rng(workload.seed)
     _write(drive, np.arange(files), files, host, mapped)
     left = round(workload.warm_up * kind.units)

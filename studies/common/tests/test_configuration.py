@@ -235,6 +235,7 @@ def test_no_capture_has_the_name_of_the_calibrated_stream():
 
 
 STREAMS = CONFIG["sarc"]["prefetchers"]["streams"]
+UPDATES = CONFIG["vlog"]["what_if"]["workload"]
 SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
 
 
@@ -285,6 +286,19 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
             r"vlog\.platforms\.sparc10_hp: a slice of 99999 cylinders",
         ),
         (
+            {"what_if": CONFIG["vlog"]["what_if"] | {"workload": UPDATES | {"utilisation": 0.95}}},
+            r"vlog\.what_if\.platforms\.disk_2015: at a utilisation of 0\.95 the file does not fit",
+        ),
+        (
+            {
+                "what_if": {
+                    "platforms": {"mine": {"host": "sparc10", "drive": "dc_s3700", "blocks": 16}},
+                    "workload": UPDATES | {"utilisation": 0.9999},
+                }
+            },
+            r"vlog\.what_if\.platforms\.mine: .*a file of \d+ blocks and its map do not fit",
+        ),
+        (
             {"what_if": {"platforms": {"mine": {"host": "sparc10", "drive": "dc_s3700"}}}},
             r"vlog\.what_if\.platforms\.mine: expected either cylinders .* or blocks",
         ),
@@ -328,6 +342,10 @@ def test_impossible_settings_of_vlog_are_refused(changes, message):
         (
             {"prefetchers": CONFIG["sarc"]["prefetchers"] | {"streams": STREAMS | {"mb_per_s": [1e-7]}}},
             r"sarc\.prefetchers\.streams\.mb_per_s\[0\]: 1e-07; expected a number",
+        ),
+        (
+            {"anomaly": {"streams": 1, "length": 100, "degrees": [4], "tracks_a_stream": [0.4, 3]}},
+            r"sarc\.anomaly\.tracks_a_stream: with `streams: 1` the caches have 0, 3 tracks; expected different",
         ),
         ({"fit_starts": [{"degree": 64}]}, r"sarc\.fit_starts: degree starts at 64; expected 4 to 32"),
         ({"fit_starts": [{"host_slots": 4.5}]}, r"sarc\.fit_starts: host_slots starts at 4\.5; expected a whole"),
