@@ -36,7 +36,6 @@ PREFETCHERS = {
 }
 SARCS = "fa8"  # SARC's own prefetcher in this study, the baseline of the others
 STREAMS = "streams"
-MINUTE = 60 * 10**9  # ns
 CASE = ["workload", "load", "cache_mb", "policy"]
 MEASURES = ["read_ms", "response_ms", "mb_per_s", "hit_ratio", "unused", "operations_per_request", "utilisation"]
 
@@ -109,10 +108,10 @@ def _streams(shark, policy, seed, mb_per_s, number, read_kb):
     controller = StorageController(model, disks.load(shark.drive), cache, tracks * TRACK)
     controller.load(workload.streams * 1e9 / workload.interval_ns)
     minutes = []
-    for begin in range(0, shark.phase_minutes * MINUTE, MINUTE):
-        reads = workload.requests(begin, begin + MINUTE)
-        columns = [reads[name] for name in ("time", "block", "blocks", "write")]
-        minutes.append(controller.run(*columns, begin + MINUTE))
+    for begin in range(0, shark.phase_minutes * Run.MINUTE, Run.MINUTE):
+        end = begin + Run.MINUTE
+        reads = workload.requests(begin, end)
+        minutes.append(controller.run(*(reads[name] for name in ("time", "block", "blocks", "write")), end))
     row = _means(minutes, shark.discarded_minutes)
     return {"load": mb_per_s, **row, "mb_per_s": row["mb_per_s"] * read_kb * 1024 / 1e6 / model.arrays}
 

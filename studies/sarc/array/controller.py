@@ -247,8 +247,13 @@ class Controller(MachineParameters):
             "slices": (1 <= self.slices <= 256, "1 to 256 slices"),
             "processor_queue": (
                 self.processor_queue in ("none", "shared")
-                or (self.processor_queue == "own" and self.arrays * self.slices % self.processors == 0),
-                f"none, shared, or own with processors that divide the {self.arrays * self.slices} arrays",
+                or (
+                    self.processor_queue == "own"
+                    and self.arrays * self.slices % self.processors == 0
+                    and (self.arrays <= self.processors or self.arrays % self.processors == 0)
+                ),
+                f"none, shared, or own with processors that serve equally many of the {self.arrays} arrays in each of"
+                f" {self.slices} slices",
             ),
             "host_stripe_kb": (
                 0 <= self.host_stripe_kb <= 1 << 20 and self.host_stripe_kb * 1024 % PAGE == 0,

@@ -329,6 +329,11 @@ def test_a_divided_controller_keeps_what_concerns_one_array():
         ({"write_cache_mb": 0.1, "destage_low": 0.5}, "write_cache_mb is 0.1; expected 0.25 MB above .* 0.5 MB, to"),
         ({"cache_mb": 0.1}, "cache_mb is 0.1; expected 0.25 to 16777216 MB"),
         ({"drive_scheduler": "elevator"}, "drive_scheduler is 'elevator'; expected fcfs or"),
+        ({"processor_queue": "own", "processors": 3}, "processor_queue is 'own'; .* equally many of the 1 arrays"),
+        (
+            {"processor_queue": "own", "processors": 4, "arrays": 6, "slices": 2},
+            "processor_queue is 'own'; .* equally many of the 6 arrays in each of 2 slices",
+        ),
         ({"adapter_mb_per_s": 0}, "adapter_mb_per_s is 0; expected 1e-06 to"),
     ],
 )
