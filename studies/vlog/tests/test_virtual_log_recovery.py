@@ -175,6 +175,8 @@ def test_impossible_media_are_refused():
         recovery.recover(np.zeros(100, np.uint8), 100)
     with pytest.raises(InputError, match="no record of piece 0"):
         recovery.recover(np.zeros(5120, np.uint8), 100)
+    with pytest.raises(ParameterError, match="there are 0 logical blocks"):
+        recovery.recover(np.zeros(5120, np.uint8), 0)
     disk, media = fresh(8, 300)
     disk.power_down()
     media[512:] = np.random.default_rng(0).integers(0, 256, len(media) - 512, dtype=np.uint8)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from misspenalty.errors import InputError
+from misspenalty.errors import InputError, ParameterError
 
 SECTOR = 512
 RECORD_MAGIC, TAIL_MAGIC = 0x4D697373566C6F67, 0x4D69737354616973
@@ -94,7 +94,11 @@ def recover(media, blocks, take_over=None):
     InputError
         The media are not a whole number of sectors, hold no record of a piece that the map needs, or hold a map of more
         blocks.
+    ParameterError
+        There are no blocks.
     """
+    if blocks < 1:
+        raise ParameterError(f"there are {blocks!r} logical blocks; expected at least 1")
     if media.ndim != 1 or media.dtype != np.uint8 or media.size == 0 or media.size % SECTOR:
         raise InputError(
             f"media of shape {media.shape} and type {media.dtype}; expected bytes (uint8) in one dimension, in whole"

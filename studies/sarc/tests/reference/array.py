@@ -284,17 +284,13 @@ class Reference:
             missed |= missing != 0
             present = mask & ~missing
             if present:
-                wanted = [track * self.track + bit for bit in range(8) if mask >> bit & 1]
-                for operation in [o for o in self.on_the_way if set(o.pages) & set(wanted) and self.covers(o, track)]:
+                wanted = {track * self.track + bit for bit in range(self.track) if mask >> bit & 1}
+                for operation in [o for o in self.on_the_way if wanted & set(o.pages)]:
                     self.wait(request, operation, False)
             self.stage(request, list(self.cache.reads))
         self.counts["read_hits"] += not missed
         self.counts["read_waits"] += bool(request.waits_for)
         self.counts["dirty_reads"] += missed and not request.waits_for
-
-    def covers(self, operation, track):
-        size = self.track
-        return operation.pages[0] // size <= track <= operation.pages[-1] // size
 
     def stage(self, request, reads):
         """Read neighbouring pages of a strip in one operation if they are read for the same reason."""
