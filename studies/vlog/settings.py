@@ -210,6 +210,8 @@ class VlogSettings(Settings):
             )
         if label in self.files_on:
             self._check_small_files(label, most)
+            if (least := min(self.fig8_utilisations)) * blocks < 1:
+                raise SettingError(f"{least:g} of the {blocks} blocks of {label} is less than one", "fig8_utilisations")
         if label in self.files_on and self.large_file_mb * 2**20 // BLOCK > 0.8 * most:
             raise SettingError(
                 f"the file takes more than 80 % of the room on {label}; choose a smaller one", "large_file_mb"

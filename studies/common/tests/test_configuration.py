@@ -249,6 +249,7 @@ SPARC = {"host": "sparc10", "drive": "hp97560", "cylinders": 36}
             {"workload": {"utilisation": 0.9999}},
             r"vlog\.workload\.utilisation: \d+ blocks do not fit; the virtual log on",
         ),
+        ({"fig8_utilisations": [1e-4, 0.5]}, r"vlog\.fig8_utilisations: 0\.0001 of the \d+ blocks of sparc10_hp"),
         ({"small_files": 4096}, r"vlog\.small_files: 4096; sparc10_hp has room for 4095 files"),
         (
             {"workload": CONFIG["vlog"]["workload"] | {"utilisation": 0.85}},
