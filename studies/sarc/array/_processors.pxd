@@ -1,10 +1,10 @@
 # Processors of a controller: a station of servers with one queue, first come, first served, and equal service times.
 #
 # A model is a slice of its machine, but a processor of the machine serves several slices. The requests of the other
-# slices are copies of the slice's own, each delayed by a different multiple of `ECHO`. The load of
-# each other slice is therefore as heavy, as bursty and as throttled by the host as the slice's own, but independent of
-# current events. As service times are equal, a request, whether the slice's own or a copy, starts when it arrives or,
-# if this is later, when the request that came `servers` places before it has finished.
+# slices are copies of the model's own, and each slice has them at another delay, a multiple of `ECHO`. The load of
+# every slice is therefore as heavy, as bursty and as throttled by the host as the model's own, but the slices do not
+# send their requests at the same moments. As service times are equal, a request, whether the model's own or a copy,
+# starts when it arrives or, if this is later, when the request that came `servers` places before it has finished.
 #
 # Time is cut into windows of `ECHO`. A copy keeps its request's offset in the window, so the copies that arrive in one
 # window are the slice's requests of the `echoes` windows before it, merged by offset. When a window ends, its requests

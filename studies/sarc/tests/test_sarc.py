@@ -255,7 +255,7 @@ def test_a_search_doubles_what_has_strides_of_doublings():
 
     found = descend(bowl, (1, 64), (1, 1), (1, 1), ((0, 5), (16, 1024)), (False, True))
     assert found == (3, 256)
-    assert moved((0.08,), 0, -0.5, (0, 1), doubled=True) == (0.0566,), "three digits suffice"
+    assert moved((0.08,), 0, -0.5, (0, 1), doubled=True) == (0.0566,), "rounded to three digits"
 
 
 def made_up_responses(published, seen):
