@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, setting
+from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, setting
 from misspenalty_studies.common.settings.types import Share
 from misspenalty_studies.hac.objects.oo7 import Parameters
 from misspenalty_studies.hac.objects.traversals import STATIC
@@ -31,7 +31,7 @@ class Database(Settings):
 
     @model_validator(mode="after")
     def check(self):
-        """Check that the database can be built."""
+        """Check the parameters; arrays whose lengths are drawn at random are checked when the database is generated."""
         Parameters(**self.plain())
         return self
 
@@ -221,8 +221,14 @@ class HacSettings(Settings):
 
     @model_validator(mode="after")
     def check(self, info):
-        """Check that sweeps include the points, that the variant's database is one of `layouts`, and that the
-        calibration declares the fitted parameters."""
+        """Check that sweeps include the points, that the databases can be built, that the variant's is one of
+        `layouts`, and that the calibration declares the fitted parameters."""
+        sizes = self.database.plain()
+        with at("database"):
+            Parameters(**sizes, modules=2)  # the dynamic traversal's
+        for name, changed in self.layouts.items():
+            with at("layouts", name):
+                Parameters(**sizes | changed.plain())
         if self.calibrated.layout not in self.layouts:
             raise SettingError(
                 f"{self.calibrated.layout!r} is not one of hac.layouts; add it there", "calibrated", "layout"

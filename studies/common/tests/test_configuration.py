@@ -376,6 +376,16 @@ def test_impossible_settings_of_sarc_are_refused(changes, message):
         ({"database": {"parts": 0}}, r"hac\.database\.parts: 0; expected a whole number, at least 1"),
         ({"layouts": {"odd": {"levels": 99}}}, r"hac\.layouts\.odd\.levels: 99"),
         ({"layouts": {"odd": {"parts": 100_000, "composites": 100_000}}}, r"hac\.layouts\.odd: .*33 million"),
+        ({"database": {"parts": 2043}}, r"hac\.database: parts is 2043; expected at most 2042: an array of references"),
+        ({"database": {"parts": 1000, "composites": 4000}}, r"hac\.database: .* in 1 module; expected at most 33 mi"),
+        ({"database": {"parts": 1000, "composites": 2000}}, r"hac\.database: .* in 2 modules; expected at most 33 m"),
+        (
+            {
+                "database": {"parts": 1000, "composites": 1500},
+                "layouts": {**CONFIG["hac"]["layouts"], "odd": {"connections": 10}},
+            },
+            r"hac\.layouts\.odd: .*33 million",
+        ),
         ({"points_mb": {"T6": 0.155, "T1-": 5, "T1": 12, "T1+": 20}}, r"hac\.points_mb\.T6: 0\.155 MB is not in"),
         ({"points_mb": {"T6": 0.16, "T1": 12, "T1+": 20}}, r"hac\.points_mb\.T1-: missing"),
         ({"dynamic": {"mix": {"T1": 0.5}}}, r"hac\.dynamic\.mix: the shares add up to 0\.5"),

@@ -27,6 +27,7 @@ ARRAY = 14
 STRING = 15
 FIRST_PAGE = 1  # ids begin at 1 so that no oref is 0
 LARGEST = PAGE - PAGE_HEADER - 2  # bytes of an object that fills a page
+LONGEST = (LARGEST // 8 * 8 - 8) // 4  # references of the longest array
 
 
 @dataclass(frozen=True)

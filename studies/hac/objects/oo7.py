@@ -27,7 +27,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from misspenalty.errors import ParameterError
-from misspenalty_studies.hac.objects.format import Pages, read_object
+from misspenalty_studies.hac.objects.format import LONGEST, Pages, read_object
 from misspenalty_studies.hac.objects.oo7_fill import (
     fill_assemblies,
     fill_composites,
@@ -36,6 +36,9 @@ from misspenalty_studies.hac.objects.oo7_fill import (
     fill_parts,
 )
 from misspenalty_studies.hac.objects.oo7_plan import CHUNK, CLASSES, Draws, Plan
+
+MOST = dict.fromkeys(("parts", "connections", "fan_out", "composites_per_base"), LONGEST)  # references in one array
+MOST |= dict.fromkeys(("document_bytes", "manual_bytes"), LONGEST * CHUNK)
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,19 @@ class Parameters:
                 raise ParameterError(f"{field.name} is {value!r}; expected a whole number from 1")
         if self.documents not in ("apart", "between"):
             raise ParameterError(f"documents is {self.documents!r}; expected apart or between")
-        if self.levels > 12 or self.objects > 2**25:
-            raise ParameterError("the database would have more than 12 levels or more than 33 million objects")
+        if self.levels > 12:
+            raise ParameterError(f"levels is {self.levels}; expected at most 12")
+        if self.objects > 2**25:
+            raise ParameterError(
+                f"the database would have {self.objects:,} objects in {self.modules} module{'s' * (self.modules > 1)}; "
+                "expected at most 33 million: choose smaller sizes"
+            )
+        for name, most in MOST.items():
+            value = getattr(self, name)
+            if value > most:
+                raise ParameterError(
+                    f"{name} is {value}; expected at most {most}: an array of references must fit on a page"
+                )
 
     @property
     def complex_assemblies(self):
@@ -91,7 +105,7 @@ class Parameters:
 
     @property
     def objects(self):
-        """Number of objects, those of `Plan`."""
+        """Number of objects; `Plan` places as many."""
         module = 5 + -(-self.manual_bytes // CHUNK) + 3 * self.complex_assemblies + 4 * self.base_assemblies
         document = 3 + -(-self.document_bytes // CHUNK)
         return self.modules * (module + self.composites * (5 + document + self.parts * (4 + 2 * self.connections)))

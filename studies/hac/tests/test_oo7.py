@@ -14,6 +14,7 @@ from misspenalty_studies.hac.objects.format import (
     ARRAY,
     CLASS_SHIFT,
     LARGEST,
+    LONGEST,
     OID_BITS,
     PAGE,
     STRING,
@@ -236,6 +237,8 @@ def test_equal_seeds_give_equal_bytes():
         {"composites": 1.5},
         {"fan_out": 20, "levels": 7},
         {"manual_bytes": 10**12},
+        {"parts": LONGEST + 1},
+        {"document_bytes": 4000 * LONGEST + 1},
     ],
 )
 def test_impossible_parameters_are_refused(change):
@@ -247,6 +250,9 @@ def test_an_object_larger_than_a_page_is_refused():
     with pytest.raises(ParameterError, match="does not fit"):
         Pages((), [STRING], [LARGEST - 7])
     assert len(Pages((), [STRING], [LARGEST - 14]).pages) == 1
+    with pytest.raises(ParameterError, match="does not fit"):
+        Pages((), [ARRAY], [LONGEST + 1])
+    assert len(Pages((), [ARRAY], [LONGEST]).pages) == 1
 
 
 def test_pages_are_filled_in_order():
