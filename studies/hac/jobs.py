@@ -98,12 +98,12 @@ def other_tables(
 SENSITIVITY_KEYS = ["kind", "parameter", "value", "traversal"]
 
 
-def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds):
+def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, seeds, iterations):
     """Vary HAC's parameters and the database for one traversal.
 
     Parameters
     ----------
-    machine, fit, points_mb, sizes
+    machine, fit, points_mb, sizes, iterations
         As in `at_points`.
     traversal : str
     settings : dict of str to sequence
@@ -123,8 +123,8 @@ def sensitivity(machine, fit, traversal, points_mb, settings, layouts, sizes, se
         data, others = database(seed, **sizes), {n: {"seed": seed, **sizes, **new} for n, new in layouts.items()}
         costs = Costs(testbed, len(data.pages), seed)
         varied = [
-            further.algorithm_sensitivity(data, *point, costs, 2, settings),
-            further.layout_sensitivity(*point, costs, 2, others),
+            further.algorithm_sensitivity(data, *point, costs, iterations, settings),
+            further.layout_sensitivity(*point, costs, iterations, others),
         ]
         tables.append(pd.concat(varied, ignore_index=True))
     return mean_over_seeds(tables, SENSITIVITY_KEYS)

@@ -297,10 +297,9 @@ plan.simulation(
     inputs=HAC_PRICED,
     outputs="runs/sensitivity_{traversal}",
     params=dict(
-        points_mb=HAC["points_mb"],
+        **HAC_AT,
         settings=HAC["sensitivity"],
         layouts=HAC["layouts"],
-        sizes=HAC["database"],
         seeds=HAC["seeds"][:2],  # two seeds are enough for differences
     ),
 )

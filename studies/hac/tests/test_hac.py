@@ -13,6 +13,7 @@ from misspenalty_studies.hac import calibrated as hac_calibrated
 from misspenalty_studies.hac import claims
 from misspenalty_studies.hac import conditions as hac_conditions
 from misspenalty_studies.hac import further as hac_further
+from misspenalty_studies.hac import jobs as hac_jobs
 from misspenalty_studies.hac import layouts as hac_layouts
 from misspenalty_studies.hac import measured as hac_measured
 from misspenalty_studies.hac import prices
@@ -317,6 +318,19 @@ def test_server_table_and_sensitivities(data, sweeps, costs):
     costs_table = hac_further.cost_sensitivity(sweeps, POINTS, costs)
     assert set(costs_table["traversal"]) == set(STATIC)
     assert costs_table.groupby("traversal")["parameter"].nunique().nunique() == 1
+
+
+def test_sensitivity_runs_make_as_many_iterations_as_the_study(tmp_path, data):
+    pd.DataFrame([{"value": 300}]).to_csv(tmp_path / "fit.csv")
+    costs = Costs(load_fitted(MACHINE, tmp_path / "fit.csv"), len(data.pages), 1)
+    few, many = (
+        hac_jobs.sensitivity(
+            MACHINE, tmp_path / "fit.csv", "T1", POINTS, {}, {"same": {}}, SMALL["database"], [1], iterations
+        )
+        for iterations in (2, 5)
+    )
+    expected = hac_further.algorithm_sensitivity(data, "T1", POINTS["T1"], costs, 5, {})["misses"].tolist()
+    assert many["misses"].tolist() == 2 * expected != few["misses"].tolist()
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------
