@@ -139,7 +139,7 @@ def changed(study, capture, variation, placement):
 
 
 MODELS = {
-    "pcm": ("threshold", "most", "order", "partition"),
+    "pcm": ("threshold", "most", "partition"),
     "epcm": ("threshold", "most", "partition", "corrected", "product", "longest"),
 }
 

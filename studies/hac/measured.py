@@ -22,15 +22,13 @@ from misspenalty_studies.hac.objects.traversals import HIT_STEPS, Ladder, Progra
 from misspenalty_studies.hac.runs import MB
 
 
-def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
-    """Measure the hit time of hot traversals line by line, in a cache that holds everything.
+def hit_time(data, cache_mb, repeats=9):
+    """Measure the hit time of hot T1 and T6 line by line, in a cache that holds everything.
 
     Parameters
     ----------
     data : Database
     cache_mb : float
-    traversals : sequence of str
-        T1, T6 or both.
     repeats : int
         Rounds; in each, every step runs once, after a run that is not timed.
 
@@ -48,7 +46,7 @@ def hit_time(data, cache_mb, traversals=("T1", "T6"), repeats=9):
         The traversal still misses when the cache is hot.
     """
     tables = []
-    for name in traversals:
+    for name in ("T1", "T6"):
         cache = HAC(data, int(cache_mb * MB))
         program = Program(cache, data)
         program.run(name)

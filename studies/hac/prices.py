@@ -115,7 +115,6 @@ def penalty(
     rate=None,
     hit_share=None,
     clients=1,
-    background=False,
     times=None,
 ):
     """Compute the mean miss penalty of a run's hot iterations, or of its cold iteration.
@@ -133,8 +132,6 @@ def penalty(
         cover all fetches, some more than once if their number is not a multiple of `clients`. First, the
         fetches of one client before its hot iterations fill the server's cache, which is therefore warm, as with one
         client; the drive's own cache starts empty.
-    background : bool
-        Whether replacement is done while the client waits for a fetch; by default it is done in the foreground.
     times : DataFrame, optional
         The result of `priced` for these fetches, costs and processor, if it was computed before.
 
@@ -161,7 +158,7 @@ def penalty(
     register = round(Prices(costs.testbed, processor).client_page_ns())
     ours = chosen[fetch]
     if clients == 1:
-        outcome = server.run([_stream(used, times, fetch, register, background)])[0]
+        outcome = server.run([_stream(used, times, fetch, register)])[0]
         ns, hit, begun = outcome.ns[ours], outcome.hit[ours], outcome.begun
         run_hit = 100 * outcome.hit.mean()
     else:
@@ -174,11 +171,9 @@ def penalty(
     return _means(used, times, fetch, chosen, ns, hit, run_hit, begun, ours, len(wanted))
 
 
-def _stream(used, times, fetch, register, background):
-    """Return the stream of one client that runs its iterations one after another."""
-    work = (times["hit"] + times["conversion"]).to_numpy()
-    if not background:
-        work = work + times["replacement"].to_numpy()
+def _stream(used, times, fetch, register):
+    """Return the stream of one client that runs its iterations one after another and replaces in the foreground."""
+    work = (times["hit"] + times["conversion"] + times["replacement"]).to_numpy()
     group = np.cumsum(fetch)  # number of the fetch that a row's work follows; rows with page 0 have no fetch
     before = np.bincount(group, weights=work, minlength=fetch.sum() + 1)
     return Stream(used["page"].to_numpy()[fetch], np.rint(before).astype(np.int64), register)
@@ -190,7 +185,7 @@ def _shifted(used, times, register, clients):
     A client that has made the last fetch does the work after it, and goes on with the first fetch.
     """
     fetch = used["page"].to_numpy() > 0
-    stream = _stream(used, times, fetch, register, False)
+    stream = _stream(used, times, fetch, register)
     n = len(stream.page)
     streams = []
     for at in (client * n // clients for client in range(clients)):

@@ -92,8 +92,8 @@ def projections(runs, costs, others, *, brief=False):
     base = rows.everywhere()
     for name, one in base.items():
         rows.add("fig9_point", name, **_counted(one))
-        if not brief:
-            rows.add("busy_processor", name, replacement_visible_us=rows.visible(name, idle=0))
+        if not brief:  # a processor that never waits idly hides no replacement
+            rows.add("busy_processor", name, replacement_visible_us=one.us["replacement"])
     _servers(rows, base, brief)
     _processors(rows, base)
     stack = client_us(others.iterative.fetches, others.iterative.cache_mb, costs)["stack_scanning"]
@@ -139,13 +139,6 @@ class _Rows:
     def everywhere(self, **change):
         """Return the penalties of all traversals; `change` has parameters of `penalty`."""
         return {name: run.penalty(self.costs, **change) for name, run in self.runs.items()}
-
-    def visible(self, name, idle):
-        """Return the replacement time per fetch, in us, that is not hidden if the processor is free during the share
-        `idle` of the wait."""
-        one = self.runs[name].penalty(self.costs)
-        wait = one.us["fetch"] - one.us["client"]
-        return max(0.0, one.us["replacement"] - idle * wait)
 
     def table(self):
         return pd.DataFrame(self.found, columns=["case", "traversal", "quantity", "value"])
