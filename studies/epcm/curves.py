@@ -1,5 +1,7 @@
 """Draw the EPCM study's figures over training, head start and the events known to perfect foresight; see `figures`."""
 
+from itertools import cycle
+
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -7,7 +9,7 @@ from misspenalty.plotting.parts import legend_above
 from misspenalty.plotting.style import GREY, INK, PAGE, PUBLISHED, need, new_figure, styled
 from misspenalty_studies.epcm.figures import BENCHMARKS, KEYS, MODELS
 
-STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours of the lines, by head start
+STARTS = ("#004c8c", "#56b4e9", "#009e73", "#c98a00", "#e8702a", "#b0508f")  # colours by head start; they repeat
 LINES = {16: ":", 32: "--", 64: "-"}  # line styles by partition size; others are solid
 
 
@@ -117,7 +119,7 @@ def limits(table, bars, reductions):
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 2.2)
     axes = figure.subplots(1, len(names), squeeze=False)[0]
-    starts = dict(zip(sorted(table["head_start_s"].unique()), STARTS, strict=False))
+    starts = dict(zip(sorted(table["head_start_s"].unique()), cycle(STARTS), strict=False))
     told = sorted(table["model_order"].unique())
     epcm = bars[(bars["model"] == "epcm") & bars["buffer_copy"]].groupby("benchmark")["io_reduction_pct"].max()
     said = reductions[(reductions["model"] == "epcm") & (reductions["quantity"] == "io_reduction")]

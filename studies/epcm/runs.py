@@ -94,7 +94,7 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
     partition_sizes : sequence of int
     pcm_orders : sequence of int
     epcm_shares : sequence of float
-        Orders of EPCM as shares of the partition size.
+        Orders of EPCM as shares of the partition size; shares that give the same order are one bar.
     threshold : float
         Smallest likelihood at which a file is prefetched.
 
@@ -104,12 +104,8 @@ def settings_of(partition_sizes, pcm_orders, epcm_shares, threshold):
     """
     listed = [Setting("cold"), Setting("hot"), Setting("last_successor")]
     listed += [Setting("pcm", ps, mo, {"threshold": threshold}) for ps in partition_sizes for mo in pcm_orders]
-    listed += [
-        Setting("epcm", ps, round(share * ps), {"threshold": threshold})
-        for ps in partition_sizes
-        for share in epcm_shares
-    ]
-    return listed
+    orders = {ps: dict.fromkeys(round(share * ps) for share in epcm_shares) for ps in partition_sizes}
+    return listed + [Setting("epcm", ps, mo, {"threshold": threshold}) for ps in partition_sizes for mo in orders[ps]]
 
 
 def definition_of(setting):

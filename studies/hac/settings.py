@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.settings import Distinct, Number, SettingError, Settings, at, setting
-from misspenalty_studies.common.settings.types import Share
+from misspenalty_studies.common.settings.types import Share, Unique
 from misspenalty_studies.hac.objects.oo7 import Parameters
 from misspenalty_studies.hac.objects.traversals import STATIC
 
@@ -88,17 +88,19 @@ class Dynamic(Settings):
 class Sensitivity(Settings):
     """HAC's recollected parameters."""
 
-    retention: list[Annotated[Number, Field(gt=0, le=1)]] | None = setting(
+    retention: Unique[Annotated[Number, Field(gt=0, le=1)]] | None = setting(
         None,
         "A frame's threshold is the lowest usage that is exceeded by less than this share of its objects; the objects "
         "above it are hot.",
     )
-    scan: list[Annotated[int, Field(ge=1, le=1000)]] | None = setting(None, "Frames that a pointer examines per fetch.")
-    lifetime: list[Annotated[int, Field(ge=1, le=1_000_000)]] | None = setting(
+    scan: Unique[Annotated[int, Field(ge=1, le=1000)]] | None = setting(
+        None, "Frames that a pointer examines per fetch."
+    )
+    lifetime: Unique[Annotated[int, Field(ge=1, le=1_000_000)]] | None = setting(
         None, "Fetches after which a candidate is forgotten."
     )
-    secondary: list[Annotated[int, Field(ge=0, le=16)]] | None = setting(None, "Secondary pointers.")
-    activation_words: list[Annotated[int, Field(ge=4, le=4096)]] | None = setting(
+    secondary: Unique[Annotated[int, Field(ge=0, le=16)]] | None = setting(None, "Secondary pointers.")
+    activation_words: Unique[Annotated[int, Field(ge=4, le=4096)]] | None = setting(
         None, "Words of an activation record."
     )
 

@@ -386,6 +386,7 @@ def test_impossible_settings_of_sarc_are_refused(changes, message):
             },
             r"hac\.layouts\.odd: .*33 million",
         ),
+        ({"sensitivity": {"scan": [1, 10, 1]}}, r"hac\.sensitivity\.scan: 1 is listed twice"),
         ({"points_mb": {"T6": 0.155, "T1-": 5, "T1": 12, "T1+": 20}}, r"hac\.points_mb\.T6: 0\.155 MB is not in"),
         ({"points_mb": {"T6": 0.16, "T1": 12, "T1+": 20}}, r"hac\.points_mb\.T1-: missing"),
         ({"dynamic": {"mix": {"T1": 0.5}}}, r"hac\.dynamic\.mix: the shares add up to 0\.5"),

@@ -84,6 +84,12 @@ def test_bars_of_figure_7():
     ]  # fmt: skip
 
 
+def test_shares_that_give_the_same_order_are_one_bar():
+    """A bar that was replayed twice would count twice as many runs, and its interval would be too narrow."""
+    bars = [bar for bar in epcm.settings_of([4, 64], [2], [0.7, 0.8], 0.75) if bar.model == "epcm"]
+    assert [(bar.partition_size, bar.model_order) for bar in bars] == [(4, 3), (64, 45), (64, 51)]
+
+
 def test_fits_reach_their_targets(study):
     ranges = {"copy_us_per_kb": (1, 100), "buffer_copy_us_per_kb": (1, 100)}
     values = epcm.fit_copy(study, 300, ranges)
@@ -363,6 +369,9 @@ def test_limits_are_drawn_for_the_workloads_there_are(study, runs):
     assert len(table) == 8
     reductions = pd.read_csv(PUBLISHED / "reductions.csv")
     assert len(epcm_curves.limits(table, epcm_tables.fig7(runs), reductions).axes) == 1
+    more = pd.concat([table[table["head_start_s"] == 0].assign(head_start_s=start) for start in range(8)])
+    (axis,) = epcm_curves.limits(more, epcm_tables.fig7(runs), reductions).axes
+    assert len(axis.get_lines()) >= 2 * 8
 
 
 def test_names_of_bars_are_apart_by_half_a_line():
