@@ -319,7 +319,7 @@ def today(table):
     names = [name for name in BENCHMARKS if name in set(table["benchmark"])]
     figure = new_figure(PAGE, 1.9)
     axes = figure.subplots(1, len(names), squeeze=False)[0]
-    shown = [model for model in ("cold", "last_successor", "pcm", "epcm", "foresight", "hot")]
+    shown = ("cold", "last_successor", "pcm", "epcm", "foresight", "hot")
     for axis, name in zip(axes, names, strict=True):
         mine = table[table["benchmark"] == name]
         for at, model in enumerate(shown):

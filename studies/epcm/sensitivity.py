@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from misspenalty import disks
 from misspenalty.errors import ParameterError
 from misspenalty_studies.epcm.runs import Setting, simulate
-from misspenalty_studies.epcm.setup import kept, make, placed
+from misspenalty_studies.epcm.setup import drive_of, kept, make, placed
 from misspenalty_studies.epcm.tables import fig7, leads
 
 MODEL, WORKLOAD, MACHINE, PROTOCOL = "model", "workload", "machine", "protocol"
@@ -132,7 +131,7 @@ def changed(study, capture, variation, placement):
     if what == WORKLOAD:
         return study._replace(workload=make(capture, study.machine, study.kind, placement | {parameter: value}))
     machine = replace(study.machine, **{parameter: value})
-    varied = study._replace(machine=machine, kind=disks.load(value, "disk") if parameter == "drive" else study.kind)
+    varied = study._replace(machine=machine, kind=drive_of(machine) if parameter == "drive" else study.kind)
     if parameter in ("drive", "block_kb"):
         varied = varied._replace(workload=placed(study.workload, machine, varied.kind, placement["seed"]))
     return varied

@@ -16,9 +16,6 @@ _PARTS = [  # dark and plain to light and hatched, so that a stack is readable i
     {"facecolor": "#e8702a", "edgecolor": "white"},
     {"facecolor": "#cfeadf", "edgecolor": "#009e73", "hatch": "...."},
     {"facecolor": "#efd3e6", "edgecolor": "#b0508f", "hatch": "////"},
-    {"facecolor": "#d4e3f0", "edgecolor": "#004c8c", "hatch": "----"},
-    {"facecolor": "#f9d9c3", "edgecolor": "#e8702a", "hatch": "\\\\\\\\"},
-    {"facecolor": "#e4e4e4", "edgecolor": "#808080"},
 ]
 _INTERVAL = {"fmt": "none", "ecolor": INK, "elinewidth": 0.7, "capsize": 1.5, "capthick": 0.7}
 _MARK = {"color": PUBLISHED, "marker": "D", "markersize": 4, "linestyle": ""}

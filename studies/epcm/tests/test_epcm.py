@@ -230,6 +230,16 @@ def test_readings_vary_one_choice_at_a_time(study):
         epcm_sensitivity.sensitivity(study, capture, settings, [wrong], {}, 1)
 
 
+def test_a_variation_of_the_drive_may_be_the_device_without_a_description(study):
+    def with_drive(one, name):
+        return epcm_sensitivity.changed(one, None, epcm_sensitivity.Variation("machine", "drive", name), {"seed": 4})
+
+    described = with_drive(study, "hp97560")
+    assert described.kind.name == "hp97560"
+    again = with_drive(described, "none")
+    assert (again.kind, again.machine) == (None, study.machine)
+
+
 def test_conditions_have_every_row_of_the_tables_they_change(study, runs, monkeypatch):
     wanted = {words: changes for words, changes in epcm_conditions.conditions().items() if "program" not in words}
     wanted = {
