@@ -6,8 +6,8 @@ with cold caches, with hot ones, and cold with a predictor that has learnt from 
 
 The criterion was reviewed on 2026-11-23 and fixed again before any build had been replayed with it. It follows what the
 papers state and, where they state nothing, what is simplest. The judged results follow it, whatever the outcome. The
-report's section on EPCM has the table of readings with the sentences behind them;
-`misspenalty_studies.epcm.sensitivity` shows every other reading.
+supplement's section on EPCM has the table of readings with the sentences behind them;
+`misspenalty_studies.epcm.sensitivity` tries the other readings.
 
 - Models: last successor; PCM with partitions of 16, 32, 64 nodes and orders 2 and 4; EPCM with the same partitions and
   orders of 70 and 80 % of them (64 with 45 is the paper's Figure 8). A claim about "EPCM" or "PCM" is about its best

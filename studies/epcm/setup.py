@@ -60,7 +60,8 @@ def bars(settings):
 
 
 def varied(settings):
-    """Return the settings that are varied: the baselines, one bar of each model, and perfect foresight as a ceiling."""
+    """Return the bars that are replayed under every variation: the baselines, one of each model, and perfect foresight
+    as a ceiling."""
     size, threshold = settings["fig8"]["partition_size"], settings["threshold"]
     return [
         Setting("cold"),

@@ -1,14 +1,15 @@
 """Make the HAC study's tables under other readings of what the paper leaves open.
 
-The readings concern what a cache size includes, the server's cache, the drive, T1-, the database, and the unit costs
-that decide a claim which is not reproduced. The study's fit is not repeated. For hit times (Table 3), the numbers of
-instructions per object are changed one at a time. The paper does not print what a cache size includes; in the study, it
-covers frames and indirection table. If sizes cover the frames alone, the cache holds more, and hot iterations at the
-paper's sizes may fetch nothing; then only Figure 9 is computed, for its peaks of replacement. The conditions on the
-server's cache, the drive, T1- and the database are tried alone and together, at most one from each group; the paper's
-projections for several clients, other networks and a busy processor are computed only under each condition alone. Unit
-costs are tried one at a time on the study's database. The Pentium Pro's costs affect only the projections to it. If the
-number of words in an activation record changes, the traversals are run again at the paper's points.
+The readings concern what a cache size includes, the server's cache, the order of pages on the drive, where T1- stops,
+the database, and the unit costs that decide a claim which is not reproduced. The study's fit is not repeated. For hit
+times (Table 3), the numbers of instructions per object are changed one at a time. The paper does not print what a cache
+size includes; in the study, it covers frames and indirection table. If sizes cover the frames alone, the cache holds
+more, and hot iterations at the paper's sizes may fetch nothing; under this reading, only Figure 9 is computed, for its
+peaks of replacement. The conditions on the server's cache, the order of pages on the drive, T1- and the database are
+tried alone and together, at most one from each group; the paper's projections for several clients, other networks and a
+busy processor are computed only under each condition alone. Unit costs are tried one at a time on the study's database.
+The Pentium Pro's costs affect only the projections to it. If the number of words in an activation record changes, the
+traversals are run again at the paper's points.
 """
 
 import itertools

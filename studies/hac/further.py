@@ -168,7 +168,8 @@ def dynamic(data, seed, systems, sizes_mb, settings, shares, best):
     """Count the misses of a dynamic traversal; `data` has two modules. The columns are those of `hac.runs.sweep`,
     without hot misses.
 
-    `best` maps sizes to best splits of the dual buffer; for a missing size, `shares` are tried and the best is added.
+    `best` maps a size to a list with the best split of the dual buffer. For a size that it lacks, all `shares` are
+    tried, and the best one is added.
     """
     rows = []
     for system, size in product(systems, sizes_mb):

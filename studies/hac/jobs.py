@@ -65,7 +65,7 @@ def other_tables(
     dynamic : dict
         Settings of the dynamic traversal.
     shares : sequence of float
-        Splits of the dual buffer to try at each size; the first seed on which the dual buffer can run at this size
+        Splits of the dual buffer to try at each size; the first seed with which the dual buffer can run at this size
         decides the split.
 
     Returns

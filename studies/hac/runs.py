@@ -167,8 +167,11 @@ def sweep(data, systems, traversal, sizes_mb, iterations, shares=()):
 
 
 def fewest_misses(run, shares, count):
-    """Return the misses, by the function `count` of a run's fetches, the split and the memory of the best of the splits
-    `shares`; the only "split" of a cache that has none is None. Return None if the cache is too small for all."""
+    """Run a cache with each of the splits `shares`; return (misses, split, memory) of the run with the fewest misses.
+
+    The function `count` returns the misses, given a run's fetches. A cache that is not split has the single share None.
+    Return None if the cache is too small for every split.
+    """
     found = []
     for share in shares:
         try:
@@ -227,7 +230,7 @@ def sweeps(
     others_mb : dict of str to sequence of float, optional
         Traversal -> sizes of the caches of FPC and the dual buffer; without it only HAC is run.
     shares : sequence of float
-        As in `sweep`; the first seed decides the split of each size at which the dual buffer can run with it.
+        As in `sweep`; at each size at which the dual buffer can run with the first seed, that seed decides the split.
     threads : int
         Number of seeds that run at the same time, after the first.
 

@@ -128,7 +128,7 @@ class Prices:
         counts : DataFrame
             Columns of `misspenalty_studies.hac.objects.cache.COUNTS`; a row is a fetch or an entire run.
         cache_bytes : float
-            Size of the client cache, including the table.
+            Size of the client cache.
 
         Returns
         -------

@@ -13,7 +13,7 @@ def table(name):
     return pd.read_csv(ROOT / "results" / "hac" / f"{name}.csv")
 
 
-def test_the_sizes_below_fetches_are_those_of_all_systems():
+def test_ticks_of_the_misses_are_sizes_of_all_systems():
     """The first tick must be the smallest size of any system, and every tick must be a size of some system."""
     found = table("misses")
     axes = figures.misses(found, table("dynamic")).axes
