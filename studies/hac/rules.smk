@@ -305,8 +305,8 @@ plan.simulation(
 )
 
 
-# This job measures time, so its results vary between runs; the report and the notebook show them, but they are neither
-# archived nor judged. It takes all available cores, which keeps other jobs of the run from disturbing it.
+# This job measures time, so its results vary between runs: they are neither archived nor judged, and only `make report`
+# shows them. The job takes all available cores, which keeps other jobs of the run from disturbing it.
 plan.simulation(
     "hac_measured",
     "hac.jobs.measured_times",

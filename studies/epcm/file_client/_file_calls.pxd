@@ -31,8 +31,8 @@ cdef enum:                          # components of the elapsed time
     ENGINE = 5                      # model and engine, except copies
     WAIT_READ = 6                   # I/O wait
     WAIT_FAULT = 7
-    WAIT_OPEN = 8                   # I/O wait of open, stat and all other calls that walk a path, except exec
-    WAIT_EXEC = 9
+    WAIT_OPEN = 8                   # I/O wait of open, stat and all other calls that walk a path
+    WAIT_EXEC = 9                   # I/O wait of exec and of opening its interpreter, which WAIT_OPEN leaves out
     WAIT_OTHER = 10                 # I/O wait to drop or write data, and to get frames for pages and prefetches
     COMPONENTS = 11
 

@@ -43,7 +43,9 @@ class Disk:
         self.table = 8 * block_bytes * block_bytes // 4096 * INODE_BYTES // SECTOR  # an inode per 4 KB
         self.begin = self.table + 4 * self.block
         if self.number < 2:
-            raise ParameterError(f"a disk of {sectors} sectors is too small for groups of {self.size}")
+            raise ParameterError(
+                f"a disk of {sectors} sectors is too small for two groups of {self.size}; use a larger drive"
+            )
         self.order = generator.permutation(self.number)
         self.next = np.full(self.number, self.begin)
         self.inodes = np.zeros(self.number, int)

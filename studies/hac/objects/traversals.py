@@ -70,8 +70,8 @@ class Program:
         self._kernel = Traversals(cache.kernel, parts, max(p.parts // 2, 1), p.parts * p.connections + 1)
         self._modules = [self._kernel.hold(root) for root in database.roots]
 
-    def run(self, name, module=0):
-        """Run a static traversal once.
+    def run(self, name):
+        """Run a static traversal of the first module once.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Program:
         if name not in KINDS:
             raise ParameterError(f"the traversal is {name!r}; expected one of {', '.join(KINDS)}")
         self.cache.check()
-        done = self._kernel.traverse(self._modules[module], KINDS[name])
+        done = self._kernel.traverse(self._modules[0], KINDS[name])
         self.cache.kernel.end_run()
         self.cache.check()
         return done
@@ -170,9 +170,9 @@ class Ladder:
         return time.thread_time() - begin
 
 
-def ticks_per_second(seconds=0.05):
-    """Measure the rate of the tick counter that the caches' timers read, against the system's clock for `seconds`."""
+def ticks_per_second():
+    """Measure the rate of the tick counter that the caches' timers read, against the system's clock for 50 ms."""
     begin, ticks = time.perf_counter(), _hit_time.now()
-    while time.perf_counter() - begin < seconds:
+    while time.perf_counter() - begin < 0.05:
         pass
     return (_hit_time.now() - ticks) / (time.perf_counter() - begin)
