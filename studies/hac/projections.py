@@ -150,10 +150,15 @@ def _counted(one):
         "server_cache_hit_pct": one.hit_pct,
         "installed_objects_per_fetch": c["installed"],
         "swizzled_pointers_per_fetch": c["swizzled"],
-        "surviving_fraction_of_page": c["page_survivors"] / c["page_objects"],
-        "whole_page_evictions_pct": 100 * c["whole_evictions"] / c["frames_compacted"],
+        "surviving_fraction_of_page": _quotient(c["page_survivors"], c["page_objects"]),
+        "whole_page_evictions_pct": _quotient(100 * c["whole_evictions"], c["frames_compacted"]),
         **_ratio(one),
     }
+
+
+def _quotient(part, whole):
+    """Return part / whole; NaN if the whole is 0, as when a few hot fetches find frames that are already free."""
+    return part / whole if whole else np.nan
 
 
 def _ratio(one):

@@ -217,6 +217,15 @@ def test_projections_have_every_case(data, sweeps, costs):
     assert value["iterative_traversal", "T1", "stack_scanning_us"] < deep
 
 
+def test_shares_of_compaction_are_missing_where_nothing_was_compacted(sweeps, costs):
+    point = hac.runs_at(sweeps, POINTS)["T1"]
+    counts = ["frames_compacted", "whole_evictions", "page_objects", "page_survivors"]
+    point.fetches = point.fetches.assign(**dict.fromkeys(counts, 0))
+    found = hac_projections._counted(point.penalty(costs))
+    missing = {name for name, value in found.items() if np.isnan(value)}
+    assert missing == {"surviving_fraction_of_page", "whole_page_evictions_pct"}
+
+
 def test_every_run_has_the_testbeds_activation_records(data, sweeps, costs):
     """A stack of records that are twice as long has twice as many words to scan."""
     longer = costs._replace(testbed=costs.testbed.with_values(activation_words=32))
