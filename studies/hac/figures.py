@@ -204,6 +204,7 @@ def misses(table, dynamic):
         The same for the dynamic traversal, without hot misses.
     """
     need(table, ["traversal", "system", "cache_mb", "cold_misses", "hot_misses"], "misses")
+    need(dynamic, ["system", "cache_mb", "cold_misses"], "dynamic")
     panels = [name for name in TRAVERSALS if name in set(table["traversal"])]
     figure = new_figure(PAGE, 3.6)
     axes = figure.subplots(2, 3).flat
@@ -260,7 +261,9 @@ def peaks(table, frames, published):
                 best = part.loc[part["us"].idxmax()]
                 axis.plot(best["cache_mb"], best["us"] / 1000, "o", markersize=8, fillstyle="none", color=look["color"])
         axis.axvline(said[name], color=INK, linewidth=0.9, linestyle=(0, (3, 2)))
-        axis.set(title=name, ylim=(0, 1.15 * axis.dataLim.y1))  # leaves room for the circles
+        axis.set_title(name)
+        if np.isfinite(axis.dataLim.y1):  # at some size, hot iterations fetch enough
+            axis.set_ylim(0, 1.15 * axis.dataLim.y1)  # leaves room for the circles
         axis.locator_params(axis="x", nbins=4)
     axes[0].set_ylabel("Replacement per fetch (ms)")
     figure.supxlabel("Client cache (MB)")

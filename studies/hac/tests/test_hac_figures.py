@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
+from misspenalty.errors import InputError
 from misspenalty_studies.hac import figures
 
 ROOT = Path(__file__).parents[3]
@@ -22,6 +24,18 @@ def test_ticks_of_the_misses_are_sizes_of_all_systems():
         sizes = set(found.loc[found["traversal"] == name, "cache_mb"])
         assert axis.get_title(loc="left") == name
         assert axis.get_xticks()[0] == min(sizes) and set(axis.get_xticks()) <= sizes
+
+
+def test_misses_need_a_dynamic_traversal_that_some_cache_can_run():
+    with pytest.raises(InputError, match="the table for dynamic has no rows"):
+        figures.misses(table("misses"), table("dynamic")[:0])
+
+
+def test_a_traversal_that_fetches_too_little_at_every_size_has_an_empty_panel_of_peaks():
+    published = pd.read_csv(ROOT / "studies/hac/published/miss_penalty.csv")
+    both = (found[found["traversal"] != "T6"] for found in (table("fig9"), table("fig9_frames")))
+    empty, *others = figures.peaks(*both, published).axes
+    assert len(empty.get_lines()) == 3 and all(len(axis.get_lines()) == 5 for axis in others)
 
 
 def test_sensitivity_leaves_out_only_what_moves_neither_share():
