@@ -94,6 +94,12 @@ def test_sizes_too_small_to_run_are_left_out(data):
         hac_runs.run(data, "objectstore", "T1", 1, 1)
 
 
+def test_a_sweep_keeps_counts_beyond_32_bits(data, monkeypatch):
+    fetches = hac_runs.run(data, "hac", "T6", 4, 2).fetches.assign(accesses=2**31)
+    monkeypatch.setattr(hac_runs, "run", lambda *_, **__: hac_runs.TraversalRun(fetches, (0, 0)))
+    assert (hac_runs.sweep_hac(data, "T6", [4], 2)["accesses"] == 2**31).all()
+
+
 # --- penalties
 
 
