@@ -83,7 +83,7 @@ class ClientMachine(MachineParameters):
         "us", "Processor time of model and prefetch engine per open and exec, without copies", ge=0
     )
     writeback_age_s: float = declared("s", "Age at which dirty blocks are written", ge=0)
-    writeback_interval_s: float = declared("s", "Time between two searches for old dirty blocks", gt=0)
+    writeback_interval_s: float = declared("s", "Time between two searches for old dirty blocks", ge=0.001)
     request_sectors: int = declared("sectors", "Maximum number of sectors of 512 bytes in one request", ge=8, le=65536)
     demand_first: bool = declared(
         "boolean", "Whether requests that a process waits for overtake the others in the queue"
@@ -135,7 +135,8 @@ class ClientMachine(MachineParameters):
             "access": round(1000 * self.device_access_us),
             "sector": round(1e3 * SECTOR_BYTES / self.device_mb_per_s),
         }
-        small = {"room": 64, "cluster": 1, "interval": 1, "max_sectors": 8, "depth": 1, "most_pages": 1, "block": 1024}
+        small = {"room": 64, "cluster": 1, "max_sectors": 8, "depth": 1, "most_pages": 1, "block": 1024}
+        small["interval"] = 1_000_000  # with shorter intervals, a run would do little but search for old blocks
         for name, value in values.items():
             if not small.get(name, 0) <= value < 2**62:
                 raise ParameterError(f"the client's {name} is {value}; expected {small.get(name, 0)} to 2**62 - 1")

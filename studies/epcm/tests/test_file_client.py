@@ -261,7 +261,8 @@ def test_impossible_workloads_are_refused_with_a_message():
     with pytest.raises(ParameterError, match="larger drive"):
         client([good], [2**40 // 512])
     unfitted = replace(LINUX, copy_us_per_kb=None), replace(LINUX, buffer_copy_us_per_kb=None)
-    for machine in (*unfitted, replace(LINUX, memory_mb=0.01), replace(LINUX, block_kb=3)):
+    endless = replace(LINUX, writeback_interval_s=1e-9)
+    for machine in (*unfitted, replace(LINUX, memory_mb=0.01), replace(LINUX, block_kb=3), endless):
         with pytest.raises(ParameterError):
             client([good], [PAGE], machine)
     with pytest.raises(ParameterError, match="give its description"):
