@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from misspenalty.errors import InputError, ParameterError
 from misspenalty_studies.hac.object_server.object_client import HIT, Prices, load_testbed
-from misspenalty_studies.hac.object_server.page_server import COMPONENTS, PageServer, Stream, message_ns
+from misspenalty_studies.hac.object_server.page_server import PageServer, Stream, message_ns
 from misspenalty_studies.hac.objects.cache import COUNTS
 from studies.hac.tests.reference import page_server
 
@@ -172,10 +172,6 @@ def test_several_clients_queue_and_lose_nothing(testbed):
     assert [len(one.ns) for one in found] == [60, 60, 60]
     assert all(one.ns[:, NETWORK].mean() > 1.5 * alone.ns[:, NETWORK].mean() for one in found)
     assert all(one.begun[-1] == one.begun[0] + one.ns.sum() for one in found)
-
-
-def test_components_are_named_in_their_order():
-    assert COMPONENTS == ("client", "server", "disk", "network")
 
 
 @pytest.mark.parametrize("arguments", [{"hit_share": 1.5}, {"hit_share": 0.5}, {"pages": 10**9}])
