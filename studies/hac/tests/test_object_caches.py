@@ -85,9 +85,8 @@ def check(cache, database):
         assert frame["kind"] != 2 or frame["installed"] == frame["objects"] > 0
     used = sum(frame["kind"] != 0 for frame in frames)
     frame_bytes, table_bytes = cache.memory_used
-    assert used < len(frames) or used * PAGE <= cache.size
-    assert frame_bytes <= cache.size
-    assert not cache.table or used * PAGE <= cache.size
+    assert used < len(frames)  # one is free for the next fetch
+    assert frame_bytes == (used + 1) * PAGE <= cache.size
     assert table_bytes > 0
 
 
