@@ -130,17 +130,11 @@ def test_programs_can_be_folded():
 def test_files_lie_apart_and_within_the_disk():
     workload = made()
     taken = np.concatenate([np.arange(at, at + n) for at, n in zip(workload.lba, workload.sectors, strict=True)])
-    assert len(np.unique(taken)) == len(taken) - _shared(workload)
+    assert len(np.unique(taken)) == len(taken)
     assert taken.min() >= 0
     assert taken.max() < 2_000_000
     for first, pages in zip(workload.first, workload.pages, strict=True):
         assert (np.diff(workload.lba[first : first + pages]) == 8).all(), "a file is contiguous"
-
-
-def _shared(workload):
-    """Return the number of sectors that repeated blocks of metadata take up."""
-    blocks = workload.lba[workload.metadata :]
-    return (len(blocks) - len(np.unique(blocks))) * 2
 
 
 def test_large_files_take_whole_groups_and_a_full_disk_is_reported():
