@@ -5,7 +5,8 @@ blocks. Each directory gets a group, so that its files and their inodes are near
 over the groups with room; here a seeded generator draws the order of the groups once. Within a directory files are
 contiguous, in the order of their names or in a given order (as unpacked or installed); files that a build makes follow
 them. Files larger than a group's data take whole groups of their own. A file for which no group, or no row of
-whole groups, has room takes the free ends of groups, starting with its directory's group.
+whole groups, has room takes the free ends of groups, starting with its directory's group. The names of a directory take
+one block, however many there are, and inodes beyond a group's table share the table's last block.
 
 Source: fs/ext2/ialloc.c and balloc.c of Linux 2.2; the sizes are mke2fs's (128 bytes per inode, one inode per 4 KB).
 """
