@@ -270,7 +270,8 @@ class EpcmSettings(Settings):
                     "epcm_shares",
                 )
             if bar.model not in BASELINES:
-                definition_of(bar)
+                with at("epcm_shares"):  # the other parameters are within their bounds already
+                    definition_of(bar)
         wanted = (self.fig8.partition_size, self.fig8.model_order)
         known = [(bar.partition_size, bar.model_order) for bar in bars if bar.model == "epcm"]
         if wanted not in known:

@@ -405,6 +405,7 @@ def test_impossible_settings_of_hac_are_refused(changes, message):
         ({"captures": {"andrew": "{build}.parquet"}}, r"epcm\.captures\.andrew: .* has braces"),
         ({"fig8": {"partition_size": 64, "model_order": 44}}, r"epcm\.fig8: 64/44 is not a bar of Figure 7"),
         ({"epcm_shares": [0.01]}, r"epcm\.epcm_shares: the order.* rounds to 0"),
+        ({"partition_sizes": [64, 4096]}, r"epcm\.epcm_shares: epcm: order is 2867; expected a whole number from 1 to"),
         ({"threshold": float("nan")}, r"epcm\.threshold: nan; expected a number"),
         (
             {"training_runs": 23, "captures": {"andrew": str(BUILDS / "andrew.parquet")}},
