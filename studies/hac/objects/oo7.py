@@ -37,7 +37,8 @@ from misspenalty_studies.hac.objects.oo7_fill import (
 )
 from misspenalty_studies.hac.objects.oo7_plan import CHUNK, CLASSES, Draws, Plan
 
-MOST = dict.fromkeys(("parts", "connections", "fan_out", "composites_per_base"), LONGEST)  # references in one array
+# largest values at which the arrays of references that they determine fit on a page
+MOST = dict.fromkeys(("parts", "connections", "fan_out", "composites_per_base"), LONGEST)
 MOST |= dict.fromkeys(("document_bytes", "manual_bytes"), LONGEST * CHUNK)
 
 
