@@ -27,8 +27,7 @@ CALL = np.dtype([("gap", "i8"), ("offset", "i8"), ("length", "i8"), ("asked", "i
 cdef class FileClient(PrefetchEngine):
     """One processor that replays the calls of serial programs on files; see `misspenalty_studies.epcm.file_client.client`."""
 
-    cdef readonly int64_t began     # time at which the run began, ns
-    cdef readonly int64_t ended     # time at which it ended, ns
+    cdef int64_t ended              # time at which the run ended, ns
 
     def run(self, const uint8_t[::1] calls, const int64_t[::1] sizes, const int32_t[::1] known, double scale,
             int64_t start, Predictor predictor, int64_t[::1] latency, uint8_t[::1] outcome, int32_t[::1] copies):
@@ -63,7 +62,7 @@ cdef class FileClient(PrefetchEngine):
         if predictor is not None and predictor.files > self.files:
             raise IndexError("the predictor knows more files than the client")
         memset(self.spent, 0, sizeof(self.spent))
-        self.predictor, self.began = predictor, start
+        self.predictor = predictor
         self.copied = self.copied_ahead = self.copied_in_faults = self.files_ahead = self.pages_ahead = 0
         self.foretold = self.foretold_time = self.event = self.right = self.right_time = 0
         self.pages_used = self.leads = self.lead_time = self.reads = self.writes = self.evictions = 0
@@ -91,7 +90,7 @@ cdef class FileClient(PrefetchEngine):
 
     @property
     def components(self):
-        """Components of the elapsed time, int64, shape (11,), ns; they add up to ``ended - began``."""
+        """Components of the elapsed time, int64, shape (11,), ns; they add up to it."""
         return np.array([self.spent[i] for i in range(COMPONENTS)])
 
     cdef int replay(self, const call_record_t* call, Py_ssize_t n, double scale, int64_t now, int64_t* latency,
