@@ -126,7 +126,8 @@ class HacSettings(Settings):
     seeds: Distinct[Annotated[int, Field(ge=0)]] = setting(
         [1, 2, 3, 4, 5],
         "Seeds of OO7's database, of the operations of the dynamic traversal, and of the draws of the server's model.",
-        "Every result is a mean over them, with the half width of a 95 % interval.",
+        "Results are means over them, those of `sensitivity` over the first two, with the half width of a 95 % "
+        "interval.",
     )
     database: Database = setting(
         {"parts": 200, "connections": 3, "composites": 500, "documents": "between"},

@@ -348,7 +348,7 @@ def test_sensitivity_runs_make_as_many_iterations_as_the_study(tmp_path, data):
     assert many["misses"].tolist() == 2 * expected != few["misses"].tolist()
 
 
-# --- seeds ------------------------------------------------------------------------------------------------------------
+# --- seeds
 
 
 def test_means_have_students_intervals_and_rows_that_every_seed_has():
@@ -386,7 +386,7 @@ def test_equal_seeds_give_equal_databases_and_other_seeds_differ(tmp_path):
         pd.testing.assert_frame_equal(table, made[name])
 
 
-# --- conditions -------------------------------------------------------------------------------------------------------
+# --- conditions
 
 
 def test_used_shares_of_pages_are_those_of_the_objects_read(data):
@@ -493,7 +493,7 @@ def test_tables_under_conditions(tmp_path, sweeps):
     assert set(slower) == {text for text in words if "; " not in text}
 
 
-# --- the calibrated variant -------------------------------------------------------------------------------------------
+# --- the calibrated variant
 
 
 @pytest.fixture(scope="module")
