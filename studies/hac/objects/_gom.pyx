@@ -28,7 +28,7 @@ cdef class Kernel(ObjectCache):
     cdef uint8_t* orders            # by a block's first granule: its order, with VACANT set if the block is free
     cdef uint32_t[10] vacant        # first free block of each order, granule + 1
     cdef uint32_t newest            # most recently used object, granule + 1
-    cdef uint32_t oldest
+    cdef uint32_t oldest            # least recently used object, granule + 1
 
     def __cinit__(self, pages, sizes, references, budget, table, frames, activation, buffer_frames):
         cdef Py_ssize_t i

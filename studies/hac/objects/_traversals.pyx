@@ -46,10 +46,10 @@ cdef class Traversals(Kernel):
     cdef int64_t parts              # parts of the database
     cdef uint32_t half              # parts after which T1- stops
     cdef uint32_t left              # parts that are left until T1- stops
-    cdef bint stopped
+    cdef bint stopped               # whether T1- has stopped in the current visit
     cdef uint32_t* waiting          # table entries of parts to visit
     cdef Py_ssize_t room            # entries for which `waiting` has room
-    cdef int kind
+    cdef int kind                   # kind of the current traversal, from ROOTS to HALF_CALLS
     cdef int64_t read               # checksum of what was read
 
     def __cinit__(self, ObjectCache cache not None, int64_t parts, uint32_t half, Py_ssize_t room):
