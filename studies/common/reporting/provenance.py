@@ -62,8 +62,8 @@ class Sources:
         for package, folder in self._folders.items():
             for path in sorted(p for p in folder.rglob("*") if p.suffix in SOURCES and p.is_file()):
                 parts = (package, *path.relative_to(folder).with_suffix("").parts)
-                if "tests" in parts or (path.suffix == ".yaml" and package != "misspenalty"):
-                    continue  # the rules name a study's YAML files as inputs
+                if "tests" in parts or (path.suffix == ".yaml" and not self._describes(package, path)):
+                    continue
                 name = ".".join(parts[:-1] if parts[-1] == "__init__" or path.suffix == ".yaml" else parts)
                 relative = f"{package}/{path.relative_to(folder).as_posix()}"
                 texts[relative] = text = path.read_bytes()
@@ -73,6 +73,15 @@ class Sources:
             name: {one for path in paths for one in self._imported(name, path, texts[path])}
             for name, paths in self._paths.items()
         }
+
+    @staticmethod
+    def _describes(package, path):
+        """Tell whether a YAML file describes a format.
+
+        The rules name the other ones as inputs: those of the studies, and the drives, which a wheel has in a folder of
+        their own.
+        """
+        return package == "misspenalty" and (path.parent / "__init__.py").is_file()
 
     def path_of(self, module):
         """Return the path of the main source of a module.

@@ -10,13 +10,12 @@ import yaml
 from misspenalty.errors import ParameterError
 from misspenalty_studies.common.claims import load_calibration
 from misspenalty_studies.hac import calibrated as hac_calibrated
-from misspenalty_studies.hac import claims
+from misspenalty_studies.hac import claims, prices
 from misspenalty_studies.hac import conditions as hac_conditions
 from misspenalty_studies.hac import further as hac_further
 from misspenalty_studies.hac import jobs as hac_jobs
 from misspenalty_studies.hac import layouts as hac_layouts
 from misspenalty_studies.hac import measured as hac_measured
-from misspenalty_studies.hac import prices
 from misspenalty_studies.hac import projections as hac_projections
 from misspenalty_studies.hac import runs as hac_runs
 from misspenalty_studies.hac import tables as hac
