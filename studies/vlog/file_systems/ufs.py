@@ -67,11 +67,9 @@ class UfsLayout:
         return taken
 
     def next_group(self):
-        """Continue the search in the next cylinder group.
-
-        After the last group it continues in the first one, past as many blocks as the last group lacks.
-        """
-        self.rotor = (self.rotor // GROUP + 1) * GROUP % self.blocks
+        """Continue the search in the next cylinder group, or in the first one after the last."""
+        begin = (self.rotor // GROUP + 1) * GROUP
+        self.rotor = begin if begin < self.blocks else 0
 
     def file(self, count):
         """Place a new file: return its blocks in order, and its indirect blocks by the index of the first block that

@@ -120,6 +120,14 @@ def test_a_layout_never_gives_a_block_twice():
         UfsLayout(100)
 
 
+def test_the_first_cylinder_group_follows_the_last():
+    """The last group of this disk has 1536 of 2048 blocks; the first group's data start after 130 blocks."""
+    layout = UfsLayout(5632)
+    layout.rotor = 4500
+    layout.next_group()
+    assert layout.allocate(1) == [130]
+
+
 def test_a_large_file_goes_in_clusters():
     store = Recorder()
     Ufs(store, HOSTS["ultra170"], 5000).large_file(56 * 4096, seed=1)
