@@ -299,6 +299,12 @@ def test_the_users_unit_of_times_comes_before_that_of_a_name(opened):
         opened(lines, columns="time_ms=time_us", time_unit="s")
 
 
+@pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs", "\u039cS"])
+def test_microseconds_in_a_name_have_any_letter_mu(opened, unit):
+    """Without its letter, which is dropped like punctuation, the unit would be that of seconds."""
+    assert opened(f"Time ({unit}),key\n5,1\n8,2\n").time.tolist() == [0, 3000]
+
+
 def test_a_column_is_left_out_whatever_its_case(opened):
     """The place of a column is found in any case, so it must not be doubted or called ignored in another case."""
     trace = opened("key,RW\n1,R\n2,W\n", columns="ignore=rw")

@@ -85,7 +85,7 @@ def meaning(name: str) -> tuple[str, str | int | None] | None:
     """
     if re.search(r"[{}\"=]|:\s*$", name):  # not a name
         return None
-    plain = re.sub(r"[^a-z0-9µ/]+", "_", name.strip().lower()).strip("_").replace("_in_", "_")
+    plain = re.sub("[^a-z0-9\u00b5\u03bc/]+", "_", name.strip().lower()).strip("_").replace("_in_", "_")
     if plain in KNOWN:
         return KNOWN[plain], TIMES.get(KNOWN[plain])
     base, _, unit = plain.rpartition("_")
@@ -132,7 +132,7 @@ def parse_columns(columns: "str | dict[str, object] | None") -> dict[str, tuple[
                 f" ROLE=COLUMN, where ROLE is one of {', '.join((*known, *ALIASES))}"
             )
         names = tuple(str(name).strip() for name in (value if isinstance(value, list | tuple) else [value]))
-        if not all(names):
+        if not names or not all(names):
             raise ParameterError(f"columns: {role} names no column; expected {role}=NAME or {role}=NUMBER")
         if role in given and role != IGNORE:
             instead = f"join columns with +, as in {role}=a+b" if role in COMBINED else "expected one column"
