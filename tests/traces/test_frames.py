@@ -1,6 +1,7 @@
 """Test data frames, Arrow tables and dicts of columns as traces, with the roles and options of files."""
 
 import datetime
+import decimal
 
 import numpy as np
 import pandas as pd
@@ -79,8 +80,10 @@ def test_columns_and_operations_of_the_user():
         ({"key": [1]}, {"separator": ","}, ParameterError, "separator applies only to text files"),
         ({"key": [1]}, {"colums": "key=key"}, ParameterError, "no option 'colums', did you mean 'columns'.; they have"),
         ({"key": [1]}, {"columns": ["key"]}, ParameterError, r"columns is \['key'\]; expected text such as key=url"),
+        ({"key": [1]}, {"columns": {"key": []}}, ParameterError, "block names no column; expected block=NAME or blo"),
         ({"key": [1]}, {"block_bytes": 0}, ParameterError, "block_bytes is 0"),
-        ({"key": [1], "time": [[5]]}, {}, InputError, "row 1, column time: the column is of type list"),
+        ({"key": [1], "time": [[5]]}, {}, InputError, "column time is of type list.*; expected numbers, text, da"),
+        ({"key": [1], "op": [{"name": "get"}]}, {}, InputError, "column op is of type struct<name: string>; expected"),
     ],
 )
 def test_what_cannot_be_used_is_named(table, options, error, message):
@@ -153,10 +156,10 @@ def test_the_last_block_of_64_bits_is_one(opened):
 
 def test_dicts_hold_numbers_of_64_bits_and_no_larger_ones():
     assert Trace.from_table({"key": [2**64 - 1, 1]}).address.tolist() == [2**64 - 1, 1]
-    with pytest.raises(ParameterError, match=r"more than 64 bits.*give it as text"):
-        Trace.from_table({"key": [2**64, 1]})
-    with pytest.raises(ParameterError, match="more than 64 bits"):
-        Trace.from_table({"key": [2**64 - 1, -1]})
+    for keys in ([2**64, 1], [2**64 - 1, -1]):
+        for make in (dict, pd.DataFrame):
+            with pytest.raises(ParameterError, match=r"^the numbers of a column need more than 64 bits.*; give them"):
+                Trace.from_table(make({"key": keys}))
 
 
 def test_dates_without_signs_are_dates():
@@ -181,3 +184,41 @@ def test_dates_and_times_of_day_are_joined():
     days, hours = [datetime.date(2024, 5, 31), datetime.date(2024, 6, 1)], [datetime.time(23), datetime.time(1)]
     trace = Trace.from_table({"date": days, "time": hours, "key": [1, 2]})
     assert trace.time.tolist() == [0, 2 * 3600 * 10**9]
+
+
+@pytest.mark.parametrize(
+    "lives",
+    [
+        pa.array([7, None, None], pa.uint32()),
+        pa.array(["7", None, "-"]),
+        pa.array(["7", "", ""]).dictionary_encode(),
+        pa.array(["7", "-", ""], pa.string_view()),
+        pa.array([7.0, None, -1.0]),
+    ],
+    ids=lambda lives: str(lives.type),
+)
+def test_a_time_to_live_may_be_missing_in_a_column_of_any_type(lives):
+    table = pa.table({"key": [1, 2, 3], "time": [0, 1, 2], "ttl": lives})
+    assert "expired (0)" in Trace.from_table(table, lifetimes="honour", time_unit="s").reading.notes[0]
+    late = pa.table({"key": [1, 2, 1, 2], "time": [0, 0, 8, 8], "ttl": pa.concat_arrays([lives[:2], lives[:2]])})
+    assert "expired (1)" in Trace.from_table(late, lifetimes="honour", time_unit="s").reading.notes[0]
+
+
+def test_a_row_is_named_although_rows_before_it_hold_nothing():
+    table = pa.table({"key": [1, 2, 3], "time": [0, 1, 2], "ttl": pa.array([None, 7.0, 7.5])})
+    with pytest.raises(InputError, match=r"row 3, column ttl: 7.5 is not a whole number"):
+        Trace.from_table(table, lifetimes="honour")
+
+
+def test_keys_and_devices_have_any_type_that_arrow_can_write_as_text():
+    assert Trace.from_table(pa.table({"key": pa.array(["7", "007"], pa.string_view())})).blocks == 1
+    devices = pa.array([decimal.Decimal("0.5"), decimal.Decimal("1")], pa.decimal32(5, 1))
+    assert Trace.from_table(pa.table({"offset": [0, 0], "device": devices})).blocks == 2
+
+
+def test_a_reading_counts_what_was_sorted_and_which_sizes_changed(opened):
+    columns = {"key": [1, 2, 1], "time": [5, 3, 4], "size": [10, 20, 30]}
+    read = opened("key,time,size\n1,5,10\n2,3,20\n1,4,30\n", order="time").reading
+    made = Trace.from_table(columns, order="time").reading
+    assert (made.earlier, made.size_changes) == (read.earlier, read.size_changes) == (1, 1)
+    assert "sorted by time, as 1 of 3 requests came earlier" in "; ".join(made.changes)

@@ -51,7 +51,9 @@ class DeviceNumbers:
 
 def _numbered(column: pa.Array) -> tuple[np.ndarray, list[tuple[str, ...]]]:
     """Return the number of each row's name, in the order in which the names first occur, and the names."""
-    coded = pc.dictionary_encode(flat(column))
+    column = flat(column)
+    # Arrow cannot encode decimals of 32 or 64 bits.
+    coded = pc.dictionary_encode(column.cast(pa.string()) if pa.types.is_decimal(column.type) else column)
     known = coded.dictionary
     names = texts(known if is_text(known) else known.cast(pa.string()))
     return _indices(coded), [(name.strip(),) for name in names]

@@ -59,11 +59,21 @@ def read_columns(
     if twice := [name for name in used if names.count(name) > 1]:
         remedy = "give every column that is read a name of its own"
         raise InputError(f"several columns are called {twice[0]!r}", path=path, remedy=remedy)
+    _check_types(first, used, path)
     rows = Rows(form.table, block_bytes, path)
     check_lifetimes(form.table, form.roles, path)
     yield from rows.ordered(iter(_requests(names, form.roles, batches, rows, path)))
     columns = form.columns
     return rows.reading(columns, form.ignored, (*form.notes, *rows.notes(columns)))
+
+
+def _check_types(first: pa.Table, used: Sequence[str], path: Path | None) -> None:
+    """Raise an `InputError` if a column that is read does not hold single values, but lists, say."""
+    for name in used:
+        kind = first.schema.field(name).type
+        single = not (pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_interval(kind))
+        if not single or isinstance(kind, pa.BaseExtensionType):
+            raise InputError(f"column {name} is of type {kind}", path=path, expected="numbers, text, dates or times")
 
 
 def _shown(column: pa.ChunkedArray) -> list[str]:
@@ -125,8 +135,8 @@ def as_arrow(source: Any) -> pa.Table:
     Raises
     ------
     ParameterError
-        `source` is none of these, a column has values of several types or a number of more than 64 bits, or columns
-        differ in length.
+        `source` is none of these, a column has values of several types or numbers that need more than 64 bits, or
+        columns differ in length.
     """
     try:
         if isinstance(source, pa.RecordBatch):
@@ -138,6 +148,8 @@ def as_arrow(source: Any) -> pa.Table:
         if hasattr(source, "to_arrow"):
             return source.to_arrow()
         return pa.Table.from_pandas(source, preserve_index=False)
+    except OverflowError as error:
+        raise ParameterError(f"the numbers of a column need more than 64 bits ({error}); give them as text") from error
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
         raise ParameterError(
             f"the table cannot be used ({error}); expected a pandas or polars frame, an Arrow table, or a dict of"
@@ -150,10 +162,7 @@ def _array(column: Any) -> pa.Array:
     try:
         return pa.array(column)
     except OverflowError:
-        try:
-            return pa.array(column, pa.uint64())
-        except OverflowError as error:
-            raise ParameterError(f"a number of the table has more than 64 bits ({error}); give it as text") from error
+        return pa.array(column, pa.uint64())
 
 
 def references(source: Any, block_bytes: int, **options: Any) -> dict[str, Any]:
@@ -189,10 +198,12 @@ def _references(table: Table, rows: pa.Table, block_bytes: int) -> dict[str, Any
         None if column[0] is None else np.concatenate(column)
         for column in zip(*parts, strict=True)  # type: ignore[arg-type]
     )
-    reading = dataclasses.replace(
-        source.reading or Reading(), format="table", block_bytes=block_bytes, rows=count,
-        reads=len(ids) - source.writes, writes=source.writes, earlier=source.earlier,
-    )  # fmt: skip
     own, changing = object_sizes(ids, size)
+    reading = source.reading or Reading()
+    reading = dataclasses.replace(
+        reading, format="table", block_bytes=block_bytes, rows=count, reads=len(ids) - source.writes,
+        writes=source.writes, size_changes=0 if own is None else int(np.count_nonzero(own[ids] != size)),
+        earlier=reading.earlier + source.earlier,
+    )  # fmt: skip
     return {"ids": ids, "write": write, "time": time, "address": interner.addresses_by_id(), "object_bytes": own,
             "request_bytes": changing, "reading": reading}  # fmt: skip

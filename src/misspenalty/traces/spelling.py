@@ -53,4 +53,4 @@ def is_padded(column: pa.Array) -> bool:
     (True, True, False)
     """
     column = column.dictionary if pa.types.is_dictionary(column.type) else column
-    return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9xX]")).as_py())
+    return bool(pc.any(pc.match_substring_regex(column.cast(pa.string()), r"^\s*[+-]?0[0-9xX]")).as_py())

@@ -481,7 +481,21 @@ def sizes(column: pa.Array) -> np.ndarray:
     >>> sizes(pa.array(["7", "-", ""])).tolist(), sizes(pa.array([7, None])).tolist()
     ([7, -1, -1], [7, -1])
     """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     if is_text(column):
-        text = pc.ascii_trim_whitespace(column)
-        column = pc.if_else(pc.is_in(text, pa.array(["-", ""])), pa.scalar(str(UNKNOWN)), text)
-    return whole(pc.fill_null(column, pa.scalar(UNKNOWN, column.type)) if column.null_count else column)
+        text = pc.ascii_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
+        column = text
+        for nothing in ("-", ""):
+            column = pc.if_else(pc.equal(text, nothing), pa.scalar(str(UNKNOWN), pa.string()), column)
+    if not column.null_count:
+        return whole(column)
+    made, known = np.full(len(column), UNKNOWN, np.int64), column.is_valid()
+    rows = np.flatnonzero(known.to_numpy(zero_copy_only=False))
+    if rows.size:
+        try:
+            made[rows] = whole(column.filter(known))
+        except BadValueError as error:
+            error.row = int(rows[error.row])
+            raise
+    return made
