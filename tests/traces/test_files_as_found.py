@@ -383,3 +383,15 @@ def test_what_was_left_out_or_filled_in_is_said(opened):
     found = opened(log(("GET /a HTTP/1.1", "200 9"), ("GET /a HTTP/1.1", "304 -"), ("GET /a HTTP/1.1", "304 -")))
     assert "2 sizes unknown, taken from other requests" in found.reading.notice("x")
     assert "line above" not in opened("time_s,key\n1,7\n" * 2).reading.notice("x")
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.txt"])
+@pytest.mark.parametrize("keys", ["abc", "123"])
+@pytest.mark.parametrize(
+    "head", [",".join([f"column_{number}" for number in range(500)] + ["key"]), "# note\n" * 700 + "key"]
+)
+def test_a_header_may_end_far_below_the_beginning(opened, name, keys, head):
+    columns = head.count(",") + 1
+    rows = "".join(",".join(["x"] * (columns - 1) + [key]) + "\n" for key in keys)
+    trace = opened(f"{head}\n{rows}", name=name)
+    assert (trace.format, trace.blocks) == ("csv", 3)

@@ -23,6 +23,7 @@ from misspenalty.io.plugins import add_plugins
 from misspenalty.traces import foreign
 from misspenalty.traces.compression import bare_name, compression, open_stream, read_some
 from misspenalty.traces.table import DEVICE_SHIFT, MOST_DEVICES, OPTIONS, SEPARATORS
+from misspenalty.traces.values import TextKeysError
 
 GROUP = "misspenalty.formats"  # group of entry points
 SECTOR = 512  # bytes of a disk sector, the unit of most address fields
@@ -358,7 +359,9 @@ def find_format(path: Path | None, name: str | None = None, options: Iterable[st
     if complaint := _complaint(path, bare, head, known):
         raise complaint
     if not timed and b"\0" not in head:
-        next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # raises the error about a table
+        with contextlib.suppress(TextKeysError):
+            next(iter(known["csv"].read(path, known["csv"].block_bytes)), None)  # raises the error about a table
+        return known["csv"]  # its header begins or ends so late that the formats above did not see it
     raise InputError("the content fits no format", path=path, remedy=remedy)
 
 
@@ -400,6 +403,8 @@ def _complaint(path, name, head, known):
                 form.read(path, form.block_bytes), 2
             ):  # an error on a later line means that more lines matched
                 pass
+        except TextKeysError:
+            continue
         except InputError as error:
             if error.line is not None:
                 complaints.append((error.line, named, form.name, error))
