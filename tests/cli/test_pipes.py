@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -91,6 +92,13 @@ def test_a_pipe_can_be_compiled_and_is_gone_afterwards(tmp_path):
 def test_errors_name_the_pipe(data, message):
     status, out, err = run("trace", "info", "-", "--format", "spc", data=data)
     assert (status, out) == (2, "") and err.startswith(message) and err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_hold_the_copy_is_named(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(InputError, match=r"fifo: copying stopped \(No such file or directory\); set TMPDIR to"):
+        open_trace(tmp_path / "fifo")
 
 
 def test_endless_white_space_does_not_fill_the_disk(tmp_path, monkeypatch):

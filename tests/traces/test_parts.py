@@ -67,6 +67,13 @@ def test_joined_traces_share_blocks_and_time_goes_on():
         join(TRACE, Trace.from_blocks([1], block_bytes=512))
 
 
+def test_joined_times_that_do_not_fit_into_64_bits_are_refused():
+    first, second = Trace.from_blocks([1], time=[2**62]), Trace.from_blocks([1, 2], time=[0, 2**62])
+    assert join(first, Trace.from_blocks([1, 2], time=[0, 2**62 - 1])).time.max() == 2**63 - 1
+    with pytest.raises(ParameterError, match=r"array and array last more than 2\*\*63 ns \(292 years\) together"):
+        join(first, second)
+
+
 def test_what_one_of_two_joined_traces_lacks():
     """References of a trace without writes are reads; if one trace has no times, the joined one has none."""
     bare, written = Trace.from_blocks([1, 2]), Trace.from_blocks([2, 3], write=[True, False])

@@ -9,7 +9,7 @@ import numpy as np
 
 from misspenalty.errors import InputError, ParameterError, is_number
 from misspenalty.traces._compile import Interner
-from misspenalty.traces.columns import object_sizes
+from misspenalty.traces.columns import LARGEST_VALUE, object_sizes
 from misspenalty.traces.compiled import as_trace
 from misspenalty.traces.quantities import is_time, parse_time
 from misspenalty.traces.trace import Trace
@@ -106,7 +106,8 @@ def join(first: Trace, second: Trace) -> Trace:
     Raises
     ------
     ParameterError
-        The traces have blocks of different sizes, or only one of them has objects with sizes.
+        The traces have blocks of different sizes, only one of them has objects with sizes, or the times of both do not
+        fit into 64 bits.
 
     Examples
     --------
@@ -128,6 +129,9 @@ def join(first: Trace, second: Trace) -> Trace:
         write = np.concatenate([np.zeros(len(t), bool) if t.write is None else t.write for t in (first, second)])
     time = None
     if first.time is not None and second.time is not None:
+        shift = int(first.time.max()) - int(second.time[0])
+        if not -LARGEST_VALUE <= int(second.time.min()) + shift <= int(second.time.max()) + shift <= LARGEST_VALUE:
+            raise ParameterError(f"{first.name} and {second.name} last more than 2**63 ns (292 years) together")
         time = np.concatenate([first.time, second.time - second.time[0] + first.time.max()])
     sizes = None
     if second.object_bytes is not None:

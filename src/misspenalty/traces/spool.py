@@ -35,7 +35,11 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         yield path, path.name
         return
     name = "standard input" if piped else path.name
-    with temporary_folder() as folder:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder())
+        except OSError as error:
+            raise _stopped(error, name if piped else path) from error
         copy = folder / ("standard_input" if piped else path.name)
         try:
             _copy(path, copy, piped)
@@ -43,6 +47,12 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         except InputError as error:
             shown = str(error).replace(str(copy), name if piped else str(path))
             raise InputError(shown) from error
+
+
+def _stopped(error: OSError, shown: str | Path) -> InputError:
+    """Return the error about a copy that cannot be made."""
+    remedy = "set TMPDIR to a folder that can be written to and has more space"
+    return InputError(f"copying stopped ({os.strerror(error.errno or 0)})", path=shown, remedy=remedy)
 
 
 def _is_pipe(path: Path) -> bool:
@@ -69,12 +79,7 @@ def _copy(path: Path, copy: Path, piped: bool) -> None:
             with open(copy, "wb") as target:
                 _pour(source, target, "standard input" if piped else path)
         except OSError as error:
-            shown = "standard input" if piped else path
-            raise InputError(
-                f"copying stopped ({os.strerror(error.errno or 0)})",
-                path=shown,
-                remedy="set TMPDIR to a folder that can be written to and has more space",
-            ) from error
+            raise _stopped(error, "standard input" if piped else path) from error
 
 
 def _pour(source: BinaryIO, target: BinaryIO, name: str | Path) -> None:
