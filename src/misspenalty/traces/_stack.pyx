@@ -115,9 +115,6 @@ cdef class StackDistances(Kernel):
 
     cdef inline void _add(self, uint32_t block) noexcept nogil:
         """Mark the end as the latest use of `block`."""
-        cdef uint64_t node
-        cdef uint32_t known
-        cdef int level
         if self.end == self.room:
             self._close_up()
         if not self.end & 63:
@@ -140,7 +137,7 @@ cdef class StackDistances(Kernel):
 
     cdef void _close_up(self) noexcept nogil:
         """Move all marks to the lowest positions."""
-        cdef uint64_t node, word
+        cdef uint64_t word
         cdef Py_ssize_t block
         for block in range(self.blocks):
             if self.last[block] != UNUSED:

@@ -23,7 +23,7 @@ from misspenalty.traces.spelling import is_padded
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time
 MOST_IDLE = 1 << 28  # bytes without a request; a file with more is not a trace
-LONGEST_LINE = 1 << 16  # bytes; a file with a longer line is not a trace
+LONGEST_LINE = 1 << 16  # bytes of a line that a chunk may end with
 DECIMAL = pa.decimal128(38, 18)
 KINDS = (pa.int64(), DECIMAL, pa.string())  # tried in this order
 TINY = r"^\s*[+-]?[\d.]+[eE]-\d{4,}\s*$"  # matches numbers that crash Arrow's conversion to decimals
@@ -112,8 +112,8 @@ def batches(path: Path, layout: Layout) -> Iterator[Batch]:
 def chunks(path: Path, expected: str, longest: int = LONGEST_LINE) -> Iterator[tuple[bytes, int]]:
     """Yield chunks of whole lines that end in newlines, each with the number of lines before it.
 
-    Byte order marks are left out; lines may end in LF or CR LF, or all in CR. A line of more than `longest` bytes is
-    refused; the message says what is `expected` instead.
+    Byte order marks are left out; lines may end in LF or CR LF, or all in CR. A file is refused if one of its chunks
+    ends more than `longest` bytes after the beginning of a line; the message says what is `expected` instead.
     """
     rest, line, old = b"", 0, None
     with open_stream(path) as stream:
@@ -303,7 +303,7 @@ def _read(text: bytes, layout: Layout, kinds: dict[int, pa.DataType]) -> dict[in
         return {place: pa.array([], kind) for place, kind in kinds.items()}
     table = csv_reader.read_csv(
         pa.py_buffer(text),
-        csv_reader.ReadOptions(column_names=names, block_size=max(BLOCK, 2 * LONGEST_LINE)),
+        csv_reader.ReadOptions(column_names=names, block_size=BLOCK),
         csv_reader.ParseOptions(
             delimiter=layout.table.separator, quote_char=False if layout.table.separator == " " else '"'
         ),
