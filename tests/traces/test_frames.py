@@ -129,6 +129,8 @@ def test_a_range_that_passes_64_bits_is_refused(opened, first):
     with pytest.raises(InputError, match=rf"line 3: .*8192 bytes from {first} on; expected an end below 2\*\*64"):
         opened(f"offset,size\n0,8192\n{first},8192\n")
     frame = pa.table({"offset": pa.array([0, first], pa.uint64()), "size": [8192, 8192]})
+    with pytest.raises(InputError, match=rf"line 3: .*: 1 byte from {2**64 - 1} on"):
+        opened(f"offset,size\n0,1\n{2**64 - 1},1\n", address_unit="bytes", size_unit="bytes")
     with pytest.raises(InputError, match="row 2, column offset: 8192 bytes from"):
         Trace.from_table(frame)
 

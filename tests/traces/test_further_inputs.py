@@ -185,6 +185,16 @@ def test_what_was_adjusted_is_said(opened):
     assert "ignored column level" in said and "skipped 1 repeated header line" in said
 
 
+@pytest.mark.parametrize("options", [{"key": "text"}, {"key": "hex"}])
+def test_exponents_are_named_only_where_keys_are_numbers(opened, options):
+    lines = "key,size\n1e3,10.0\n7e4,20\n"
+    assert "keys are written with exponents" in opened(lines).reading.notes[-1]
+    assert opened(lines, **options).reading.notes == opened(lines + "k,5\n").reading.notes == ()
+    table = {"key": ["1e3", "7e4"], "size": [10, 20]}
+    assert "keys are written with exponents" in Trace.from_table(table).reading.notes[-1]
+    assert Trace.from_table(table, **options).reading.notes == ()
+
+
 def test_what_the_user_says_is_not_doubted(opened):
     trace = opened("offset,size,mode\n8,4096,R\n16,4096,W\n", columns="ignore=mode", address_unit="sectors")
     assert trace.address[trace.ids].tolist() == [1, 2] and trace.reading.address_unit == 512

@@ -1,8 +1,8 @@
 """Divide chunks of whole lines into columns, with pyarrow's CSV reader or with a regular expression.
 
 Every value of the columns that have a role is checked. The fast way divides and converts a chunk at once. If it fails,
-the same chunk is divided into texts, which are then converted one by one, so that unusual spellings are read and an
-error names the first wrong value.
+the same chunk is divided into texts. Those of a column are converted together or, if this fails, too, one by one, so
+that unusual spellings are read and an error names the first wrong value.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from misspenalty.errors import InputError
 from misspenalty.traces.compression import open_stream, read_some
 from misspenalty.traces.layout import Layout
-from misspenalty.traces.spelling import is_padded
+from misspenalty.traces.spelling import NUMBERS, has_exponents, is_padded
 
 CHUNK = 1 << 22  # bytes read at a time
 BLOCK = 1 << 20  # bytes that pyarrow divides at a time
@@ -48,7 +48,7 @@ class Batch:
     skipped: int = 0  # number of lines that are not requests
     repeated: int = 0  # number of headers between rows
     numbers: np.ndarray | None = None  # number of each row's line in `text`, from 0, if a pattern selected the lines
-    exponents: bool = False  # whether a key is written with an exponent
+    exponents: bool = False  # whether a key that is a number is written with an exponent
     padded: bool = False  # whether a key that is a number begins with a zero, as in 007 or 0x7
     rest: InputError | None = None  # the error about the line after these rows, if it cannot be divided
 
@@ -218,7 +218,8 @@ def divide(batch: Batch, kinds: dict[int, pa.DataType]) -> None:
             table, divided = _split(batch, kinds), False
         if layout.table.key == "auto":
             batch.padded = any(is_padded(table[place]) for place in layout.roles.get("block", ()))
-        batch.exponents = any(_has_exponents(table[place]) for place in layout.roles.get("block", ()))
+        if layout.table.key in NUMBERS:
+            batch.exponents = any(has_exponents(table[place]) for place in layout.roles.get("block", ()))
         table = {place: _as_written(column, place, kinds) for place, column in table.items()}
     if divided and (b" " in text or b"\t" in text):
         table = {place: _trimmed(column) for place, column in table.items()}
@@ -346,10 +347,6 @@ def _split(batch: Batch, places: dict[int, pa.DataType]) -> dict[int, pa.Array]:
     }
 
 
-def _has_exponents(column: pa.Array) -> bool:
-    return bool(pc.any(pc.match_substring_regex(column, r"^\s*[+-]?[\d.]+[eE][+-]?\d+\s*$")).as_py())
-
-
 def _as_written(column: pa.Array, place: int, kinds: dict[int, pa.DataType]) -> pa.Array:
     """Return texts converted to the first type of `KINDS` that fits, and make it the column's type from now on."""
     if kinds[place] not in KINDS:
@@ -397,8 +394,8 @@ def _match(batch: Batch) -> None:
         batch.numbers = np.flatnonzero(matched)
         found = found.filter(pa.array(matched))
     texts = {place: found.field(layout.names[place]).view(pa.string()) for place in layout.kinds}
-    if layout.table.key == "auto":
-        keys = [texts[place] for place in layout.roles.get("block", ())]
-        batch.padded, batch.exponents = any(map(is_padded, keys)), any(map(_has_exponents, keys))
+    keys = [texts[place] for place in layout.roles.get("block", ())]
+    batch.padded = layout.table.key == "auto" and any(map(is_padded, keys))
+    batch.exponents = layout.table.key in NUMBERS and any(map(has_exponents, keys))
     batch.columns = {place: _as_written(texts[place], place, {place: kind}) for place, kind in layout.kinds.items()}
     batch.rows = len(found)

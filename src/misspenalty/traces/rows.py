@@ -68,6 +68,7 @@ class Rows:
         self.began: int | None = None  # first time as it is written, ns
         self.lengths: dict[str, tuple[int, int]] = {}  # role: values that are not whole sectors, all values
         self.padded = False  # whether a key that is a number begins with a zero
+        self.exponents = False  # whether a key that is a number is written with an exponent
         self.ends: set[str] = set()  # has "below" if a key is below 0, "beyond" if a key is above 2**63 - 1
         self.zoned: set[bool] = set()  # whether times name their zone; both values if only some do
         self.midnights = 0  # how often times of day fall by more than half a day
@@ -222,6 +223,8 @@ class Rows:
         if self.midnights:
             often = f"{self.midnights:,} time{'s' * (self.midnights > 1)}"
             said.append(f"times of day without a date fall {often} by more than 12 hours, as at midnight: add the date")
+        if self.exponents:
+            said.append("keys are written with exponents, which may have lost digits and made different keys equal")
         return tuple(said)
 
     def _implausible(self, columns: dict[str, str]) -> list[str]:
@@ -276,8 +279,9 @@ class Rows:
             made = values.keys(column, self.table.key)
             if self.table.key == "auto" and values.is_text(column):
                 self.padded = self.padded or spelling.is_padded(column)
-            if len(self.ends) < 2 and self.table.key in ("auto", "number"):
-                self.ends |= spelling.ends(column, made)
+            if self.table.key in spelling.NUMBERS:
+                self.exponents = self.exponents or (values.is_text(column) and spelling.has_exponents(column))
+                self.ends |= spelling.ends(column, made) if len(self.ends) < 2 else set()
             return made
         if role == SPACE:
             return values.keys(column, "text")
@@ -338,15 +342,16 @@ class Rows:
     @staticmethod
     def _check_ends(made: dict[str, Any], device: np.ndarray | None) -> None:
         """Refuse a range of bytes or blocks that passes the largest number of 64 bits: its end would wrap around."""
-        place, length, unit = ("block", "count", "blocks") if "block" in made else ("offset", "size", "bytes")
+        place, length, unit = ("block", "count", "block") if "block" in made else ("offset", "size", "byte")
         if device is not None or SPACE in made or place not in made or length not in made:
             return
         start, size = made[place].view(np.uint64), made[length]
-        last = np.maximum(size - 1, 0) if unit == "blocks" else size
+        last = np.maximum(size - 1, 0) if unit == "block" else size
         odd = np.flatnonzero(start + last.view(np.uint64) < start)
         if odd.size:
             at = int(odd[0])
-            raise BadValueError(at, f"{int(size[at])} {unit} from {int(start[at])} on", "an end below 2**64")
+            many = int(size[at])
+            raise BadValueError(at, f"{many} {unit}{'s' * (many != 1)} from {int(start[at])} on", "an end below 2**64")
 
     @staticmethod
     def _joined(role: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:

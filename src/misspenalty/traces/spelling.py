@@ -1,10 +1,12 @@
-"""Detect what is lost when the text of a column is converted to numbers: zones, signs and leading zeros."""
+"""Detect what is lost when the text of a column is converted: zones of times; signs, exponents and zeros of keys."""
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from misspenalty.traces import values
+
+NUMBERS = ("auto", "number")  # values of the option `key` with which keys written in decimal digits are numbers
 
 
 def ends(column: pa.Array, made: np.ndarray) -> set[str]:
@@ -54,3 +56,16 @@ def is_padded(column: pa.Array) -> bool:
     """
     column = column.dictionary if pa.types.is_dictionary(column.type) else column
     return bool(pc.any(pc.match_substring_regex(column.cast(pa.string()), r"^\s*[+-]?0[0-9xX]")).as_py())
+
+
+def has_exponents(column: pa.Array) -> bool:
+    """Return whether a number in a column of texts is written with an exponent, as a spreadsheet writes large ones.
+
+    Examples
+    --------
+    >>> has_exponents(pa.array(["7", "1.8E+19"])), has_exponents(pa.array(["e3", "1e3a"]))
+    (True, False)
+    """
+    column = column.dictionary if pa.types.is_dictionary(column.type) else column
+    form = r"^\s*[+-]?[\d.]+[eE][+-]?\d+\s*$"
+    return bool(pc.any(pc.match_substring_regex(column.cast(pa.string()), form)).as_py())

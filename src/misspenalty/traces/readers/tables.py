@@ -17,7 +17,6 @@ from misspenalty.traces.rows import Rows, check_lifetimes
 from misspenalty.traces.table import OPTIONS, Table
 from misspenalty.traces.vocabulary import PLACES, TIMES
 
-EXPONENTS = "keys are written with exponents, which may have lost digits and made different keys equal"
 TIMES_TO_LIVE = ("expire", "expiry")  # names of columns
 HEX = "--key hex (key=…) reads hexadecimal numbers; write no thousands separators"
 PLAIN = "write whole numbers, without thousands separators and without units (--size-unit says the unit)"
@@ -72,8 +71,7 @@ def read(path, block_bytes, table=Table(), actions=(), action=None, **options): 
     used = {place for places in form.roles.values() for place in places}
     unused = [name for place, name in enumerate(form.names) if place not in used and name not in form.ignored]
     lives = [f"times to live ({name}) ignored" for name in unused if name.lower() in TIMES_TO_LIVE]
-    notes = (*form.notes, *lives, *rows.notes(columns), *[EXPONENTS][: seen["exponents"]])
-    return rows.reading(columns, form.ignored, notes)
+    return rows.reading(columns, form.ignored, (*form.notes, *lives, *rows.notes(columns)))
 
 
 def _s(count):
@@ -82,8 +80,9 @@ def _s(count):
 
 def _requests(path, form, rows, seen):
     for batch in batches(path, form):
-        seen.update(rows=batch.rows, skipped=batch.skipped, repeated=batch.repeated, exponents=batch.exponents)
+        seen.update(rows=batch.rows, skipped=batch.skipped, repeated=batch.repeated)
         rows.padded |= batch.padded
+        rows.exponents |= batch.exponents
         columns = {role: [batch.columns[place] for place in places] for role, places in form.roles.items()}
 
         def fault(row, role, place, what, batch=batch):
