@@ -360,3 +360,8 @@ def test_options_without_effect_next_to_a_pattern_are_refused(opened, lines, opt
 def test_a_unit_of_times_that_a_format_assumes_is_named(opened, lines, format, unit):
     assert opened(lines, format).reading.changes == (f"times taken as {unit} (--time-unit)",)
     assert opened(lines, format, time_unit=unit).reading.changes == ()
+
+
+def test_a_first_time_below_0_is_not_earlier_than_another(opened):
+    trace = opened("0,8,4096,R,-1.5\n0,16,4096,W,0.5\n", "spc")
+    assert trace.time.tolist() == [-1_500_000_000, 500_000_000] and trace.reading.earlier == 0

@@ -24,14 +24,16 @@ class Source:
     """
 
     def __init__(self, requests: Iterator[Requests]) -> None:
-        self.requests, self.last = iter(requests), 0
+        self.requests = iter(requests)
+        self.last: int | None = None  # time of the last request so far, ns
         self.reading: Reading | None = None
         self.earlier = self.writes = 0
 
     def __iter__(self) -> Iterator[Requests]:
         for batch in self._all():
             if batch.time is not None and batch.time.size:
-                self.earlier += int(np.count_nonzero(np.diff(batch.time, prepend=self.last) < 0))
+                before = batch.time[0] if self.last is None else self.last
+                self.earlier += int(np.count_nonzero(np.diff(batch.time, prepend=before) < 0))
                 self.last = int(batch.time[-1])
             if batch.write is not None:
                 counts = batch.write if batch.count is None else batch.count[batch.write]
