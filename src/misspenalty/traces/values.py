@@ -484,10 +484,9 @@ def sizes(column: pa.Array) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if is_text(column):
-        text = pc.ascii_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
-        column = text
+        column = pc.ascii_trim_whitespace(column.cast(pa.string()))
         for nothing in ("-", ""):
-            column = pc.if_else(pc.equal(text, nothing), pa.scalar(str(UNKNOWN), pa.string()), column)
+            column = pc.if_else(pc.equal(column, nothing), pa.scalar(None, pa.string()), column)
     if not column.null_count:
         return whole(column)
     made, known = np.full(len(column), UNKNOWN, np.int64), column.is_valid()
