@@ -616,6 +616,9 @@ def test_sizes_whose_sum_passes_64_bits_are_refused(tmp_path):
     """In 64 bits, 20 objects of 2**60 bytes would have a footprint of 4 EB, and four of 2**62 bytes one of 0 bytes."""
     with pytest.raises(InputError, match=r"its sizes add up to 1.84e\+19 bytes; expected at most 2\*\*62"):
         Trace.from_blocks(range(4), object_bytes=[2**62] * 4)
+    with pytest.raises(InputError, match=r"its sizes add up to 7e\+18 bytes"):
+        Trace.from_blocks([7] * 10, object_bytes=[7 * 10**17] * 10)
+    assert Trace.from_blocks([7] * 4, object_bytes=[2**60] * 4).footprint_bytes == 2**60
     (path := tmp_path / "x.csv").write_text("key,size\n" + "".join(f"{key},{2**61}\n" for key in (1, 2, 1, 2)))
     with pytest.raises(InputError, match=r"its sizes add up to 9.22e\+18 bytes"):
         open_trace(path, columns="block=key,size=size")

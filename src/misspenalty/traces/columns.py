@@ -7,6 +7,7 @@ from misspenalty.errors import ParameterError, check_whole
 
 LARGEST_BLOCK = 1 << 30  # bytes
 LARGEST_VALUE = (1 << 63) - 1  # largest time, ns, and largest size, bytes
+LARGEST_TOTAL = 1 << 62  # bytes of all references, or of all objects
 COLUMNS: dict[str, type] = {
     "ids": np.uint32,
     "write": np.bool_,

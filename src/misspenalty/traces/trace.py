@@ -14,6 +14,7 @@ from misspenalty.traces._compile import Interner
 from misspenalty.traces.columns import (
     BY_BLOCK,
     COLUMNS,
+    LARGEST_TOTAL,
     LARGEST_VALUE,
     OPTIONAL,
     as_column,
@@ -297,10 +298,10 @@ class Trace:
         if any(int(sizes.min(initial=0)) < 0 for sizes in columns):
             raise ParameterError(f"trace {self.name}: a size is negative; expected sizes from 0 bytes on")
         most = max((int(sizes.max(initial=0)) for sizes in columns), default=0)
-        if most * (len(self) + self.blocks) > LARGEST_VALUE and len(self):
+        if most * max(len(self), self.blocks) > LARGEST_TOTAL and len(self):
             self.check()
             total = max(self.bytes_of(slice(None)).sum(dtype=float), columns[0].sum(dtype=float))
-            if total > LARGEST_VALUE / 2:
+            if total > LARGEST_TOTAL:
                 raise InputError(
                     f"trace {self.name}: its sizes add up to {total:.3g} bytes",
                     expected="at most 2**62",
